@@ -1,0 +1,36 @@
+"""Collectors: one kernel surface a module, found by listing this folder.
+
+A collector module has a docstring naming the file and the kernel source it rests on, a `Row` (see
+`frame`), and `read(source) -> Sequence[Row]`. One that parses only what changed has
+`update(source, memory) -> Sequence[Row]` instead, and may hand out the same row object again; `memory`
+is a dict of its own that lives as long as the sampler. `EVERY = 10.0` says it is dear: read every that
+many seconds. Errors are OSError (not there, forbidden) or ValueError (not understood): the sampler lists
+them under `missing` and goes on.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every collector there is, without importing any."""
+    return tuple(
+        sorted(
+            entry.removesuffix(".py")
+            for entry in os.listdir(__path__[0])
+            if entry.endswith(".py") and not entry.startswith("_")
+        )
+    )
+
+
+@cache
+def collector(name: str) -> ModuleType:
+    """The collector's module; KeyError for an unknown name."""
+    if name not in names():
+        raise KeyError(name)
+    return import_module(f"{__name__}.{name}")

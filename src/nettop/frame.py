@@ -1,0 +1,175 @@
+"""Fields, rows, rates, and the frame: one sample of everything wanted.
+
+A row is a frozen dataclass whose fields say what they are: a *label* (part of the row's key), a
+*counter* (only grows; shown per second), a *vector* (counters by CPU, sparse), or a *gauge* (is what
+it is). Rates, JSON, rule names, help texts and units all come from that one declaration.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, field, fields
+from functools import cache
+from operator import attrgetter
+from typing import Any, Final
+
+_KEEP: Final = "keep"
+
+
+def label(help: str, **options: Any) -> Any:  # noqa: A002
+    """A field that names the row: part of its key."""
+    return field(metadata={"kind": "label", "help": help, "unit": ""}, **options)
+
+
+def counter(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
+    """A field that only grows; its rate is `unit` per second. None when the host does not say."""
+    return field(metadata={"kind": "counter", "help": help, "unit": unit}, **options)
+
+
+def vector(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
+    """Counters by CPU number, sparse (`{cpu: count}`, absent is zero); the rate is sparse too."""
+    return field(metadata={"kind": "vector", "help": help, "unit": unit}, **options)
+
+
+def gauge(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
+    """A field that is what it is now, in `unit`."""
+    return field(metadata={"kind": "gauge", "help": help, "unit": unit}, **options)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One row now, and the same row with its counters per second.
+
+    `per_s` is None on the first frame. A counter that went back (device or namespace re-made, 32-bit
+    wrap) or is unknown has the rate None: never a negative or absurd one.
+    """
+
+    now: Any
+    per_s: Any | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One sample: when (monotonic and wall seconds), tables by name, what could not be read, costs."""
+
+    at: float
+    wall: float
+    tables: Mapping[str, Sequence[Entry]]
+    missing: Mapping[str, str] = field(default_factory=dict)
+    cost: Mapping[str, float] = field(default_factory=dict)
+
+    def rows(self, table: str) -> list[Any]:
+        """The rows of a table as they are now; empty when it was not read."""
+        return [entry.now for entry in self.tables.get(table, ())]
+
+
+@cache
+def key_of(kind: type) -> Callable[[Any], Any]:
+    """The function that gives a row's key: its label, or the tuple of its labels."""
+    names = [f.name for f in fields(kind) if f.metadata.get("kind") == "label"]
+    if not names:
+        return lambda _row: ()
+    return attrgetter(*names)
+
+
+@cache
+def _plan(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    every = fields(kind)
+    kinds = tuple(f.metadata.get("kind", _KEEP) for f in every)
+    names = [f.name for f in every]
+    if len(names) == 1:
+        return kinds, lambda row: (getattr(row, names[0]),)
+    getter: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
+    return kinds, getter
+
+
+def _vector_rate(
+    old: Mapping[int, int] | None, new: Mapping[int, int] | None, seconds: float
+) -> dict[int, float] | None:
+    if old is None or new is None:
+        return None
+    if old is new:
+        return {}
+    rates = {}
+    for cpu, count in new.items():
+        step = count - old.get(cpu, 0)
+        if step > 0:
+            rates[cpu] = step / seconds
+        elif step < 0:
+            return None
+    return rates
+
+
+def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
+    """`new` with every counter as a rate over `seconds` since `old`; None without a usable past."""
+    if old is None or seconds <= 0:
+        return None
+    kinds, values = _plan(type(new))
+    out = []
+    for kind, was, now in zip(kinds, values(old), values(new), strict=True):
+        if kind == "counter":
+            step = None if was is None or now is None else now - was
+            out.append(None if step is None or step < 0 else step / seconds)
+        elif kind == "vector":
+            out.append(_vector_rate(was, now, seconds))
+        else:
+            out.append(now)
+    return type(new)(*out)
+
+
+def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Sequence[Entry]:
+    """Pair each row with its predecessor of the same key; an identical unchanged row keeps its entry.
+
+    A row object that a collector hands out twice (it parses only what changed) and whose rates were
+    already zero costs one comparison.
+    """
+    if not rows:
+        return []
+    key = key_of(type(rows[0]))
+    if len(before) == len(rows) and all(e.now is r for e, r in zip(before, rows, strict=True)):
+        past: Mapping[Any, Entry] | None = None
+        pairs = zip(rows, before, strict=True)
+    else:
+        past = {key(e.now): e for e in before}
+        pairs = ((row, past.get(key(row))) for row in rows)  # type: ignore[assignment]
+    out = []
+    for row, old in pairs:
+        if old is None:
+            out.append(Entry(row))
+        elif old.now is row and old.per_s is not None and old.per_s is _still(row):
+            out.append(old)
+        elif old.now is row and seconds > 0:
+            out.append(Entry(row, _still(row)))
+        else:
+            out.append(Entry(row, per_second(old.now, row, seconds)))
+    return out
+
+
+_STILL: dict[int, tuple[Any, Any]] = {}
+_STILL_LIMIT: Final = 65536
+
+
+def _still(row: Any) -> Any:
+    """The rates of a row that did not change: zeros, made once for each row object."""
+    known = _STILL.get(id(row))
+    if known is not None and known[0] is row:
+        return known[1]
+    if len(_STILL) > _STILL_LIMIT:
+        _STILL.clear()
+    zero = per_second(row, row, 1.0)
+    _STILL[id(row)] = (row, zero)
+    return zero
+
+
+def describe(kind: type) -> list[dict[str, str]]:
+    """What each field of a row or fact is: name, kind, help, unit (for docs, JSON and rule checks)."""
+    return [
+        {
+            "name": f.name,
+            "kind": f.metadata.get("kind", "gauge"),
+            "help": f.metadata.get("help", ""),
+            "unit": f.metadata.get("unit", ""),
+            "required": str(f.default is MISSING and f.default_factory is MISSING).lower(),
+        }
+        for f in fields(kind)
+    ]

@@ -1,0 +1,1 @@
+"""Panes: one screen a module, pure functions from a scene to lines of (text, role)."""

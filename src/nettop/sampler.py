@@ -1,0 +1,94 @@
+"""The only loop in the program: a frame each interval, from whatever source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import collect
+from .frame import Entry, Frame, entries
+from .source import Source
+
+SLOW = 1e9  # `EVERY` of a collector that is read once and on request
+
+
+@dataclass
+class Sampler:
+    """Takes frames; remembers only what the next frame needs to compute rates and skip dear reads."""
+
+    source: Source
+    last: Frame | None = None
+    taken: dict[str, float] = field(default_factory=dict)
+    stale: set[str] = field(default_factory=set)
+    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    def refresh(self, names: Collection[str] = ()) -> None:
+        """Read these dear tables (all, when none is named) afresh in the next frame."""
+        self.stale.update(names or self.taken)
+
+    def take(self, wanted: Collection[str]) -> Frame:
+        """One frame. A collector that fails is listed in `missing` with one sentence; never an exception."""
+        source = self.source
+        at = source.now()
+        old = self.last
+        tables: dict[str, Any] = {}
+        missing: dict[str, str] = {}
+        cost: dict[str, float] = {}
+        for name in sorted(wanted):
+            try:
+                module = collect.collector(name)
+            except KeyError:
+                missing[name] = "no such collector"
+                continue
+            every = getattr(module, "EVERY", 0.0)
+            since = self.taken.get(name)
+            fresh = since is not None and at - since < every - 1e-3 and name not in self.stale
+            if every and fresh and old is not None:
+                if name in old.tables:
+                    tables[name] = old.tables[name]
+                    continue
+                if name in old.missing:
+                    missing[name] = old.missing[name]
+                    continue
+            self.stale.discard(name)
+            begun = source.now()
+            try:
+                if hasattr(module, "update"):
+                    rows = module.update(source, self.memory.setdefault(name, {}))
+                else:
+                    rows = module.read(source)
+                past = old.tables.get(name, ()) if old is not None else ()
+                tables[name] = entries(rows, past, at - since if since is not None else 0.0)
+                self.taken[name] = at
+            except Exception as error:
+                missing[name] = reason(error)
+                self.taken[name] = at
+                self.memory.pop(name, None)
+            cost[name] = source.now() - begun
+        self.last = Frame(at, source.wall(), tables, missing, cost)
+        return self.last
+
+
+def reason(error: BaseException) -> str:
+    """One sentence for what a host answered."""
+    if isinstance(error, OSError) and error.strerror:
+        where = f": {error.filename}" if error.filename else ""
+        return f"{error.strerror}{where}"
+    return str(error) or type(error).__name__
+
+
+def frames(
+    source: Source, wanted: Callable[[], Collection[str]], interval: Callable[[], float]
+) -> Iterator[Frame]:
+    """Frames for ever (or until a recording ends), `interval()` seconds apart on the source's clock."""
+    sampler = Sampler(source)
+    due = source.now()
+    while True:
+        yield sampler.take(wanted())
+        due = max(due + interval(), source.now())
+        if not source.wait(due - source.now()):
+            return
+
+
+__all__ = ["SLOW", "Entry", "Sampler", "frames", "reason"]

@@ -1,0 +1,133 @@
+"""The only door to the host: text, bytes, listings, links, netlink replies and the clock.
+
+A `Source` is this machine (`Live`), a plain directory that looks like one (`Live(root)`), or a
+recording (`recording.Replay`). `recording.Record` tees another source. What is absent raises
+FileNotFoundError; what is forbidden raises PermissionError: never an empty answer.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One netlink question.
+
+    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the message
+    type (or the generic command); `body` everything after the netlink header (for a generic family:
+    after the generic header); `name` what a recording calls the answer, e.g. `ethtool/rings/eth0`.
+    """
+
+    family: str
+    kind: int
+    body: bytes
+    name: str
+    dump: bool = False
+
+
+class Source(Protocol):
+    """What a collector may ask of a host."""
+
+    live: bool  # True when it is this running machine: only then may anything be changed
+    host: str  # the host's name as shown
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+
+    def wait(self, seconds: float) -> bool:
+        """Let `seconds` pass (a recording steps to its next moment); False when there is no more."""
+
+    def data(self, path: str) -> bytes:
+        """The file's bytes."""
+
+    def text(self, path: str) -> str:
+        """The file's text; bytes that are not UTF-8 survive as surrogates."""
+
+    def listing(self, path: str) -> list[str]:
+        """The names in a directory, sorted."""
+
+    def link(self, path: str) -> str:
+        """Where a symbolic link points, as written."""
+
+    def netlink(self, request: Request) -> bytes:
+        """All reply messages, headers included, without the final acknowledgement."""
+
+    def statistics(self, interface: str, request: bytes, name: str) -> bytes:
+        """Answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
+
+
+class Live:
+    """This machine, or any directory that looks like one."""
+
+    def __init__(self, root: str = "/", host: str | None = None) -> None:
+        """`root` is the directory to read; netlink is asked only when it is `/`."""
+        self.root = root.rstrip("/")
+        self.live = not self.root
+        self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
+        self.woken = threading.Event()
+        self._kernel: object | None = None
+
+    def now(self) -> float:
+        """Monotonic seconds."""
+        return time.monotonic()
+
+    def wall(self) -> float:
+        """Seconds since 1970."""
+        return time.time()
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, or less when `woken` is set; a still directory has no next moment to offer."""
+        if self.woken.wait(max(0.0, seconds)):
+            self.woken.clear()
+        return True
+
+    def data(self, path: str) -> bytes:
+        """The file's bytes, in as many reads as the kernel wants."""
+        handle = os.open(self.root + path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            first = os.read(handle, 1 << 16)
+            if len(first) < 4096 and not path.startswith("/proc/"):
+                return first
+            parts = [first]
+            while part := os.read(handle, 1 << 20):
+                parts.append(part)
+            return b"".join(parts)
+        finally:
+            os.close(handle)
+
+    def text(self, path: str) -> str:
+        """The file's text."""
+        return self.data(path).decode("utf-8", "surrogateescape")
+
+    def listing(self, path: str) -> list[str]:
+        """The names in a directory, sorted."""
+        return sorted(os.listdir(self.root + path))
+
+    def link(self, path: str) -> str:
+        """Where a symbolic link points."""
+        return os.readlink(self.root + path)
+
+    def netlink(self, request: Request) -> bytes:
+        """Ask the kernel; OSError carries its number and, where given, its own sentence."""
+        return self._netlink().ask(request)
+
+    def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
+        """Ask the driver by ioctl."""
+        return self._netlink().ioctl(interface, request)
+
+    def _netlink(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
+        if not self.live:
+            raise FileNotFoundError(2, "a directory has no netlink", self.root)
+        if self._kernel is None:
+            from .netlink.kernel import Kernel
+
+            self._kernel = Kernel()
+        return self._kernel
