@@ -1,8 +1,8 @@
 """Fields, rows, rates, and the frame: one sample of everything wanted.
 
 A row is a frozen dataclass whose fields say what they are: a *label* (part of the row's key), a
-*counter* (only grows; shown per second), a *vector* (counters by CPU, sparse), or a *gauge* (is what
-it is). Rates, JSON, rule names, help texts and units all come from that one declaration.
+*counter* (only grows; shown per second), a *vector* (counters by CPU, sparse), or a *gauge* (is
+what it is). Rates, JSON, rule names, help texts and units all come from that one declaration.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ def counter(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
 
 
 def vector(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
-    """Counters by CPU number, sparse (`{cpu: count}`, absent is zero); the rate is sparse too."""
+    """Counters by CPU number, sparse (`{cpu: count}`, absent is zero); so is the rate."""
     return field(metadata={"kind": "vector", "help": help, "unit": unit}, **options)
 
 
@@ -40,8 +40,8 @@ def gauge(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
 class Entry:
     """One row now, and the same row with its counters per second.
 
-    `per_s` is None on the first frame. A counter that went back (device or namespace re-made, 32-bit
-    wrap) or is unknown has the rate None: never a negative or absurd one.
+    `per_s` is None on the first frame. A counter that went back (device or namespace re-made,
+    32-bit wrap) or is unknown has the rate None: never a negative or absurd one.
     """
 
     now: Any
@@ -50,7 +50,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One sample: when (monotonic and wall seconds), tables by name, what could not be read, costs."""
+    """One sample: monotonic and wall seconds, tables by name, what could not be read, costs."""
 
     at: float
     wall: float
@@ -64,7 +64,7 @@ class Frame:
 
 
 @cache
-def key_of(kind: type) -> Callable[[Any], Any]:
+def key_of(kind: Any) -> Callable[[Any], Any]:
     """The function that gives a row's key: its label, or the tuple of its labels."""
     names = [f.name for f in fields(kind) if f.metadata.get("kind") == "label"]
     if not names:
@@ -73,7 +73,7 @@ def key_of(kind: type) -> Callable[[Any], Any]:
 
 
 @cache
-def _plan(kind: type) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
     every = fields(kind)
     kinds = tuple(f.metadata.get("kind", _KEEP) for f in every)
     names = [f.name for f in every]
@@ -118,7 +118,7 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
 
 
 def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Sequence[Entry]:
-    """Pair each row with its predecessor of the same key; an identical unchanged row keeps its entry.
+    """Pair each row with its predecessor of the same key; an unchanged row keeps its entry.
 
     A row object that a collector hands out twice (it parses only what changed) and whose rates were
     already zero costs one comparison.
@@ -162,7 +162,7 @@ def _still(row: Any) -> Any:
 
 
 def describe(kind: type) -> list[dict[str, str]]:
-    """What each field of a row or fact is: name, kind, help, unit (for docs, JSON and rule checks)."""
+    """What each field of a row or fact is: name, kind, help, unit."""
     return [
         {
             "name": f.name,

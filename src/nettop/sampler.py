@@ -15,7 +15,7 @@ SLOW = 1e9  # `EVERY` of a collector that is read once and on request
 
 @dataclass
 class Sampler:
-    """Takes frames; remembers only what the next frame needs to compute rates and skip dear reads."""
+    """Takes frames; remembers only what the next one needs."""
 
     source: Source
     last: Frame | None = None
@@ -28,7 +28,7 @@ class Sampler:
         self.stale.update(names or self.taken)
 
     def take(self, wanted: Collection[str]) -> Frame:
-        """One frame. A collector that fails is listed in `missing` with one sentence; never an exception."""
+        """One frame. A collector that fails is a sentence in `missing`, never an exception."""
         source = self.source
         at = source.now()
         old = self.last
@@ -81,7 +81,7 @@ def reason(error: BaseException) -> str:
 def frames(
     source: Source, wanted: Callable[[], Collection[str]], interval: Callable[[], float]
 ) -> Iterator[Frame]:
-    """Frames for ever (or until a recording ends), `interval()` seconds apart on the source's clock."""
+    """Frames `interval()` seconds apart on the source's clock, until a recording ends."""
     sampler = Sampler(source)
     due = source.now()
     while True:

@@ -18,9 +18,10 @@ from typing import Protocol
 class Request:
     """One netlink question.
 
-    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the message
-    type (or the generic command); `body` everything after the netlink header (for a generic family:
-    after the generic header); `name` what a recording calls the answer, e.g. `ethtool/rings/eth0`.
+    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the
+    message type (or the generic command); `body` everything after the netlink header (for a generic
+    family: after the generic header); `name` what a recording calls the answer, e.g.
+    `ethtool/rings/eth0`.
     """
 
     family: str
@@ -43,7 +44,7 @@ class Source(Protocol):
         """Seconds since 1970."""
 
     def wait(self, seconds: float) -> bool:
-        """Let `seconds` pass (a recording steps to its next moment); False when there is no more."""
+        """Let `seconds` pass (a recording steps to its next moment); False when it has ended."""
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""

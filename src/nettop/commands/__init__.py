@@ -1,1 +1,158 @@
-"""commands."""
+"""Commands: one a module, found by listing this folder, imported when asked for.
+
+A command module has a docstring (its help page), `HELP` (one line), `arguments(parser)` and
+`run(args) -> int` (the exit code). It imports what it needs inside `run`. stdout is data, stderr
+narration. What cannot go on raises `Refused(sentence, code)`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..source import Source
+
+SCHEMA = 1
+
+
+class Refused(Exception):  # noqa: N818
+    """One sentence for the user and the exit code: 2 usage, 3 could not look, 4 not done."""
+
+    def __init__(self, sentence: str, code: int = 2) -> None:
+        """`sentence` names what is at fault and what to do."""
+        super().__init__(sentence)
+        self.code = code
+
+
+@cache
+def names(*, hidden: bool = False) -> tuple[str, ...]:
+    """The commands there are; those with a leading underscore are for nettop itself."""
+    found = sorted(
+        entry.removesuffix(".py")
+        for entry in os.listdir(__path__[0])
+        if entry.endswith(".py") and not entry.startswith("__")
+    )
+    return tuple(name for name in found if hidden or not name.startswith("_"))
+
+
+def command(name: str) -> ModuleType:
+    """The command's module."""
+    return import_module(f"{__name__}.{name}")
+
+
+def run(name: str, args: argparse.Namespace) -> int:
+    """Run a command with its parsed arguments."""
+    code: int = command(name).run(args)
+    return code
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """` (did you mean …?)`, or nothing when nothing is near."""
+    from difflib import get_close_matches
+
+    found = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {found[0]}?)" if found else ""
+
+
+def source_arguments(parser: argparse.ArgumentParser) -> None:
+    """--root, --replay and --netns: where to look."""
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--root", metavar="DIR", help="read a directory that looks like a host")
+    where.add_argument("--replay", metavar="FILE", help="read a recording")
+    where.add_argument("--netns", metavar="NAME", help="look from inside a network namespace")
+
+
+def json_argument(parser: argparse.ArgumentParser) -> None:
+    """--json: data for programs."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def enter_netns(name: str) -> None:
+    """Start this very command again inside the network namespace NAME."""
+    if not os.path.exists(f"/run/netns/{name}"):
+        known = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
+        raise Refused(f"no network namespace {name!r}{nearest(name, known)}", 2)
+    words = list(sys.argv[1:])
+    for index, word in enumerate(words):
+        if word == "--netns":
+            del words[index : index + 2]
+            break
+        if word.startswith("--netns="):
+            del words[index]
+            break
+    inside = ["ip", "netns", "exec", name, sys.executable, "-m", "nettop", *words]
+    try:
+        os.execvp("ip", inside)  # noqa: S606 - no shell is wanted
+    except OSError as error:
+        raise Refused(f"cannot enter namespace {name}: ip: {error.strerror}", 3) from None
+
+
+def open_source(args: argparse.Namespace) -> Source:
+    """The host that the arguments name: this one, a directory or a recording."""
+    from ..source import Live
+
+    if getattr(args, "netns", None):
+        enter_netns(args.netns)
+    if getattr(args, "replay", None):
+        from ..recording import RecordingError, Replay, load
+
+        try:
+            return Replay(load(args.replay))
+        except OSError as error:
+            raise Refused(f"cannot read {args.replay}: {error.strerror or error}", 3) from None
+        except RecordingError as error:
+            raise Refused(f"{args.replay}: {error}", 3) from None
+    if getattr(args, "root", None):
+        if not os.path.isdir(args.root):
+            raise Refused(f"no such directory: {args.root}", 3)
+        return Live(args.root)
+    return Live()
+
+
+def must_be_live(source: Source, what: str) -> None:
+    """Refuse to change a recording or a directory."""
+    if not source.live:
+        raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
+
+
+def emit(document: dict[str, Any]) -> None:
+    """Print a JSON document with its schema number first."""
+    text = json.dumps({"schema": SCHEMA, **document}, default=plain, ensure_ascii=False)
+    print(text.encode("utf-8", "replace").decode("utf-8"))
+
+
+def plain(value: Any) -> Any:
+    """What JSON has for our values: dataclasses as objects, sets and tuples as arrays."""
+    from dataclasses import fields, is_dataclass
+
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: getattr(value, f.name) for f in fields(value)}
+    if isinstance(value, (set, frozenset)):
+        return sorted(value)
+    if isinstance(value, bytes):
+        return value.hex(":")
+    return str(value)
+
+
+def seconds(text: str) -> float:
+    """A duration such as 2, 0.5, 30s, 10m, 1h; for argparse."""
+    units = {"s": 1.0, "m": 60.0, "h": 3600.0, "ms": 1e-3}
+    number = text.rstrip("hms")
+    try:
+        value = float(number) * units.get(text[len(number) :] or "s", float("nan"))
+    except ValueError:
+        value = float("nan")
+    if not 0 < value < 1e7:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 2, 30s or 10m")
+    return value
+
+
+Run = Callable[[argparse.Namespace], int]

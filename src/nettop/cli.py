@@ -1,0 +1,79 @@
+"""The command line: arguments only. Each command is a module of `commands/`, loaded when asked for.
+
+Exit codes: 0 clean or done; 1 findings at or above --fail-on, or a verdict other than better; 2 usage
+or unknown name; 3 could not look; 4 not done (refused, conflict, not permitted); 5 reverted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Sequence
+
+from . import __version__, commands
+
+USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one: the screen)"
+
+
+class _Parser(argparse.ArgumentParser):
+    """Usage errors are one sentence and exit code 2."""
+
+    def error(self, message: str) -> None:  # type: ignore[override]
+        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+
+
+def _command(name: str) -> _Parser:
+    module = commands.command(name)
+    parser = _Parser(prog=f"nettop {name}", description=module.__doc__, allow_abbrev=False)
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter
+    module.arguments(parser)
+    return parser
+
+
+def _overview() -> str:
+    lines = [
+        "nettop: why this host does not move the packets it should.",
+        "",
+        f"usage: {USAGE}",
+        "",
+        "commands:",
+    ]
+    lines += [f"  {name:<10} {commands.command(name).HELP}" for name in commands.names()]
+    lines += ["", "options of the screen:"]
+    screen = _Parser(prog="nettop", add_help=False)
+    commands.command("top").arguments(screen)
+    lines += screen.format_help().splitlines()[1:]
+    return "\n".join(lines) + "\n"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns its exit code."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    if words[:1] in (["--help"], ["-h"], ["help"]):
+        if len(words) > 1 and words[1] in commands.names():
+            words = [words[1], "--help"]
+        else:
+            print(_overview(), end="")
+            return 0
+    if words[:1] == ["--version"]:
+        print(f"nettop {__version__}")
+        return 0
+    name = "top" if not words or words[0].startswith("-") else words.pop(0)
+    if name not in commands.names(hidden=True):
+        near = commands.nearest(name, commands.names())
+        print(f"nettop: unknown command {name!r}{near}; see nettop --help", file=sys.stderr)
+        return 2
+    try:
+        args = _command(name).parse_args(words)
+        return int(commands.run(name, args))
+    except SystemExit as end:
+        return int(end.code or 0)
+    except commands.Refused as refused:
+        print(f"nettop: {refused}", file=sys.stderr)
+        return refused.code
+    except BrokenPipeError:  # `nettop … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+        return 0
+    except KeyboardInterrupt:
+        return 130

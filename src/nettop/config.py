@@ -1,0 +1,111 @@
+"""Where nettop's files are, and what the user's configuration says.
+
+    /etc/nettop/config.toml, then ~/.config/nettop/config.toml (or XDG_CONFIG_HOME)
+
+    theme = "dark"            units = "bits"        interval = 1.0        mouse = true
+    [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
+
+Rules of the user: `rules/` beside each configuration file. Muted findings: `muted` in the user's
+folder, one `rule@target` a line. All of it is data: nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+SYSTEM = Path("/etc/nettop")
+KNOWN = {
+    "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
+    "interface": str, "profile": str, "limits": dict, "columns": dict, "ascii": bool,
+}  # fmt: skip
+
+
+class ConfigError(ValueError):
+    """A configuration file that cannot be used: one sentence naming file and key."""
+
+
+def rules_folder() -> Path:
+    """The rules that came with nettop: in the wheel, or beside `src/` in a checkout."""
+    here = Path(__file__).parent
+    return here / "rules" if (here / "rules").is_dir() else here.parents[1] / "rules"
+
+
+def user_folder() -> Path:
+    """The user's configuration folder."""
+    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "nettop"
+
+
+def state_folder() -> Path:
+    """The user's results and view state."""
+    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "nettop"
+
+
+def rule_folders() -> list[Path]:
+    """Where rules come from; a later folder overrides an earlier one by id."""
+    own = [SYSTEM / "rules", user_folder() / "rules"]
+    return [rules_folder(), *(folder for folder in own if folder.is_dir())]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the configuration files say; a later file's key wins."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    muted: frozenset[str] = frozenset()
+
+    def get(self, key: str, default: Any) -> Any:
+        """A value, or the default."""
+        return self.values.get(key, default)
+
+
+def load() -> Config:
+    """Read the configuration; `ConfigError` names the file and key at fault."""
+    values: dict[str, Any] = {}
+    limits: dict[str, dict[str, float]] = {}
+    for path in (SYSTEM / "config.toml", user_folder() / "config.toml"):
+        for key, value in _read(path).items():
+            if key == "limits":
+                for rule, thresholds in value.items():
+                    limits.setdefault(rule, {}).update(thresholds)
+            else:
+                values[key] = value
+    return Config(values, limits, frozenset(muted()))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        text = path.read_text()
+    except FileNotFoundError:
+        return {}
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from None
+    import tomllib
+
+    try:
+        found = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{path}: {error}") from None
+    for key, value in found.items():
+        if key not in KNOWN:
+            from .commands import nearest
+
+            raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
+        if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
+            raise ConfigError(f"{path}: {key} cannot be {value!r}")
+    return found
+
+
+def muted() -> list[str]:
+    """The muted findings, `rule@target` each."""
+    try:
+        text = (user_folder() / "muted").read_text()
+    except FileNotFoundError:
+        return []
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{user_folder() / 'muted'}: {error}") from None
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]

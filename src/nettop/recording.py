@@ -1,0 +1,328 @@
+"""Recordings: a host as one diffable text archive, its later moments overlaying only what changed.
+
+The raw bytes at the seam are kept, never parsed objects, so any later collector reads an old
+recording. An archive is a comment, then entries `-- NAME --`, each up to the next such line:
+
+    -- /proc/net/softnet_stat --      a file's text
+    -- /sys/class/net/ --             a listing, one name a line
+    -- /sys/class/net/eth0/device@ -- where a link points
+    -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
+    -- @1.000 wall 1700000000.0 --    a new moment: what follows overlays what was before
+
+A body `!13 Permission denied` is the error the host gave. `.gz` when the name says so.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import os
+import re
+import threading
+from dataclasses import dataclass, field
+
+from .source import Request, Source
+
+MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
+_ESCAPED = re.compile(r"^\\(?=\\*-- )", re.MULTILINE)
+_LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
+_MOMENT = re.compile(r"@(\d+(?:\.\d+)?)(?: wall (\d+(?:\.\d+)?))?$")
+
+
+class RecordingError(ValueError):
+    """A recording that cannot be read, with the line at fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What changed at `at` seconds: entry name → body (None: it is gone)."""
+
+    at: float
+    wall: float
+    changed: dict[str, str | None]
+
+
+def parse(archive: str) -> tuple[str, list[Moment]]:
+    """The comment and the moments of an archive; `RecordingError` when it is none."""
+    parts = MARK.split(archive)
+    if len(parts) < 3:
+        raise RecordingError("not a recording: no line like `-- /proc/stat --` in it")
+    comment, moments = parts[0].strip(), [Moment(0.0, 0.0, {})]
+    for name, body in zip(parts[1::2], parts[2::2], strict=True):
+        if not name.startswith("@"):
+            gone = body == "!gone\n"
+            moments[-1].changed[name] = None if gone else _ESCAPED.sub("", body)
+            continue
+        step = _MOMENT.match(name)
+        if step is None:
+            raise RecordingError(f"not a moment: `-- {name} --`")
+        at, wall = float(step[1]), float(step[2] or 0.0)
+        if not moments[-1].changed and len(moments) == 1:
+            moments[0] = Moment(at, wall, {})
+        elif at < moments[-1].at:
+            raise RecordingError(f"`-- {name} --` goes back in time")
+        else:
+            moments.append(Moment(at, wall, {}))
+    return comment, moments
+
+
+def load(path: str) -> str:
+    """The archive's text, unpacked when gzipped; OSError or `RecordingError`."""
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] == b"\x1f\x8b":
+        try:
+            data = gzip.decompress(data)
+        except (OSError, EOFError) as error:
+            raise RecordingError(f"the recording is cut or damaged: {error}") from None
+    return data.decode("utf-8", "surrogateescape")
+
+
+class Replay:
+    """A recording as a source: `wait` steps to its next moment.
+
+    `pace` plays it as fast as it happened (1.0) or at once (0.0); `loop` starts again at the end,
+    the clock running on, so that rates stay true.
+    """
+
+    live = False
+
+    def __init__(self, archive: str, *, pace: float = 0.0, loop: bool = False) -> None:
+        """`archive` is the text of a recording."""
+        self.comment, self.moments = parse(archive)
+        self.pace, self.loop = pace, loop
+        self.woken = threading.Event()
+        self._offset = 0.0
+        self._index = 0
+        self._tree: dict[str, str] = {}
+        self._step(0)
+        self.host = self._tree.get("/proc/sys/kernel/hostname", "").strip() or "recording"
+
+    def _step(self, index: int) -> None:
+        if index == 0:
+            self._tree = {}
+        self._index = index
+        for name, body in self.moments[index].changed.items():
+            if body is None:
+                self._tree.pop(name, None)
+            else:
+                self._tree[name] = body
+        self._folders: dict[str, set[str]] | None = None
+
+    def now(self) -> float:
+        """The moment's seconds."""
+        return self._offset + self.moments[self._index].at
+
+    def wall(self) -> float:
+        """The moment's wall clock."""
+        return self._offset + self.moments[self._index].wall
+
+    def wait(self, seconds: float) -> bool:  # noqa: ARG002
+        """Step to the next moment, as slowly as it came when `pace` is set."""
+        before = self.moments[self._index].at
+        if self._index + 1 < len(self.moments):
+            gap = self.moments[self._index + 1].at - before
+            following = self._index + 1
+        elif self.loop and len(self.moments) > 1:
+            gap, following = self.moments[1].at - self.moments[0].at, 0
+            self._offset += before - self.moments[0].at + gap
+        else:
+            return False
+        if self.pace and self.woken.wait(gap / self.pace):
+            self.woken.clear()
+        self._step(following)
+        return True
+
+    def _body(self, name: str) -> str:
+        try:
+            body = self._tree[name]
+        except KeyError:
+            raise FileNotFoundError(2, "not in the recording", name) from None
+        if body.startswith("!") and (found := re.match(r"!(\d+) (.*)\n?$", body)):
+            raise OSError(int(found[1]), found[2], name)
+        return body
+
+    def data(self, path: str) -> bytes:
+        """The file's bytes."""
+        return self.text(path).encode("utf-8", "surrogateescape")
+
+    def text(self, path: str) -> str:
+        """The file's text."""
+        return self._body(path)
+
+    def listing(self, path: str) -> list[str]:
+        """The names in a directory: as recorded, else the recorded entries below it."""
+        folder = path.rstrip("/") + "/"
+        if folder in self._tree:
+            return self._body(folder).splitlines()
+        if self._folders is None:
+            self._folders = {}
+            for name in self._tree:
+                parts = name.rstrip("/@").split("/")
+                for depth in range(1, len(parts)):
+                    self._folders.setdefault("/".join(parts[:depth]) + "/", set()).add(parts[depth])
+        if folder not in self._folders:
+            raise FileNotFoundError(2, "not in the recording", path)
+        return sorted(self._folders[folder])
+
+    def link(self, path: str) -> str:
+        """Where a symbolic link points."""
+        return self._body(path + "@").rstrip("\n")
+
+    def netlink(self, request: Request) -> bytes:
+        """The recorded answer."""
+        return base64.b64decode(self._body(f"netlink/{request.name}"))
+
+    def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
+        """The recorded answer."""
+        return base64.b64decode(self._body(f"ioctl/{name}"))
+
+
+def _lines(data: bytes) -> str:
+    text = base64.b64encode(data).decode()
+    return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"
+
+
+@dataclass
+class Record:
+    """Another source, remembered: everything asked of `inner` becomes part of the recording."""
+
+    inner: Source
+    comment: str = "A host recorded by nettop."
+    woken: threading.Event = field(default_factory=threading.Event)
+    _known: dict[str, str] = field(default_factory=dict)
+    _now: dict[str, str] = field(default_factory=dict)
+    _done: list[str] = field(default_factory=list)
+    _began: float | None = None
+    _mark: tuple[float, float] | None = None
+
+    @property
+    def live(self) -> bool:
+        """Whether the recorded source is this machine."""
+        return self.inner.live
+
+    @property
+    def host(self) -> str:
+        """The recorded host's name."""
+        return self.inner.host
+
+    def _keep(self, name: str, body: str) -> None:
+        if self._mark is None:
+            at = self.inner.now()
+            self._began = at if self._began is None else self._began
+            self._mark = (at - self._began, self.inner.wall())
+        if body and not body.endswith("\n"):
+            body += "\n"
+        if self._known.get(name) != body:
+            self._known[name] = body
+            self._now[name] = body
+
+    def _fail(self, name: str, error: OSError) -> None:
+        if not isinstance(error, FileNotFoundError):
+            self._keep(name, f"!{error.errno or 5} {error.strerror or error}")
+        elif name in self._known:
+            del self._known[name]
+            self._now[name] = "!gone\n"
+
+    def now(self) -> float:
+        """The inner clock."""
+        return self.inner.now()
+
+    def wall(self) -> float:
+        """The inner wall clock."""
+        return self.inner.wall()
+
+    def wait(self, seconds: float) -> bool:
+        """End this moment and let the inner source go on."""
+        self._close()
+        return self.inner.wait(seconds)
+
+    def _close(self) -> None:
+        if self._mark is None:
+            return
+        self._done.append(f"-- @{self._mark[0]:.3f} wall {self._mark[1]:.3f} --\n")
+        for name in sorted(self._now):
+            body = _LOOKALIKE.sub(lambda _: "\\", self._now[name])
+            self._done.append(f"-- {name} --\n{body}")
+        self._now, self._mark = {}, None
+
+    def archive(self) -> str:
+        """The recording so far."""
+        self._close()
+        return self.comment.strip() + "\n" + "".join(self._done)
+
+    def data(self, path: str) -> bytes:
+        """The file's bytes."""
+        return self.text(path).encode("utf-8", "surrogateescape")
+
+    def text(self, path: str) -> str:
+        """The file's text."""
+        try:
+            body = self.inner.text(path)
+        except OSError as error:
+            self._fail(path, error)
+            raise
+        self._keep(path, body)
+        return body
+
+    def listing(self, path: str) -> list[str]:
+        """The names in a directory."""
+        folder = path.rstrip("/") + "/"
+        try:
+            names = self.inner.listing(path)
+        except OSError as error:
+            self._fail(folder, error)
+            raise
+        self._keep(folder, "".join(f"{name}\n" for name in names))
+        return names
+
+    def link(self, path: str) -> str:
+        """Where a symbolic link points."""
+        try:
+            target = self.inner.link(path)
+        except OSError as error:
+            self._fail(path + "@", error)
+            raise
+        self._keep(path + "@", target)
+        return target
+
+    def netlink(self, request: Request) -> bytes:
+        """The kernel's answer."""
+        name = f"netlink/{request.name}"
+        try:
+            answer = self.inner.netlink(request)
+        except OSError as error:
+            self._fail(name, error)
+            raise
+        self._keep(name, _lines(answer))
+        return answer
+
+    def statistics(self, interface: str, request: bytes, name: str) -> bytes:
+        """The driver's answer."""
+        entry = f"ioctl/{name}"
+        try:
+            answer = self.inner.statistics(interface, request, name)
+        except OSError as error:
+            self._fail(entry, error)
+            raise
+        self._keep(entry, _lines(answer))
+        return answer
+
+
+def save(path: str, archive: str) -> None:
+    """Write an archive whole or not at all."""
+    data = archive.encode("utf-8", "surrogateescape")
+    if path.endswith(".gz"):
+        data = gzip.compress(data, mtime=0)
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        with open(part, "wb") as file:
+            file.write(data)
+        os.replace(part, path)
+    except OSError:
+        if os.path.exists(part):
+            os.unlink(part)
+        raise
+
+
+__all__ = ["Moment", "Record", "RecordingError", "Replay", "load", "parse", "save"]

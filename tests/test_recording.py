@@ -1,0 +1,150 @@
+"""Recordings: what was asked is answered again, errors and disappearances included."""
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop.recording import Record, RecordingError, Replay, load, parse, save
+from nettop.source import Live, Request
+
+
+def asked(source: Replay | Live | Record) -> None:
+    for path in ("/proc/stat", "/proc/nothing", "/proc/empty"):
+        try:
+            source.text(path)
+        except FileNotFoundError:
+            continue
+    source.listing("/sys/class/net")
+    source.link("/sys/class/net/eth0")
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    (tmp_path / "proc").mkdir()
+    (tmp_path / "proc/stat").write_text("cpu 1 2 3\n-- /looks/like --\n\\-- /that/too --\n")
+    (tmp_path / "proc/empty").write_text("")
+    net = tmp_path / "sys/class/net"
+    net.mkdir(parents=True)
+    (net / "eth0").symlink_to("../../devices/pci0000:00/net/eth0")
+    return tmp_path
+
+
+def test_recording_answers_as_the_host_did(tree: Path) -> None:
+    live = Live(str(tree))
+    record = Record(live)
+    asked(record)
+    record.wait(0)
+    (tree / "proc/stat").write_text("cpu 4 5 6\n")
+    (tree / "proc/empty").unlink()
+    asked(record)
+    archive = record.archive()
+
+    replay = Replay(archive)
+    assert replay.text("/proc/stat") == "cpu 1 2 3\n-- /looks/like --\n\\-- /that/too --\n"
+    assert replay.text("/proc/empty") == ""
+    assert replay.listing("/sys/class/net") == ["eth0"]
+    assert replay.link("/sys/class/net/eth0") == "../../devices/pci0000:00/net/eth0"
+    with pytest.raises(FileNotFoundError):
+        replay.text("/proc/nothing")
+    assert replay.wait(1)
+    assert replay.text("/proc/stat") == "cpu 4 5 6\n"
+    with pytest.raises(FileNotFoundError):
+        replay.text("/proc/empty")
+    assert not replay.wait(1)
+
+
+def test_recording_a_replay_gives_the_same_archive(tree: Path) -> None:
+    record = Record(Live(str(tree)), comment="A host.")
+    for number in range(3):
+        (tree / "proc/stat").write_text(f"cpu {number}\n")
+        asked(record)
+        record.wait(0)
+    archive = record.archive()
+    replay = Replay(archive)
+    again = Record(replay, comment=replay.comment)
+    while True:
+        asked(again)
+        if not again.wait(0):
+            break
+    assert again.archive() == archive
+
+
+def test_errors_are_recorded_as_errors() -> None:
+    class Refusing(Live):
+        def text(self, path: str) -> str:
+            raise PermissionError(13, "Permission denied", path)
+
+        def netlink(self, request: Request) -> bytes:
+            raise OSError(95, "Operation not supported")
+
+        def statistics(self, interface: str, request: bytes, name: str) -> bytes:
+            return b"\x01\x02"
+
+    record = Record(Refusing())
+    for source in (record, Replay(_archive(record))):
+        with pytest.raises(PermissionError):
+            source.text("/proc/secret")
+        with pytest.raises(OSError, match="not supported"):
+            source.netlink(Request("ethtool", 1, b"", "ethtool/rings/eth0"))
+        assert source.statistics("eth0", b"", "stats/eth0") == b"\x01\x02"
+
+
+def _archive(record: Record) -> str:
+    for ask in (
+        lambda: record.text("/proc/secret"),
+        lambda: record.netlink(Request("ethtool", 1, b"", "ethtool/rings/eth0")),
+        lambda: record.statistics("eth0", b"", "stats/eth0"),
+    ):
+        try:
+            ask()
+        except OSError:
+            continue
+    return record.archive()
+
+
+def test_a_loop_keeps_the_clock_running() -> None:
+    text = "x\n-- @0.000 wall 100.0 --\n-- /a --\n1\n-- @1.000 wall 101.0 --\n-- /a --\n2\n"
+    replay = Replay(text, loop=True)
+    seen = []
+    for _ in range(5):
+        seen.append((replay.now(), replay.text("/a").strip()))
+        assert replay.wait(1)
+    assert seen == [(0, "1"), (1, "2"), (2, "1"), (3, "2"), (4, "1")]
+
+
+@pytest.mark.parametrize(
+    ("text", "say"),
+    [
+        ("nothing", "not a recording"),
+        ("c\n-- @x --\n-- /a --\n", "not a moment"),
+        ("c\n-- @5.0 --\n-- /a --\n1\n-- @1.0 --\n-- /a --\n2\n", "back in time"),
+    ],
+)
+def test_malformed_recordings_say_what_is_wrong(text: str, say: str) -> None:
+    with pytest.raises(RecordingError, match=say):
+        parse(text)
+
+
+def test_cut_gzip_says_so(tmp_path: Path) -> None:
+    path = tmp_path / "host.gz"
+    save(str(path), "c\n-- /a --\n" + "x" * 5000 + "\n")
+    assert load(str(path)).endswith("x\n")
+    path.write_bytes(path.read_bytes()[:-12])
+    with pytest.raises(RecordingError, match="cut or damaged"):
+        load(str(path))
+
+
+def test_save_leaves_nothing_half_written(tmp_path: Path) -> None:
+    with pytest.raises(OSError):  # noqa: PT011
+        save(str(tmp_path / "none" / "x.host"), "c")
+    assert list(tmp_path.iterdir()) == []
+
+
+@given(st.text())
+def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
+    try:
+        Replay(text)
+    except RecordingError as error:
+        assert str(error)
