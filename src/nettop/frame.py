@@ -173,3 +173,16 @@ def describe(kind: type) -> list[dict[str, str]]:
         }
         for f in fields(kind)
     ]
+
+
+def values(row: Any, only: Sequence[str] = ()) -> dict[str, Any]:
+    """A row as a dict (JSON keys are text), of all its fields or of some kinds only."""
+    found = {}
+    for f in fields(row):
+        if only and f.metadata.get("kind") not in only:
+            continue
+        value = getattr(row, f.name)
+        if isinstance(value, Mapping):
+            value = {str(k): v for k, v in value.items()}
+        found[f.name] = value
+    return found

@@ -1,0 +1,169 @@
+"""Look at the host for some seconds and say what is wrong, why, and what would put it right.
+
+Each finding comes with the figures seen on this host, the published measurement behind the advice
+and the exact change. `nettop explain RULE TARGET` says more; `nettop apply RULE@TARGET` does it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from . import emit, json_argument, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..advice.rule import Finding
+    from ..observe import Observation
+    from ..source import Source
+
+HELP = "what is wrong on this host, why, and the exact change"
+SEVERITIES = ("critical", "warning", "advice", "info")
+MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+
+    json_argument(parser)
+    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
+    parser.add_argument(
+        "--profile", choices=PROFILES, help="what the host is for (seen, if not given)"
+    )
+    parser.add_argument("--interface", metavar="IF", help="judge this interface only")
+    parser.add_argument("--all", action="store_true", help="also which rules stay silent, and why")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*SEVERITIES, "never"),
+        default="critical",
+        help="exit 1 for findings at or above this (critical)",
+    )
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the findings; 1 when one is at or above --fail-on."""
+    source = open_source(args)
+    last = look(source, args)
+    findings = last.judgement.findings
+    if args.json:
+        emit(document(source, last, args.seconds, everything=args.all))
+    else:
+        _print(source, last, args)
+    level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
+    return int(any(SEVERITIES.index(found.severity) <= level for found in findings))
+
+
+def look(source: Source, args: argparse.Namespace) -> Observation:
+    """Observe for `args.seconds`; the last observation, its interface checked."""
+    from ..config import ConfigError
+    from ..observe import Observer, watch
+    from . import Refused, nearest
+
+    try:
+        observer = Observer(
+            source,
+            profile=getattr(args, "profile", None),
+            interface=getattr(args, "interface", None),
+            window=args.seconds,
+        )
+    except (ConfigError, ValueError) as error:
+        raise Refused(str(error), 2) from None
+    last = None
+    for last in watch(observer, args.seconds):
+        wanted = getattr(args, "interface", None)
+        known = [row.name for row in last.frame.rows("links") or last.frame.rows("netdev")]
+        if wanted and known and wanted not in known:
+            raise Refused(f"no interface {wanted!r} on this host{nearest(wanted, known)}", 2)
+    if last is None or not last.frame.tables:
+        raise Refused("nothing of this host can be read", 3)
+    return last
+
+
+def document(
+    source: Source, last: Observation, window: float, *, everything: bool = False
+) -> dict[str, Any]:
+    """The JSON of DESIGN: findings with evidence, sources and changes; what could not be read."""
+    profile = last.facts.profile
+    found = {
+        "host": source.host,
+        "profile": {"name": profile.name, "why": profile.why},
+        "seconds": window,
+        "findings": [finding_json(source, found) for found in last.judgement.findings],
+        "missing": dict(last.frame.missing),
+    }
+    if everything:
+        found["silent"] = [
+            {"rule": silent.rule, "target": silent.target, "because": silent.because}
+            for silent in last.judgement.silent()
+        ]
+    return found
+
+
+def finding_json(source: Source, found: Finding) -> dict[str, Any]:
+    """One finding as data, with the changes it would make on this host."""
+    return {
+        "id": found.id,
+        "rule": found.rule,
+        "target": found.target,
+        "severity": found.severity,
+        "title": found.title,
+        "why": found.why,
+        "held": round(found.held, 3),
+        "evidence": list(found.evidence),
+        "sources": list(found.sources),
+        "competing": list(found.competing),
+        "encodes": list(found.encodes),
+        "changes": changes_of(source, found),
+        "advice": list(found.advice),
+        "expected": found.expected,
+    }
+
+
+def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
+    """What the finding would change: setting, before, after, the expert's command, the risk."""
+    from ..changes.plan import describe
+
+    return [describe(wanted.setting, wanted.value, source) for wanted in found.wanted]
+
+
+def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
+    from textwrap import fill
+
+    facts = last.facts
+    profile = facts.profile
+    print(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
+    if not last.judgement.findings:
+        print("Nothing wrong found.")
+    for found in last.judgement.findings:
+        print(f"\n{MARKS[found.severity]} {found.id}  {found.title}")
+        for line in found.evidence:
+            print(f"    {evidence(line)}")
+        for change in changes_of(source, found):
+            risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
+            print(f"    {change['setting']}: {change['before']} → {change['after']}{risk}")
+            print(f"      {change['shell']}")
+        for words in found.advice:
+            print(fill(words, 78, initial_indent="    → ", subsequent_indent="      "))
+        for where in found.sources:
+            print(fill(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+    if args.all:
+        print("\nSilent rules:")
+        for silent in last.judgement.silent():
+            print(f"  {silent.rule}@{silent.target}: {silent.because}")
+    for name, why in sorted(last.frame.missing.items()):
+        print(f"not read: {name}: {why}")
+
+
+def evidence(line: dict[str, Any]) -> str:
+    """`nic.ring.rx = 256 descriptors`."""
+    value = line["value"]
+    shown = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{line['field']} = {shown} {line.get('unit') or ''}".rstrip()
+
+
+def cite(where: dict[str, Any]) -> str:
+    """One source in a line."""
+    name = where.get("paper") or where.get("doc") or where.get("url") or "?"
+    parts = [name, where.get("place"), where.get("figure")]
+    return ", ".join(str(part) for part in parts if part)

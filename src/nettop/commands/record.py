@@ -1,0 +1,62 @@
+"""Record this host (or a replay) into one text archive: raw bytes, later moments only what changed.
+
+MAC and IP addresses, host names and unknown kernel command-line words are replaced consistently
+unless --keep-names is given. `.gz` is packed. `nettop replay FILE` shows it again, anywhere.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import Refused, open_source, seconds, source_arguments
+
+HELP = "record the host into one file"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("file", metavar="FILE", help="where to; `-` is stdout")
+    parser.add_argument("--seconds", type=seconds, default=5.0, help="how long (5)")
+    parser.add_argument("--interval", type=seconds, default=1.0, help="between moments (1)")
+    parser.add_argument("--comment", default="", help="the archive's first line")
+    parser.add_argument("--keep-names", action="store_true", help="scrub nothing")
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Sample every table and save what was asked of the host."""
+    from .. import collect
+    from ..recording import Record, save
+    from ..sampler import Sampler
+    from ..scrub import scrub
+
+    inner = open_source(args)
+    comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
+    source = Record(inner, comment=comment)
+    sampler = Sampler(source)
+    began = due = source.now()
+    moments = 0
+    try:
+        while True:
+            sampler.take(collect.names())
+            moments += 1
+            due += args.interval
+            if due - began > args.seconds + args.interval / 2 and inner.live:
+                break
+            if not source.wait(due - source.now()):
+                break
+    except KeyboardInterrupt:
+        print("stopped: saving what was recorded", file=sys.stderr)
+    archive = source.archive()
+    if not args.keep_names and not args.replay:
+        archive = scrub(archive)
+    if args.file == "-":
+        sys.stdout.write(archive)
+        return 0
+    try:
+        save(args.file, archive)
+    except OSError as error:
+        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
+    print(f"{args.file}: {moments} moments, {len(archive) / 1024:.0f} KiB", file=sys.stderr)
+    return 0

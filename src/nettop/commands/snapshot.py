@@ -1,0 +1,58 @@
+"""Everything nettop reads, once: every table with its rows, rates under `per_s`.
+
+Two samples, --seconds apart, so that there are rates.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from . import Refused, emit, json_argument, nearest, open_source, seconds, source_arguments
+
+HELP = "every table nettop reads, as data"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    json_argument(parser)
+    parser.add_argument("--seconds", type=seconds, default=1.0, help="between the samples (1)")
+    parser.add_argument("--table", action="append", metavar="NAME", help="only this table")
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the tables."""
+    from .. import collect
+    from ..sampler import Sampler
+
+    known = collect.names()
+    for name in args.table or ():
+        if name not in known:
+            raise Refused(f"no table {name!r}{nearest(name, known)}", 2)
+    wanted = args.table or known
+    source = open_source(args)
+    sampler = Sampler(source)
+    frame = sampler.take(wanted)
+    if source.wait(args.seconds):
+        frame = sampler.take(wanted)
+    tables = {name: [_row(entry) for entry in rows] for name, rows in frame.tables.items()}
+    if args.json:
+        emit({"at": frame.wall, "host": source.host, "tables": tables, "missing": frame.missing})
+        return 0
+    for name, rows in sorted(tables.items()):
+        print(f"{name}: {len(rows)} rows")
+        for row in rows[:8]:
+            print("   ", "  ".join(f"{k}={v}" for k, v in row.items() if k != "per_s"))
+    for name, why in sorted(frame.missing.items()):
+        print(f"not read: {name}: {why}")
+    return 0 if tables else 3
+
+
+def _row(entry: Any) -> dict[str, Any]:
+    from ..frame import values
+
+    now: dict[str, Any] = values(entry.now)
+    if entry.per_s is not None:
+        now["per_s"] = values(entry.per_s, only=("counter", "vector"))
+    return now

@@ -1,0 +1,61 @@
+"""The screen: live cores, queues, drops and findings of this host, or of a recording."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+
+from . import Refused, enter_netns, seconds, source_arguments
+
+HELP = "the screen (what `nettop` alone shows)"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The screen's options."""
+    from ..facts import PROFILES
+
+    source_arguments(parser)
+    parser.add_argument(
+        "--demo", action="store_true", help="play the recording that comes with nettop"
+    )
+    parser.add_argument("--interface", metavar="IF", help="start with this interface")
+    parser.add_argument("--interval", type=seconds, help="between samples (1)")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    parser.add_argument(
+        "--plain", action="store_true", help="print the overview as text, no screen"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Draw until the user quits."""
+    if args.netns:
+        enter_netns(args.netns)
+    if args.demo:
+        args.replay = demo()
+    if args.plain:
+        from . import command
+
+        show = command("show")
+        parser = argparse.ArgumentParser()
+        show.arguments(parser)
+        words = ["overview", "--once"]
+        for option in ("replay", "root", "interface", "profile"):
+            if getattr(args, option):
+                words += [f"--{option}", str(getattr(args, option))]
+        code: int = show.run(parser.parse_args(words))
+        return code
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise Refused("the screen needs a terminal; `nettop show overview` prints text", 2)
+    if os.environ.get("TERM", "dumb") == "dumb":
+        raise Refused("TERM says this terminal cannot draw; `nettop show overview` prints text", 2)
+    from ..tui.app import run as draw
+
+    return draw(args)
+
+
+def demo() -> str:
+    """The recording that comes with nettop."""
+    from ..config import rules_folder
+
+    return str(rules_folder() / "demo.host.gz")

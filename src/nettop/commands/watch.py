@@ -1,0 +1,71 @@
+"""One line each time a finding begins or ends: for logs, cron and terminals left open.
+
+With --json one JSON object a line. Ends after --for, at the end of a recording, or with Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+
+from . import json_argument, open_source, seconds, source_arguments
+from .advise import MARKS, SEVERITIES
+
+HELP = "a line whenever a finding begins or ends"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+
+    json_argument(parser)
+    parser.add_argument("--for", dest="duration", type=seconds, help="stop after this long (never)")
+    parser.add_argument("--interval", type=seconds, default=1.0, help="between samples (1)")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    parser.add_argument("--interface", metavar="IF", help="judge this interface only")
+    parser.add_argument("--fail-on", choices=(*SEVERITIES, "never"), default="critical")
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print beginnings and ends; 1 when a finding at or above --fail-on was seen."""
+    from ..observe import Observer
+
+    source = open_source(args)
+    observer = Observer(source, profile=args.profile, interface=args.interface)
+    open_ones: dict[str, tuple[str, str]] = {}
+    worst = len(SEVERITIES)
+    began = due = source.now()
+    while True:
+        seen = observer.step()
+        now = {found.id: (found.severity, found.title) for found in seen.judgement.findings}
+        for name, (severity, title) in now.items():
+            worst = min(worst, SEVERITIES.index(severity))
+            if name not in open_ones:
+                _line(args, seen.frame.wall, "begins", name, severity, title)
+        for name, (severity, title) in open_ones.items():
+            if name not in now:
+                _line(args, seen.frame.wall, "ends", name, severity, title)
+        open_ones = now
+        due += args.interval
+        if args.duration is not None and due - began > args.duration:
+            break
+        if not source.wait(due - source.now()):
+            break
+    level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
+    return int(worst <= level)
+
+
+def _line(
+    args: argparse.Namespace, wall: float, event: str, name: str, severity: str, title: str
+) -> None:
+    when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(wall))
+    if args.json:
+        line = {"schema": 1, "at": when, "event": event, "id": name}
+        print(json.dumps({**line, "severity": severity, "title": title}))
+    else:
+        mark = MARKS[severity] if event == "begins" else "✓"
+        print(f"{when} {mark} {event} {name}: {title}")
+    sys.stdout.flush()
