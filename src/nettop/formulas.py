@@ -1,0 +1,216 @@
+"""What is possible: packet rates, goodput, windows, rings, interrupts, buses; all pure arithmetic.
+
+Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A frame on the wire is
+8 bytes of preamble and start, 14 of header (4 more for each VLAN tag), the payload (46 at least),
+4 of check sequence (FCS) and 12 of gap: IEEE 802.3 clauses 3 and 4.
+"""
+
+from __future__ import annotations
+
+from math import ceil, sqrt
+from typing import Final
+
+PREAMBLE: Final = 8
+HEADER: Final = 14
+TAG: Final = 4
+FCS: Final = 4
+GAP: Final = 12
+MIN_PAYLOAD: Final = 46
+IPV4: Final = 20
+IPV6: Final = 40
+TCP: Final = 20
+UDP: Final = 8
+TIMESTAMPS: Final = 12  # the TCP option with its padding
+ON_WIRE: Final = PREAMBLE + GAP  # what a frame costs beyond its own bytes
+AROUND_PAYLOAD: Final = PREAMBLE + HEADER + FCS + GAP
+
+
+def wire_bytes(payload: float, vlans: int = 0) -> float:
+    """Byte times that an Ethernet frame with this payload (an IP packet) takes on the wire."""
+    return max(MIN_PAYLOAD, payload) + AROUND_PAYLOAD + TAG * vlans
+
+
+def frame_bytes(mtu: int, vlans: int = 0) -> int:
+    """The largest frame at this MTU: header, tags, payload and FCS."""
+    return max(MIN_PAYLOAD, mtu) + HEADER + FCS + TAG * vlans
+
+
+def max_packets(rate: float, frame: float) -> float:
+    """Frames per second of `frame` bytes (FCS included) that fill a link of `rate`."""
+    return rate / (8 * (frame + ON_WIRE))
+
+
+def mss(mtu: int, *, ipv6: bool = False, timestamps: bool = True) -> int:
+    """TCP payload of a full packet."""
+    return mtu - (IPV6 if ipv6 else IPV4) - TCP - (TIMESTAMPS if timestamps else 0)
+
+
+def tcp_goodput(
+    rate: float, mtu: int, *, ipv6: bool = False, timestamps: bool = True, vlans: int = 0
+) -> float:
+    """Payload bits per second of full-sized TCP packets that fill the link."""
+    payload = mss(mtu, ipv6=ipv6, timestamps=timestamps)
+    return rate * payload / wire_bytes(mtu, vlans)
+
+
+def udp_payload(mtu: int, *, ipv6: bool = False) -> int:
+    """The largest UDP datagram that is not fragmented."""
+    return mtu - (IPV6 if ipv6 else IPV4) - UDP
+
+
+def udp_goodput(rate: float, mtu: int, *, ipv6: bool = False, vlans: int = 0) -> float:
+    """Payload bits per second of full-sized UDP packets that fill the link."""
+    return rate * udp_payload(mtu, ipv6=ipv6) / wire_bytes(mtu, vlans)
+
+
+def udp_wire_bytes(payload: int, *, ipv6: bool = False, vlans: int = 0) -> float:
+    """Byte times of one unfragmented datagram with `payload` bytes of user data."""
+    return wire_bytes(payload + UDP + (IPV6 if ipv6 else IPV4), vlans)
+
+
+def wire_seconds(wire: float, rate: float) -> float:
+    """How long `wire` byte times last at `rate`: the least spacing of such packets."""
+    return 8 * wire / rate
+
+
+def counted_to_wire(bytes_per_s: float, packets_per_s: float, *, fcs: bool = False) -> float:
+    """Bit/s on the wire from interface counters; `fcs`: this driver counts the check sequence.
+
+    Wrong for interfaces that count super-packets (veth, virtio, loopback): one count may stand for
+    64 KiB that nobody framed.
+    """
+    return 8 * (bytes_per_s + (ON_WIRE if fcs else ON_WIRE + FCS) * packets_per_s)
+
+
+def counted_to_payload(
+    bytes_per_s: float, packets_per_s: float, *, ipv6: bool = False, fcs: bool = False
+) -> float:
+    """Bit/s of TCP payload, were every packet TCP with timestamps; never below zero."""
+    head = HEADER + (IPV6 if ipv6 else IPV4) + TCP + TIMESTAMPS + (FCS if fcs else 0)
+    return max(0.0, 8 * (bytes_per_s - head * packets_per_s))
+
+
+def mebibytes(packets_per_s: float, counted: int) -> float:
+    """MiB/s that a tool shows when each packet counts `counted` bytes."""
+    return packets_per_s * counted / 2**20
+
+
+def pcap_bytes(packets: int, captured: int) -> int:
+    """Size of a classic pcap file: 24 bytes, then 16 and the captured bytes for each packet."""
+    return 24 + packets * (16 + captured)
+
+
+def bdp(rate: float, rtt: float) -> float:
+    """Bandwidth-delay product: bytes in flight that fill the path."""
+    return rate * rtt / 8
+
+
+def window_cap(window: float, rtt: float) -> float:
+    """Bit/s that a window of `window` bytes allows at this round trip."""
+    return window * 8 / rtt
+
+
+def loss_cap(segment: int, rtt: float, loss: float) -> float:
+    """Bit/s of one Reno-like flow at a random loss ratio (Mathis, Semke, Mahdavi, Ott 1997)."""
+    return segment * 8 * 1.22 / (rtt * sqrt(loss))
+
+
+def capture_rate(packets: float, size: float, seconds: float) -> float:
+    """Bit/s that a capture took, by the packets it kept."""
+    return packets * size * 8 / seconds
+
+
+def loss_percent(offered: float, taken: float) -> float:
+    """Percent of `offered` that is missing from `taken`."""
+    return 100 * (offered - taken) / offered
+
+
+def framing_ceiling(rate: float, size: float) -> float:
+    """Bit/s that counters show at most: `size`-byte packets on a full link, overhead uncounted."""
+    return rate * size / (size + ON_WIRE)
+
+
+def framed_loss_percent(captured: float, rate: float, size: float) -> float:
+    """Percent lost of a full link, preamble and gap not taken for loss."""
+    return 100 * (1 - captured / framing_ceiling(rate, size))
+
+
+def unsent_overstatement(sndbuf: float, seconds: float) -> float:
+    """Bit/s that a sender claims too much by counting what still sits in its socket buffer."""
+    return sndbuf * 8 / seconds
+
+
+def pause_seconds(quanta: int, rate: float) -> float:
+    """How long one pause frame stops the sender (802.3 annex 31B: a quantum is 512 bit times)."""
+    return quanta * 512 / rate
+
+
+def interrupt_cap(usecs: float) -> float:
+    """Interrupts per second of one queue at most, with this coalescing delay in microseconds."""
+    return 1e6 / usecs
+
+
+def packets_per_interrupt(packets_per_s: float, usecs: float) -> float:
+    """Packets that arrive while an interrupt is delayed; must stay below the ring."""
+    return packets_per_s * usecs / 1e6
+
+
+def ring_seconds(ring: float, packets_per_s: float) -> float:
+    """How long a ring of that many descriptors takes to fill when nobody empties it."""
+    return ring / packets_per_s
+
+
+def sequence_wrap(rate: float) -> float:
+    """Seconds until TCP sequence numbers repeat; without timestamps old segments then look new."""
+    return float(2**32) * 8 / rate
+
+
+def counter_wrap(per_s: float, bits: int = 32) -> float:
+    """Seconds until a counter of that width wraps."""
+    return float(2**bits) / per_s
+
+
+def pcie_usable(gigatransfers: float, lanes: int) -> float:
+    """Bit/s of a PCI Express slot after line coding, before packet headers (about 15 % more).
+
+    8b/10b up to 5 GT/s, 128b/130b from 8 GT/s, none at 64 GT/s: PCIE_SPEED2MBS_ENC in
+    drivers/pci/pci.h.
+    """
+    coding = 0.8 if gigatransfers < 8 else 128 / 130 if gigatransfers < 64 else 1.0
+    return gigatransfers * 1e9 * lanes * coding
+
+
+def pcix_usable(megahertz: float) -> float:
+    """Bit/s of a 64-bit PCI-X bus."""
+    return 64 * megahertz * 1e6
+
+
+def segments(size: int, segment: int) -> int:
+    """Packets that TSO or GSO makes of one send."""
+    return ceil(size / segment)
+
+
+def merged_frame(count: int, segment: int) -> int:
+    """Bytes of the frame that GRO makes of `count` TCP segments (IPv4 with timestamps)."""
+    return HEADER + IPV4 + TCP + TIMESTAMPS + count * segment
+
+
+def latency_slope(memory: float, bus: float, wire: float) -> float:
+    """Round trip per byte of a request: memory and bus at both ends, the wire once."""
+    return 2 * (memory + bus) + wire
+
+
+def daily_bytes(rate: float) -> float:
+    """Bytes that a rate moves in a day."""
+    return rate / 8 * 86400
+
+
+def tcp_mem_bytes(pages: int, page: int = 4096) -> int:
+    """What a value of net.ipv4.tcp_mem allows: it counts pages, not bytes."""
+    return pages * page
+
+
+def timestamp_cost(mtu: int) -> float:
+    """Part of TCP payload over IPv4 that the timestamp option takes."""
+    full = mss(mtu)
+    return TIMESTAMPS / full
