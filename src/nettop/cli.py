@@ -1,7 +1,7 @@
 """The command line: arguments only. Each command is a module of `commands/`, loaded when asked for.
 
-Exit codes: 0 clean or done; 1 findings at or above --fail-on, or a verdict other than better; 2 usage
-or unknown name; 3 could not look; 4 not done (refused, conflict, not permitted); 5 reverted.
+Exit codes: 0 clean or done; 1 findings at or above --fail-on, or a verdict other than better; 2
+usage or unknown name; 3 could not look; 4 not done (refused, conflict, not permitted); 5 reverted.
 """
 
 from __future__ import annotations
