@@ -1,0 +1,179 @@
+"""What a link can carry at most: packets and payload by frame size, windows, interrupts, rings.
+
+Nothing is measured: it is the arithmetic that a measurement is judged by. `--rtt` adds what a
+window must hold to fill the path.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any, Final
+
+from .. import formulas as f
+from .. import units
+from . import emit, json_argument, seconds
+
+HELP = "what a link can carry: packet rates, goodput, windows, interrupts"
+FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518, 9018)  # RFC 2544 section 9.1, and one jumbo
+DELAYS: Final = (8, 30, 62, 84, 125)
+RINGS: Final = (256, 512, 1024, 4096, 8192)
+WINDOWS: Final = (212_992, 6 << 20, 16 << 20, 128 << 20)
+LARGEST_MTU: Final = 65536
+
+
+def speed(text: str) -> float:
+    """Bit/s of `10G`, `2.5G`, `100M`, `40Gb/s` or `1e10`; for argparse."""
+    short = text.strip().lower()
+    for tail in ("bit/s", "b/s", "bps", "bit"):
+        short = short.removesuffix(tail)
+    scale = {"k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.get(short[-1:], 1.0)
+    try:
+        value = float(short.rstrip("kmgt")) * scale
+    except ValueError:
+        value = 0.0
+    if not 1 <= value <= 1e15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a speed such as 10G or 100M")
+    return value
+
+
+def mtu(text: str) -> int:
+    """An MTU that IPv6 and TCP fit into; for argparse."""
+    if not text.isascii() or not text.isdigit() or not 128 <= int(text[:9]) <= LARGEST_MTU:
+        raise argparse.ArgumentTypeError(f"{text!r} is not an MTU from 128 to {LARGEST_MTU}")
+    return int(text)
+
+
+def tags(text: str) -> int:
+    """How many VLAN tags; for argparse."""
+    if text not in ("0", "1", "2"):
+        raise argparse.ArgumentTypeError(f"{text!r}: a frame has 0, 1 or 2 VLAN tags")
+    return int(text)
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("--speed", type=speed, default=10e9, help="of the link: 10G, 100M … (10G)")
+    parser.add_argument("--mtu", type=mtu, default=1500, help="largest packet (1500)")
+    parser.add_argument("--protocol", choices=("tcp", "udp"), default="tcp", help="(tcp)")
+    parser.add_argument("--ipv6", action="store_true", help="IPv6 headers")
+    parser.add_argument("--no-timestamps", action="store_true", help="TCP without timestamps")
+    parser.add_argument("--vlan", type=tags, default=0, metavar="N", help="VLAN tags in a frame")
+    parser.add_argument("--rtt", type=seconds, help="round trip time: 20ms, 0.5")
+    json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the limits."""
+    found = limits(args)
+    if args.json:
+        emit(found)
+    else:
+        print("\n".join(text(found)))
+    return 0
+
+
+def limits(args: argparse.Namespace) -> dict[str, Any]:
+    """The document that --json prints; rates in bit/s, times in seconds."""
+    rate, vlans = args.speed, args.vlan
+    largest = f.frame_bytes(args.mtu, vlans)
+    sizes = sorted({*(size + f.TAG * vlans for size in FRAMES), largest})
+    smallest = f.max_packets(rate, sizes[0])
+    document: dict[str, Any] = {
+        "speed": rate,
+        "mtu": args.mtu,
+        "protocol": args.protocol,
+        "ipv6": args.ipv6,
+        "timestamps": args.protocol == "tcp" and not args.no_timestamps,
+        "vlan_tags": vlans,
+        "frame": largest,
+        "packets_per_s": f.max_packets(rate, largest),
+        "goodput": _goodput(args, largest),
+        "frames": [
+            {
+                "frame": size,
+                "packets_per_s": f.max_packets(rate, size),
+                "spacing": f.wire_seconds(size + f.ON_WIRE, rate),
+                "goodput": _goodput(args, size),
+            }
+            for size in sizes
+            if size <= largest
+        ],
+        "coalescing": [
+            {
+                "usecs": delay,
+                "interrupts_per_s": f.interrupt_cap(delay),
+                "packets_each": f.packets_per_interrupt(smallest, delay),
+            }
+            for delay in DELAYS
+        ],
+        "rings": [{"descriptors": n, "seconds": f.ring_seconds(n, smallest)} for n in RINGS],
+        "pause": f.pause_seconds(0xFFFF, rate),
+        "sequence_wrap": f.sequence_wrap(rate),
+    }
+    if args.rtt:
+        document["rtt"] = args.rtt
+        document["bdp"] = f.bdp(rate, args.rtt)
+        document["windows"] = [
+            {"bytes": size, "rate": f.window_cap(size, args.rtt)} for size in WINDOWS
+        ]
+    return document
+
+
+def _goodput(args: argparse.Namespace, frame: int) -> float | None:
+    """Payload bit/s of frames of that size; None where the headers do not leave any."""
+    packet = frame - f.HEADER - f.FCS - f.TAG * args.vlan
+    if args.protocol == "udp":
+        payload = f.udp_payload(packet, ipv6=args.ipv6)
+    else:
+        payload = f.mss(packet, ipv6=args.ipv6, timestamps=not args.no_timestamps)
+    if payload <= 0:
+        return None
+    return f.max_packets(args.speed, frame) * 8 * payload
+
+
+def text(found: dict[str, Any]) -> list[str]:
+    """The same as lines for a person."""
+    name = f"{found['protocol'].upper()} over IPv{6 if found['ipv6'] else 4}"
+    tagged = f", {found['vlan_tags']} VLAN tag(s)" if found["vlan_tags"] else ""
+    stamps = " with timestamps" if found["timestamps"] else ""
+    out = [
+        f"{units.link(found['speed'])}, MTU {found['mtu']}: {name}{stamps}{tagged}",
+        f"  goodput at most   {_exact(found['goodput'])}",
+        "",
+        f"  {'frame':>6}  {'packets/s':>13}  {'spacing':>10}  {'goodput':>16}",
+    ]
+    out += [
+        f"  {row['frame']:>6}  {row['packets_per_s']:>13,.0f}  {_time(row['spacing']):>10}"
+        f"  {_exact(row['goodput']):>16}"
+        for row in found["frames"]
+    ]
+    out += ["", "  rx-usecs  interrupts/s a queue  smallest packets waiting at one"]
+    out += [
+        f"  {row['usecs']:>8}  {row['interrupts_per_s']:>20,.0f}  {row['packets_each']:>31,.0f}"
+        for row in found["coalescing"]
+    ]
+    drained = ", ".join(
+        f"{row['descriptors']} in {_time(row['seconds'])}" for row in found["rings"]
+    )
+    out += [
+        "",
+        f"  a ring fills with smallest packets: {drained}",
+        f"  one pause frame stops at most {_time(found['pause'])}",
+        f"  TCP sequence numbers wrap in {units.seconds(found['sequence_wrap'])}",
+    ]
+    if "rtt" in found:
+        trip, flying = units.seconds(found["rtt"]), found["bdp"] / 1e6
+        out += ["", f"  at {trip} round trip {flying:,.3f} MB are in flight"]
+        out += [
+            f"  a window of {units.size(row['bytes']):>8} allows {_exact(row['rate'])}"
+            for row in found["windows"]
+        ]
+    return out
+
+
+def _exact(rate: float | None) -> str:
+    return units.UNKNOWN if rate is None else f"{rate / 1e6:,.3f} Mb/s"
+
+
+def _time(value: float) -> str:
+    return f"{value * 1e6:,.3f} µs" if value < 1e-3 else f"{value * 1e3:,.3f} ms"

@@ -1,0 +1,87 @@
+"""`nettop limits`: the figures of `formulas`, as a document and as a page."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+import pytest
+
+from nettop.commands import limits
+
+
+def parsed(*words: str) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    limits.arguments(parser)
+    return parser.parse_args(words)
+
+
+def test_a_gigabit_link_carries_941_megabits_of_tcp(capsys: pytest.CaptureFixture[str]) -> None:
+    assert limits.run(parsed("--speed", "1G", "--json")) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema"] == 1
+    assert found["goodput"] / 1e6 == pytest.approx(941.482, abs=0.001)
+    assert found["frame"] == 1518
+    assert [row["frame"] for row in found["frames"]] == [64, 128, 256, 512, 1024, 1280, 1518]
+    assert found["frames"][0]["packets_per_s"] == pytest.approx(1_488_095.24, abs=0.01)
+    assert found["frames"][0]["goodput"] is None
+    assert "bdp" not in found
+
+
+@pytest.mark.parametrize(
+    ("words", "megabits"),
+    [
+        (["--no-timestamps"], 9492.85),
+        (["--mtu", "9000"], 9900.42),
+        (["--protocol", "udp"], 9570.87),
+        (["--protocol", "udp", "--mtu", "9000"], 9926.97),
+        (["--ipv6"], 9284.79),
+        (["--vlan", "1"], 9390.40),
+    ],
+)
+def test_goodput_of_other_links(words: list[str], megabits: float) -> None:
+    assert limits.limits(parsed(*words))["goodput"] / 1e6 == pytest.approx(megabits, abs=0.01)
+
+
+def test_round_trip_adds_windows() -> None:
+    found = limits.limits(parsed("--rtt", "36.1ms"))
+    assert found["bdp"] == pytest.approx(45.125e6)
+    page = "\n".join(limits.text(found))
+    assert "45.125 MB" in page
+    assert "128 MiB" in page
+
+
+def test_the_page_names_its_units(capsys: pytest.CaptureFixture[str]) -> None:
+    assert limits.run(parsed("--speed", "10G", "--vlan", "1")) == 0
+    page = capsys.readouterr().out
+    assert "1 VLAN tag" in page
+    assert "packets/s" in page
+    assert "14,204,545" in page  # 68-byte frames: the smallest with one tag
+    assert "3.355 ms" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "rate"),
+    [("10G", 10e9), ("2.5g", 2.5e9), ("100M", 1e8), ("40Gb/s", 4e10), ("1e10", 1e10)],
+)
+def test_speeds(text: str, rate: float) -> None:
+    assert limits.speed(text) == rate
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["--speed", "fast"],
+        ["--speed", "0"],
+        ["--speed", "nan"],
+        ["--speed", "-1G"],
+        ["--mtu", "60"],
+        ["--mtu", "99999999999"],
+        ["--mtu", "x"],
+        ["--vlan", "3"],
+        ["--rtt", "soon"],
+    ],
+)
+def test_nonsense_is_a_usage_error(words: list[str]) -> None:
+    with pytest.raises(argparse.ArgumentError):
+        parsed(*words)
