@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.toeplitz import Packet, hashed, key_bytes, queue_of, symmetric, toeplitz
+from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, symmetric, toeplitz
 
 KEY = key_bytes(
     "6d:5a:56:da:25:5b:0e:c2:41:67:25:3d:43:a3:8f:b0:d0:ca:2b:cb:ae:7b:30:b4:77:cb:2d:a3:80:30:f2:0c"
