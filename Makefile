@@ -1,0 +1,64 @@
+# The two commands of the README, and what a developer needs. Everything is set up on a fresh machine
+# that has Python 3.11+ with venv, make and a package index; nothing is installed on the system.
+PYTHON ?= python3
+VENV   ?= .venv
+PY      = $(VENV)/bin/python
+READY   = $(VENV)/.ready
+WORKERS ?= auto
+
+.PHONY: run test check golden lab lab-full lab-shell clinic clinic-full bench zipapp clean help
+.DEFAULT_GOAL := help
+
+help: ## what there is to make
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
+
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "nettop needs Python 3.11 or newer: install it, or say make PYTHON=/path/to/python3.11"; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+	  { echo "this Python has no venv: install python3-venv (Debian, Ubuntu) and run make again"; exit 1; }
+	@$(PYTHON) -m venv $(VENV)
+	@$(PY) -m pip install --quiet --disable-pip-version-check -e '.[dev]'
+	@touch $(READY)
+
+run: $(READY) ## start nettop on this host
+	@$(VENV)/bin/nettop $(ARGS)
+
+check: $(READY) ## format, lint, types
+	$(PY) -m ruff format --check src tests
+	$(PY) -m ruff check src tests
+	$(PY) -m mypy
+
+test: check ## every check that this machine can run
+	$(PY) -m pytest -n $(WORKERS) -rs tests
+	$(VENV)/bin/nettop rules test
+
+golden: $(READY) ## write golden files and screenshots anew
+	$(PY) -m pytest -q tests --update
+
+lab: $(READY) ## real drivers, two NUMA nodes, in a virtual machine
+	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
+	@sh tests/lab/run.sh $(PY) two-nodes virtio-rss
+
+lab-full: $(READY) ## the lab in every topology
+	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
+	@sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
+
+lab-shell: $(READY) ## a shell among real drivers (TOPOLOGY=two-nodes)
+	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
+	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
+
+clinic: $(READY) ## the scoreboard of diagnoses
+	@$(PY) tests/clinic/run.py
+
+clinic-full: $(READY) ## the scoreboard with sweeps and peers
+	@$(PY) tests/clinic/run.py --full
+
+bench: $(READY) ## ratios against other programs and bare reads; never an assertion
+	@for f in tests/benchmarks/*.py; do echo "== $$f"; $(PY) $$f || exit 1; done
+
+zipapp: $(READY) ## one file to copy to a host without a package index
+	@$(PY) tests/zipapp.py
+
+clean: ## remove what was made
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis lab-out

@@ -1,0 +1,172 @@
+"""Boot the lab: Debian's own kernel, in software emulation, on this machine's own files.
+
+    python tests/lab/boot.py TOPOLOGY [--out DIR] [--timeout S] -- COMMAND…
+    python tests/lab/boot.py TOPOLOGY --shell
+
+The guest sees this machine's file system read-only, so the project and its environment are simply
+there; what it writes to the folder in $NETTOP_LAB_OUT comes back. Exit code: the command's; 77 when
+the lab cannot run here, with one line saying what is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import glob
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+UNAVAILABLE = 77
+NEEDED = {
+    "qemu-system-x86_64": "qemu-system-x86",
+    "busybox": "busybox-static",
+    "modprobe": "kmod",
+    "ip": "iproute2",
+}
+
+
+def kernel() -> str | None:
+    """The newest Debian kernel with its modules."""
+    found = [
+        image
+        for image in glob.glob("/boot/vmlinuz-*")
+        if Path("/lib/modules", image.removeprefix("/boot/vmlinuz-")).is_dir()
+    ]
+    return max(found, key=os.path.getmtime, default=None)
+
+
+def missing() -> str | None:
+    """What stands in the way, as one line; None when the lab can run."""
+    packages = [package for tool, package in NEEDED.items() if not shutil.which(tool)]
+    if kernel() is None:
+        packages.append("linux-image-amd64")
+    if packages:
+        return f"install {' '.join(sorted(packages))} (Debian packages)"
+    if not _vng().exists():
+        return "install virtme-ng into this environment: pip install virtme-ng"
+    if os.geteuid() != 0:
+        return "root is needed"
+    return None
+
+
+def _vng() -> Path:
+    return Path(sys.executable).parent / "vng"
+
+
+def topology(name: str) -> dict[str, Any]:
+    """The topology's data; SystemExit names the known ones."""
+    path = HERE / "topology" / f"{name}.toml"
+    if not path.exists():
+        known = ", ".join(sorted(p.stem for p in path.parent.glob("*.toml")))
+        raise SystemExit(f"no topology {name!r}; there are {known}")
+    return tomllib.loads(path.read_text())
+
+
+def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: bool = False) -> int:
+    """Boot, run `command` inside, bring its exit code back; its output is `out`/log."""
+    plan = topology(name)
+    image = kernel()
+    assert image is not None
+    (out / "status").unlink(missing_ok=True)
+    script = out / "guest.sh"
+    inner = [sys.executable, str(HERE / "guest.py"), name, str(out), *command]
+    environment = {
+        "NETTOP_LAB": name,
+        "NETTOP_LAB_OUT": str(out),
+        "PATH": f"{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "HOME": "/root",
+        "LANG": "C.UTF-8",
+        "TERM": os.environ.get("TERM", "xterm-256color"),
+    }
+    exports = "".join(f"export {k}={shlex.quote(v)}\n" for k, v in environment.items())
+    redirect = "" if shell else f" > {shlex.quote(str(out / 'log'))} 2>&1"
+    script.write_text(
+        f"#!/bin/sh\n{exports}cd {shlex.quote(os.getcwd())}\n"
+        f"{shlex.join(inner)}{redirect}\necho $? > {shlex.quote(str(out / 'status'))}\nsync\n"
+    )
+    vng = [
+        str(_vng()), "--run", image, "--disable-kvm", "--force-9p",
+        "--cpus", str(plan["cpus"]), "--memory", plan["memory"],
+        "--rwdir", str(out), f"--qemu-opts={' '.join(plan['qemu'])}",
+    ]  # fmt: skip
+    if not shell:
+        vng.append("--verbose")
+    vng += ["--", "sh", str(script)]
+    namespace = _tap(plan) if "tap" in plan else None
+    if namespace:
+        vng = ["ip", "netns", "exec", namespace, *vng]
+    path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+    try:
+        with open(out / "console", "wb") as console:
+            subprocess.run(
+                vng,
+                env={**os.environ, "PATH": path},
+                stdin=None if shell else subprocess.DEVNULL,
+                stdout=None if shell else console,
+                stderr=None if shell else console,
+                timeout=None if shell else timeout,
+                check=False,
+            )
+    except subprocess.TimeoutExpired:
+        print(f"lab: no answer within {timeout:.0f} s", file=sys.stderr)
+    finally:
+        if namespace:
+            subprocess.run(["ip", "netns", "del", namespace], check=False)
+    try:
+        return int((out / "status").read_text())
+    except (OSError, ValueError):
+        return 1
+
+
+def _tap(plan: dict[str, Any]) -> str:
+    """A namespace of its own with a multi-queue tap: the guest's peer."""
+    name = f"nettop-lab-{os.getpid()}"
+    for words in (
+        ["ip", "netns", "add", name],
+        ["ip", "-n", name, "tuntap", "add", "tapq", "mode", "tap", "multi_queue"],
+        ["ip", "-n", name, "addr", "add", plan["tap"], "dev", "tapq"],
+        ["ip", "-n", name, "link", "set", "tapq", "up"],
+        ["ip", "-n", name, "link", "set", "lo", "up"],
+    ):
+        subprocess.run(words, check=True)
+    subprocess.Popen(
+        ["ip", "netns", "exec", name, "iperf3", "-s", "-D", "--idle-timeout", "900"],
+        stdout=subprocess.DEVNULL,
+    ).wait()
+    return name
+
+
+def main() -> int:
+    """Boot as the command line says."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("topology")
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--timeout", type=float, default=600)
+    parser.add_argument("--shell", action="store_true")
+    parser.add_argument("command", nargs="*")
+    args = parser.parse_args()
+    lacking = missing()
+    if lacking:
+        print(f"lab: skipped: {lacking}", file=sys.stderr)
+        return UNAVAILABLE
+    out = (args.out or Path(tempfile.mkdtemp(prefix="nettop-lab-"))).resolve()
+    out.mkdir(parents=True, exist_ok=True)
+    code = boot(args.topology, args.command, out, args.timeout, shell=args.shell)
+    log = out / "log"
+    if log.exists() and not args.shell:
+        print(log.read_text(errors="replace"), end="")
+    elif not args.shell:
+        print((out / "console").read_text(errors="replace")[-3000:])
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
