@@ -1,0 +1,56 @@
+"""One-value files that may be absent: what a collector asks many times, unknown being None."""
+
+from __future__ import annotations
+
+from .. import cpulist
+from ..source import Source
+
+
+def word(source: Source, path: str) -> str | None:
+    """The file's text without surrounding space; None when it cannot be read or is empty."""
+    try:
+        return source.text(path).strip(" \t\n\0") or None
+    except OSError:
+        return None
+
+
+def number(source: Source, path: str) -> int | None:
+    """The file's whole number; None when it cannot be read or is none."""
+    return whole(word(source, path))
+
+
+def whole(text: str | None) -> int | None:
+    """The decimal (or 0x) number a text is, else None."""
+    if text is None or len(text) > 24:
+        return None
+    try:
+        return int(text, 16 if text.startswith(("0x", "0X")) else 10)
+    except ValueError:
+        return None
+
+
+def cpus(source: Source, path: str) -> tuple[int, ...] | None:
+    """The file's CPU list; None when it cannot be read or is none."""
+    text = word(source, path)
+    if text is None:
+        return None
+    try:
+        return cpulist.parse(text)
+    except ValueError:
+        return None
+
+
+def names(source: Source, path: str) -> list[str]:
+    """The names in a directory; empty when it cannot be read."""
+    try:
+        return source.listing(path)
+    except OSError:
+        return []
+
+
+def target(source: Source, path: str) -> str | None:
+    """The last part of where a link points, such as a driver's or a bus address; None: no link."""
+    try:
+        return source.link(path).rstrip("/").rsplit("/", 1)[-1] or None
+    except OSError:
+        return None

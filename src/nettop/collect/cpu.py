@@ -1,0 +1,70 @@
+"""What each online CPU spends its time on: /proc/stat.
+
+fs/proc/stat.c, show_stat(): clock ticks of 1/100 s (USER_HZ) since boot; columns grew with Linux
+2.6.11 (steal), 2.6.24 (guest) and 2.6.33 (guest_nice). `idle` and `iowait` may go back a little
+when a CPU leaves idle (Documentation/filesystems/proc.rst); they are then held, not called unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, label
+from ..source import Source
+
+USER_HZ: Final = 100
+_SLIP: Final = 10.0  # seconds; a longer step back is a CPU that was taken out and put back
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Seconds of one CPU since boot, so that a rate of 1.0 is 100 %."""
+
+    cpu: int = label("CPU number")
+    user: float = counter("programs, guests included", "s")
+    nice: float = counter("programs of lowered priority", "s")
+    system: float = counter("kernel", "s")
+    idle: float = counter("nothing to do", "s")
+    iowait: float | None = counter("idle with a disk request open", "s", default=None)
+    irq: float | None = counter("hard interrupts", "s", default=None)
+    softirq: float | None = counter("soft interrupts", "s", default=None)
+    steal: float | None = counter("wanted, but taken by the hypervisor", "s", default=None)
+    guest: float | None = counter("running guests (part of user)", "s", default=None)
+
+
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Each online CPU; OSError, or ValueError when it is not that file."""
+    rows = parse(source.text("/proc/stat"), memory.get("rows", {}))
+    memory["rows"] = {row.cpu: row for row in rows}
+    return rows
+
+
+def parse(text: str, before: dict[int, Row] | None = None) -> list[Row]:
+    """The `cpuN` lines; `before` are the rows of the last reading, by CPU."""
+    rows = []
+    for line in text[: text.find("\nintr ") + 1 or None].splitlines():
+        if not line.startswith("cpu"):
+            break
+        words = line.split()
+        if words[0] == "cpu":
+            continue
+        if len(words) < 5:
+            raise ValueError(f"/proc/stat has a short line: {line[:80]!r}")
+        cpu = int(words[0][3:])
+        times: list[float | None] = [int(word) / USER_HZ for word in words[1:10]]
+        times += [None] * (9 - len(times))
+        old = before.get(cpu) if before else None
+        if old is not None:
+            times[3] = _held(old.idle, times[3])
+            times[4] = _held(old.iowait, times[4])
+        rows.append(Row(cpu, *times))  # type: ignore[arg-type]
+    if not rows:
+        raise ValueError("/proc/stat names no CPU")
+    return rows
+
+
+def _held(old: float | None, new: float | None) -> float | None:
+    if old is not None and new is not None and 0 < old - new < _SLIP:
+        return old
+    return new

@@ -1,0 +1,136 @@
+"""Hard interrupts by line and CPU: /proc/interrupts.
+
+kernel/irq/proc.c, show_interrupts(), and each architecture's arch_show_interrupts(): the header
+names the *online* CPUs (numbers may have holes); then come a label, a 32-bit count for each of
+them, and, for a device's line, the chip with its pin and trigger, two spaces, and the actions. The
+chip may hold spaces or be absent (ARM boards, s390); a line may have no action; `ERR` and `MIS`
+have one count, not one for each CPU.
+
+On large hosts the file is megabytes, of which little changes: only lines that differ from the last
+reading are parsed, and a row that did not change is the same object as before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, gauge, label, vector
+from ..source import Source
+
+_TAIL: Final = re.compile(
+    r"""(?P<chip>
+          \S.*?\s+\d+[- ][A-Za-z][\w.-]*   # IO-APIC 2-edge, GICv3 27 Level, xen-pirq 1-ioapic-edge
+        | \S+\s+-(?:event|virq|ipi)        # xen-dyn -event
+        | \S+-(?:edge|level|fasteoi|msi|msi-x|noname)   # PCI-MSI-edge, before Linux 3.19
+        | \S.*?\s+\d+(?=\s\s)              # MIPS 7, without a trigger
+        | \S+(?=\s\s)                      # GIC, PCI-MSI, without a pin
+        )
+        (?:\s+(?P<name>.*))?""",
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interrupt line; `name` is as written: actions joined by commas, empty for none."""
+
+    irq: str = label("number, or letters such as NMI, LOC, IPI0")
+    name: str = label("what it serves, e.g. eth0-rx-0; for letters their meaning")
+    chip: str | None = gauge("interrupt chip, pin and trigger, e.g. PCI-MSI 81921-edge")
+    by_cpu: Mapping[int, int] = vector("interrupts each CPU took", "interrupts")
+    total: int | None = counter("interrupts all CPUs took", "interrupts")
+
+
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Each line; OSError, or ValueError when it is not that file.
+
+    `memory` keeps the lines of the last reading, their tails and their rows.
+    """
+    lines = source.data("/proc/interrupts").split(b"\n")
+    if memory.get("header") != lines[0]:
+        memory.clear()
+        memory["cpus"] = header(lines[0].decode("utf-8", "replace"))
+        memory["header"] = lines[0]
+    cpus: tuple[int, ...] = memory["cpus"]
+    past: list[bytes] = memory.get("lines", [])
+    rows: list[Row | None] = list(memory.get("rows", ()))[: len(lines)]
+    rows += [None] * (len(lines) - len(rows))
+    for place, line in enumerate(lines):
+        if place >= len(past) or line != past[place]:
+            rows[place] = row(line, cpus) if place else None
+    memory["lines"], memory["rows"] = lines, rows
+    return [made for made in rows if made is not None]
+
+
+def parse(text: str) -> list[Row]:
+    """The whole file; ValueError when it has no header of CPUs."""
+    lines = text.encode("utf-8", "surrogateescape").split(b"\n")
+    cpus = header(lines[0].decode("utf-8", "replace"))
+    return [made for line in lines[1:] if (made := row(line, cpus)) is not None]
+
+
+def header(text: str) -> tuple[int, ...]:
+    """The CPU numbers of the columns."""
+    words = text.split()
+    if not words or not all(re.fullmatch(r"CPU\d{1,6}", word) for word in words):
+        raise ValueError("/proc/interrupts has no header of CPUs")
+    return tuple(int(word[3:]) for word in words)
+
+
+def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
+    """One line as a row; None for an empty line."""
+    label_, colon, rest = line.partition(b":")
+    if not colon:
+        if line.strip():
+            raise ValueError(f"/proc/interrupts has a line without a colon: {line[:60]!r}")
+        return None
+    words = rest.split(None, len(cpus))
+    tail = words.pop() if len(words) > len(cpus) else b""
+    if len(words) < len(cpus) or not words[-1].isdigit():
+        return _short(label_, rest, cpus)
+    counts = {cpu: int(word) for cpu, word in zip(cpus, words, strict=True) if word != b"0"}
+    irq = label_.strip().decode("ascii", "replace")
+    chip, name = _named(irq, tail)
+    return Row(irq, name, chip, counts, sum(counts.values()))
+
+
+def _named(irq: str, tail: bytes) -> tuple[str | None, str]:
+    text = tail.decode("utf-8", "surrogateescape").rstrip()
+    known = _NAMES.get((irq, text))
+    if known is None:
+        if len(_NAMES) > _NAMES_LIMIT:
+            _NAMES.clear()
+        known = _NAMES[irq, text] = _split(irq, text)
+    return known
+
+
+_NAMES: dict[tuple[str, str], tuple[str | None, str]] = {}
+_NAMES_LIMIT: Final = 16384
+
+
+def _split(irq: str, text: str) -> tuple[str | None, str]:
+    """Chip and name: letters have a meaning instead of a chip, some boards name no chip."""
+    if not irq.isdigit():
+        return None, " ".join(text.split())
+    found = _TAIL.fullmatch(text)
+    if found is None:
+        return None, text.strip()
+    return " ".join(found["chip"].split()), (found["name"] or "").strip()
+
+
+def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...]) -> Row:
+    """A line with fewer counts than CPUs: one for all (ERR), or none (FIQ)."""
+    words = rest.split()
+    counts = []
+    for word in words[: len(cpus)]:
+        if not word.isdigit():
+            break
+        counts.append(int(word))
+    irq = label_.strip().decode("ascii", "replace")
+    if len(counts) > 1:
+        raise ValueError(f"/proc/interrupts: {irq[:20]!r} has {len(counts)} of {len(cpus)} counts")
+    chip, name = _named(irq, b" ".join(words[len(counts) :]))
+    return Row(irq, name, chip, {}, counts[0] if counts else None)

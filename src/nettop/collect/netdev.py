@@ -1,0 +1,56 @@
+"""Interface counters of this network namespace: /proc/net/dev (where rtnetlink is not to be had).
+
+net/core/net-procfs.c, dev_seq_printf_stats(): the columns fold several counters: `drop` is
+rx_dropped + rx_missed_errors, `frame` the length, overrun, CRC and frame errors, `carrier` the
+carrier, aborted, window and heartbeat errors.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..frame import counter, label
+from ..source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface; counts since it was made."""
+
+    name: str = label("interface")
+    rx_bytes: int = counter("bytes received", "bytes")
+    rx_packets: int = counter("packets received", "packets")
+    rx_errors: int = counter("receive errors", "packets")
+    rx_drop: int = counter("dropped on receive, missed by the NIC included", "packets")
+    rx_fifo: int = counter("receive overruns", "packets")
+    rx_frame: int = counter("frames damaged or of a wrong length", "frames")
+    rx_compressed: int = counter("compressed packets received", "packets")
+    multicast: int = counter("multicast packets received", "packets")
+    tx_bytes: int = counter("bytes sent", "bytes")
+    tx_packets: int = counter("packets sent", "packets")
+    tx_errors: int = counter("send errors", "packets")
+    tx_drop: int = counter("dropped on send", "packets")
+    tx_fifo: int = counter("send underruns", "packets")
+    collisions: int = counter("collisions", "frames")
+    carrier: int = counter("carrier, aborted, window and heartbeat errors", "errors")
+    tx_compressed: int = counter("compressed packets sent", "packets")
+
+
+def read(source: Source) -> list[Row]:
+    """Each interface; OSError, or ValueError when it is not that file."""
+    return parse(source.text("/proc/net/dev"))
+
+
+def parse(text: str) -> list[Row]:
+    """The lines below the two header lines; a count may stand right after the colon."""
+    lines = text.splitlines()
+    if len(lines) < 2 or lines[1].count("|") != 2:
+        raise ValueError("/proc/net/dev has no header")
+    rows = []
+    for line in lines[2:]:
+        name, _, counts = line.partition(":")
+        numbers = [int(word) for word in counts.split()]
+        if len(numbers) != 16:
+            raise ValueError(f"/proc/net/dev: {len(numbers)} columns for {name.strip()[:20]!r}")
+        rows.append(Row(name.strip(), *numbers))
+    return rows

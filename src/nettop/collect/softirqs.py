@@ -1,0 +1,55 @@
+"""Soft interrupts each CPU ran: /proc/softirqs.
+
+fs/proc/softirqs.c: a column for each *possible* CPU (a two-CPU guest may show 128), a line for each
+kind; so the header, not the column's place in another file, says which CPU it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import counter, label
+from ..source import Source
+
+_KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One possible CPU, the kinds a network host asks about."""
+
+    cpu: int = label("CPU number")
+    net_rx: int | None = counter("receive", "softirqs", default=None)
+    net_tx: int | None = counter("transmit completion", "softirqs", default=None)
+    tasklet: int | None = counter("tasklets", "softirqs", default=None)
+    timer: int | None = counter("timers", "softirqs", default=None)
+    sched: int | None = counter("scheduler balancing", "softirqs", default=None)
+    rcu: int | None = counter("RCU callbacks", "softirqs", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each possible CPU; OSError, or ValueError when it is not that file."""
+    return parse(source.text("/proc/softirqs"))
+
+
+def parse(text: str) -> list[Row]:
+    """The table turned on its side: a row for each column."""
+    lines = text.splitlines()
+    header = lines[0].split() if lines else []
+    if not header or not all(word.startswith("CPU") for word in header):
+        raise ValueError("/proc/softirqs has no header")
+    cpus = [int(word[3:]) for word in header]
+    found: dict[str, list[int]] = {}
+    for line in lines[1:]:
+        kind, _, counts = line.partition(":")
+        kind = kind.strip()
+        if kind in _KINDS:
+            numbers = [int(word) for word in counts.split()]
+            if len(numbers) != len(cpus):
+                raise ValueError(
+                    f"/proc/softirqs: {kind} has {len(numbers)} of {len(cpus)} columns"
+                )
+            found[kind] = numbers
+    unknown: list[int | None] = [None] * len(cpus)
+    return [Row(*row) for row in zip(cpus, *(found.get(k, unknown) for k in _KINDS), strict=True)]

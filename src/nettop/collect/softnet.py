@@ -1,0 +1,67 @@
+"""Receive work each online CPU did: /proc/net/softnet_stat, hexadecimal.
+
+net/core/net-procfs.c, softnet_seq_show(): columns 1 processed, 2 dropped, 3 time_squeeze, 9
+collision; 10 received_rps (2.6.35), 11 flow_limit_count (3.11), 12 backlog and 13 CPU number
+(5.10), 14 and 15 the two parts of the backlog. Lines are *online* CPUs: without column 13 the
+number comes from /sys/devices/system/cpu/online, never from the line's place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .. import cpulist
+from ..frame import counter, gauge, label
+from ..source import Source
+
+_LEAST: Final = 9  # columns, since before 2.6.32
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One online CPU. The counters are 32 bits wide and wrap."""
+
+    cpu: int = label("CPU number")
+    processed: int = counter("packets taken off a queue", "packets")
+    dropped: int = counter("packets lost because the backlog was full", "packets")
+    squeezed: int = counter("polls that ran out of budget or time", "polls")
+    received_rps: int | None = counter("wake-ups by RPS of another CPU", "wake-ups", default=None)
+    flow_limited: int | None = counter("packets lost to the flow limit", "packets", default=None)
+    backlog: int | None = gauge("packets waiting now", "packets", default=None)
+    input_queue: int | None = gauge("of them not yet taken over", "packets", default=None)
+    process_queue: int | None = gauge("of them being processed", "packets", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each online CPU; OSError, or ValueError when the lines cannot be told apart."""
+    table = split(source.text("/proc/net/softnet_stat"))
+    if all(len(line) > 12 for line in table):
+        return rows(table)
+    return rows(table, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
+
+
+def split(text: str) -> list[list[int]]:
+    """The numbers of each line; ValueError for a line of fewer columns than any kernel wrote."""
+    table = [[int(word, 16) for word in line.split()] for line in text.splitlines() if line.strip()]
+    if any(len(line) < _LEAST for line in table):
+        raise ValueError("/proc/net/softnet_stat has a line with too few columns")
+    return table
+
+
+def rows(table: list[list[int]], online: tuple[int, ...] = ()) -> list[Row]:
+    """Lines as rows; `online` names their CPUs where the kernel does not."""
+    if any(len(line) < 13 for line in table) and len(online) != len(table):
+        raise ValueError(
+            f"/proc/net/softnet_stat: {len(table)} lines do not name their CPUs, of which "
+            f"{len(online)} are online"
+        )
+    made = []
+    for place, line in enumerate(table):
+        more: list[int | None] = [*line[9:15]]
+        more += [None] * (6 - len(more))
+        rps, limited, backlog, cpu, waiting, processing = more
+        if cpu is None:
+            cpu = online[place]
+        made.append(Row(cpu, line[0], line[1], line[2], rps, limited, backlog, waiting, processing))
+    return made

@@ -1,0 +1,127 @@
+"""Whose queue an interrupt is, by the name its driver gave it: pure text, no host.
+
+Names are a habit of each driver, not an interface: where sysfs lists a device's interrupts
+(`msi_irqs`), it says whose they are, and the name only which queue. The owner told here is a
+candidate, to be compared with the interfaces, bus addresses and virtio devices a host has.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where an interrupt belongs. `number` is None for what is no queue (link, admin, events).
+
+    `owner` is an interface name, a bus address such as `0000:41:00.0`, or a virtio device such as
+    `virtio2`; `direction` is rx, tx, rxtx, or None when the name does not tell.
+    """
+
+    owner: str
+    direction: str | None = None
+    number: int | None = None
+
+
+_BUS: Final = r"(?P<bus>[0-9a-f]{4,8}:[0-9a-f]{2}:[0-9a-f]{2}\.[0-7])"
+_NIC: Final = r"(?P<nic>[^\s/:]+?)"
+_PREFIX: Final = r"(?:(?:i40e|ice|iavf|i40evf|idpf|bnxt_en|qede|hns3|ionic|nfp|fm10k)-)?"
+
+_WAY: Final = r"(?P<way>TxRx|Tx-Rx|txrx|rxtx|rx|tx|Rx|Tx|RX|TX|fp)"
+
+# Tried in order: (pattern, direction, what to subtract from the number). A direction of "" takes
+# the pattern's group `way`. Files are below drivers/net/ in the kernel.
+_PATTERNS: Final = tuple(
+    (re.compile(pattern), way, first)
+    for pattern, way, first in (
+        # virtio_net.c, virtnet_find_vqs(): input.N and output.N of virtioN
+        (r"(?P<nic>virtio\d+)-input(?:\.(?P<n>\d+))?", "rx", 0),
+        (r"(?P<nic>virtio\d+)-output(?:\.(?P<n>\d+))?", "tx", 0),
+        (r"(?P<nic>virtio\d+)-.*", None, None),
+        # ethernet/mellanox/mlx5/core/pci_irq.c and, before 5.x, main.c: comp vectors are channels
+        (rf"mlx5_comp(?P<n>\d+)@pci:{_BUS}", "rxtx", 0),
+        # ethernet/mellanox/mlx4/eq.c, mlx4_assign_eq(): event queue 0 is the asynchronous one
+        (rf"mlx4-(?P<n>\d+)@(?:pci:)?{_BUS}", "rxtx", 1),
+        # ethernet/google/gve/gve_main.c: blocks, of which the lower half serves transmit queues
+        (rf"gve-ntfy-blk(?P<n>\d+)@pci:{_BUS}", None, 0),
+        (rf"{_NIC}-ntfy-block\.(?P<n>\d+)", None, 0),
+        # ethernet/microsoft/mana/gdma_main.c
+        (rf"mana_q(?P<n>\d+)@pci:{_BUS}", "rxtx", 0),
+        # …_async_eq, …_pages_eq, ena-mgmnt, gve-mgmnt, mana_hwc: control
+        (rf"[^@]+@(?:pci:)?{_BUS}", None, None),
+        # intel/ice, i40e, iavf: DRIVER-ADDRESS:misc, :fdir-TxRx-N, :ctrl-TxRx-N, :mbx are control
+        (rf"[a-z0-9_]+-{_BUS}[:-].*", None, None),
+        # ethernet/vmware, vmxnet3_request_irqs(): NAME-event-N is the vector after the queues
+        (rf"{_NIC}-event-\d+", None, None),
+        # ethernet/chelsio/cxgb4
+        (rf"{_NIC} \(queue (?P<n>\d+)\)", "rxtx", 0),
+        # xen-netfront.c: NAME-qN-rx
+        (rf"{_NIC}-q(?P<n>\d+)-(?P<way>rx|tx)", "", 0),
+        # ethernet/emulex/benet: NAME-qN
+        (rf"{_NIC}-q(?P<n>\d+)", "rxtx", 0),
+        # the common habit (ixgbe, igb, igc, i40e, ice, ena, bnxt, bnx2x and qede `fp`, vmxnet3,
+        # e1000e, tg3, enic, sfc, nfp …); out-of-tree ice gives a second number for the vector
+        (rf"{_PREFIX}{_NIC}[-:]{_WAY}[-.]?(?P<n>\d+)(?:-\d+)?", "", 0),
+        # ethernet/broadcom/bnx2.c, sfc, aquantia, mlx4 of old: NAME-N
+        (rf"{_NIC}-(?P<n>\d+)", "rxtx", 0),
+    )
+)
+_WAYS: Final = {"rx": "rx", "tx": "tx"}
+
+
+def actions(name: str) -> tuple[str, ...]:
+    """The single actions of a shared line: `ehci_hcd:usb1, eth0` are two."""
+    return tuple(part for part in (piece.strip() for piece in name.split(",")) if part)
+
+
+def queue_of(name: str, driver: str | None = None) -> Place:
+    """The place one action's name tells; `driver`, where known, settles tg3's numbering.
+
+    A name of no pattern (`eth0`, `acpi`) is its own owner and no queue.
+    """
+    for pattern, fixed, first in _PATTERNS:
+        found = pattern.fullmatch(name)
+        if found is None:
+            continue
+        groups = found.groupdict()
+        owner = groups.get("bus") or groups["nic"]
+        if first is None:
+            return Place(owner)
+        way = _WAYS.get(groups["way"].lower(), "rxtx") if fixed == "" else fixed
+        number = int((groups.get("n") or "0")[:9]) - first
+        if driver == "tg3" and way != "tx":
+            # tg3.c, tg3_request_irq(): vector 0 is the link's, receive queue 0 is named -1
+            number -= 1
+        if number < 0:
+            return Place(owner)
+        return Place(owner, way, number)
+    return Place(name)
+
+
+def places(names: Iterable[str], driver: str | None = None) -> dict[str, Place]:
+    """The places of all actions of one device, which settle what one name alone does not.
+
+    gve: the lower half of the blocks serves transmit queues, the upper half receive queues. tg3:
+    receive names that begin at 1 instead of 0.
+    """
+    names = list(names)
+    found = {name: queue_of(name, driver) for name in names}
+    blocks = [
+        name for name, place in found.items() if place.number is not None and not place.direction
+    ]
+    half = len(blocks) // 2
+    for name in blocks:
+        number = found[name].number or 0
+        upper = number >= half
+        found[name] = Place(
+            found[name].owner, "rx" if upper else "tx", number - half if upper else number
+        )
+    receive = [place.number for place in found.values() if place.direction == "rx"]
+    if driver is None and receive and 0 not in receive and 1 in receive:
+        for name, place in found.items():
+            if place.direction in ("rx", "rxtx") and place.number:
+                found[name] = Place(place.owner, place.direction, place.number - 1)
+    return found

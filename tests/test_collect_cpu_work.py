@@ -1,0 +1,363 @@
+"""What CPUs do: /proc/stat, interrupts, softirqs, softnet_stat, and names of interrupts."""
+
+import json
+import os
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop import cpulist, irqname
+from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
+from nettop.recording import Replay
+from nettop.source import Live
+
+SAMPLES = os.environ.get("NETTOP_SAMPLES", "")
+needs_samples = pytest.mark.skipif(
+    not SAMPLES, reason="NETTOP_SAMPLES names no folder of real hosts' files"
+)
+ROLES = {"rx": "rx", "tx": "tx", "rxtx": "txrx"}
+
+
+def answers(kind: str) -> list[Path]:
+    """The EXPECTED files of one kind, by the name of the file they are about."""
+    return sorted(
+        path
+        for path in Path(SAMPLES, "EXPECTED").rglob("*.json")
+        if SAMPLES and kind in path.name.replace("proc_stat", "stat")
+    )
+
+
+def sample(answer: Path) -> str:
+    path = Path(SAMPLES) / answer.relative_to(Path(SAMPLES, "EXPECTED"))
+    return path.with_name(path.name.removesuffix(".json")).read_text(errors="surrogateescape")
+
+
+@needs_samples
+def test_interrupts_of_real_hosts() -> None:
+    checked = 0
+    for answer in answers("nterrupts"):
+        right = json.loads(answer.read_text())
+        text = sample(answer)
+        if not right["header"]:
+            with pytest.raises(ValueError, match="no header"):
+                interrupts.parse(text)
+            # an excerpt of single lines: give it the header it was cut from
+            text = " ".join(f"CPU{n}" for n in range(right["cpus"])) + "\n" + text
+            if not right["cpus"]:
+                continue
+        rows = interrupts.parse(text)
+        check_interrupts(rows, right, answer.name)
+        cpus = interrupts.header(text.splitlines()[0])
+        assert len(cpus) == right["cpus"]
+        assert (cpus != tuple(range(len(cpus)))) == right["cpu_ids_sparse"]
+        checked += 1
+    assert checked > 15
+
+
+def check_interrupts(rows: list[interrupts.Row], right: dict[str, Any], where: str) -> None:
+    by_irq = {row.irq: row for row in rows}
+    numbered = [row for row in rows if row.irq.isdigit()]
+    assert len(numbered) == right["irq_lines"], where
+    # the answers call a line named `virtio3-event` nameless; the file shows the name
+    nameless = [irq for irq in right["nameless_irqs"] if by_irq[str(irq)].name != "virtio3-event"]
+    assert [int(r.irq) for r in numbered if not r.name] == nameless, where
+    for kind, total in right["arch_rows"].items():
+        assert by_irq[kind].total == total, (where, kind)
+    queues = set()
+    for nic, lines in right["nics"].items():
+        for line in lines:
+            row = by_irq[str(line["irq"])]
+            assert row.name == line["name"]
+            assert row.total == line["total"]
+            if line["top_cpu"] is not None:
+                top = max(row.by_cpu, key=lambda n: row.by_cpu[n])
+                assert top == line["top_cpu"]
+                assert row.by_cpu[top] / line["total"] == pytest.approx(line["top_share"], abs=1e-3)
+            place = irqname.queue_of(row.name)
+            assert place.owner == nic.removeprefix("pci ")
+            assert place.number == line["queue"]
+            if line["role"] in ROLES.values():
+                assert ROLES[place.direction or ""] == line["role"]
+            if place.number is not None:
+                queues.add(row.irq)
+    found = {r.irq for r in numbered if irqname.queue_of(r.name).number is not None}
+    assert found == queues, where
+
+
+@needs_samples
+def test_softnet_of_real_hosts() -> None:
+    checked = 0
+    for answer in answers("softnet_stat"):
+        right = json.loads(answer.read_text())
+        if any(line["cols"] < 9 for line in right):
+            with pytest.raises(ValueError, match="too few columns"):
+                softnet.split(sample(answer))
+            continue
+        rows = softnet.rows(softnet.split(sample(answer)), tuple(range(len(right))))
+        assert len(rows) == len(right)
+        for row, line in zip(rows, right, strict=True):
+            assert row.cpu == line.get("cpu", line["row"])
+            assert (row.processed, row.dropped, row.squeezed) == (
+                line["processed"],
+                line["dropped"],
+                line["time_squeeze"],
+            )
+            assert row.received_rps == line.get("received_rps")
+            assert row.flow_limited == line.get("flow_limit")
+            assert row.backlog == line.get("backlog")
+            assert row.input_queue == line.get("input_qlen")
+            assert row.process_queue == line.get("process_qlen")
+        checked += 1
+    assert checked > 10
+
+
+@needs_samples
+def test_softirqs_of_real_hosts() -> None:
+    for answer in answers("softirqs"):
+        right = json.loads(answer.read_text())
+        rows = softirqs.parse(sample(answer))
+        assert len(rows) == right["possible_cpus"] == right["values"]
+        assert sum(row.net_rx or 0 for row in rows) == right["NET_RX_total"]
+        assert sum(1 for row in rows if row.net_rx) == right["NET_RX_nonzero_cpus"]
+
+
+@needs_samples
+def test_stat_of_real_hosts() -> None:
+    checked = 0
+    for answer in answers("stat"):
+        if "softnet" in answer.name or "netstat" in answer.name:
+            continue
+        right = json.loads(answer.read_text())
+        rows = cpu.parse(sample(answer))
+        assert len(rows) == right["cpus"]
+        for row in rows:
+            assert (row.steal is None) == (right["fields_per_cpu"] < 8)
+            assert (row.guest is None) == (right["fields_per_cpu"] < 9)
+        checked += 1
+    assert checked > 8
+
+
+# --- interrupts -------------------------------------------------------------------------------
+
+SPARSE = """\
+           CPU0       CPU1       CPU7
+  0:          8          0          0   IO-APIC   2-edge      timer
+ 33:          0          0      50000  PCI-MSIX-0000:27:00.0   1-edge      eth0-TxRx-0
+ 34:          0          3          2  Hyper-V PCIe MSI 4194304-edge      mlx5_comp0@pci:8b76:0:2.0
+ 35:          1          2          3   PCI-MSI 524288-edge
+ 36:          0          0          9   eth1
+NMI:          1          1          1   Non-maskable interrupts
+ERR:          5
+FIQ:              usb_fiq
+"""
+
+
+def test_counts_belong_to_cpu_numbers_not_columns() -> None:
+    rows = {row.irq: row for row in interrupts.parse(SPARSE)}
+    assert rows["33"].by_cpu == {7: 50000}
+    assert rows["33"].chip == "PCI-MSIX-0000:27:00.0 1-edge"
+    assert rows["34"].by_cpu == {1: 3, 7: 2}
+    assert (rows["34"].chip, rows["34"].total) == ("Hyper-V PCIe MSI 4194304-edge", 5)
+    assert (rows["35"].name, rows["35"].chip) == ("", "PCI-MSI 524288-edge")
+    assert (rows["36"].name, rows["36"].chip) == ("eth1", None)
+    assert (rows["NMI"].name, rows["NMI"].total) == ("Non-maskable interrupts", 3)
+    assert (rows["ERR"].by_cpu, rows["ERR"].total) == ({}, 5)
+    assert (rows["FIQ"].name, rows["FIQ"].total) == ("usb_fiq", None)
+
+
+@pytest.mark.parametrize(
+    ("tail", "chip", "name"),
+    [
+        ("   IR-PCI-MSI-edge eth0-TxRx-0", "IR-PCI-MSI-edge", "eth0-TxRx-0"),
+        ("  xen-dyn    -event     eth0", "xen-dyn -event", "eth0"),
+        ("  xen-pirq   1-ioapic-edge  i8042", "xen-pirq 1-ioapic-edge", "i8042"),
+        ("  xen-pirq-msi-x  eth0-TxRx-0", "xen-pirq-msi-x", "eth0-TxRx-0"),
+        (
+            "  ARMCTRL-level   1 Edge      3f00b880.mailbox",
+            "ARMCTRL-level 1 Edge",
+            "3f00b880.mailbox",
+        ),
+        ("  GIC-0  27  arch_timer", "GIC-0 27", "arch_timer"),
+        ("  PCI-MSI   mlx5_comp0@pci:0001:00:00.0", "PCI-MSI", "mlx5_comp0@pci:0001:00:00.0"),
+        ("  IO-APIC-edge    ", "IO-APIC-edge", ""),
+        ("  DMAR-MSI 0-edge      dmar0, eth0", "DMAR-MSI 0-edge", "dmar0, eth0"),
+        ("  sep4020 Timer Tick", None, "sep4020 Timer Tick"),
+        ("  PCI-MSI 65536-edge      eth0 (queue 17)", "PCI-MSI 65536-edge", "eth0 (queue 17)"),
+    ],
+)
+def test_the_chip_ends_where_the_name_begins(tail: str, chip: str | None, name: str) -> None:
+    (row,) = interrupts.parse(f"  CPU0\n 1:   7 {tail}\n")
+    assert (row.chip, row.name) == (chip, name)
+
+
+class Text(Live):
+    """A source of one text."""
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__("/nowhere")
+        self.words = text
+
+    def data(self, path: str) -> bytes:
+        return self.words.encode("utf-8", "surrogateescape")
+
+
+def test_only_changed_lines_make_new_rows() -> None:
+    source, memory = Text(SPARSE), dict[str, Any]()
+    first = interrupts.update(source, memory)
+    source.words = SPARSE.replace("50000", "50007")
+    second = interrupts.update(source, memory)
+    assert [row.irq for row in first] == [row.irq for row in second]
+    assert [row.irq for old, row in zip(first, second, strict=True) if old is not row] == ["33"]
+    assert second[1].by_cpu == {7: 50007}
+    assert second == interrupts.parse(source.words)
+
+
+@given(st.randoms(use_true_random=False), st.integers(1, 12))
+def test_updating_is_parsing(randomly: random.Random, steps: int) -> None:
+    """Lines and CPUs that come and go leave nothing stale."""
+    source, memory = Text(), dict[str, Any]()
+    for _ in range(steps):
+        cpus = sorted(randomly.sample(range(6), randomly.randint(1, 6)))
+        lines = [" ".join(f"CPU{n}" for n in cpus)]
+        for irq in sorted(randomly.sample(range(9), randomly.randint(0, 9))):
+            counts = " ".join(str(randomly.randint(0, 2)) for _ in cpus)
+            lines.append(f"{irq}: {counts}   PCI-MSI {irq}-edge      eth0-rx-{irq}")
+        source.words = "\n".join(lines) + "\n"
+        assert interrupts.update(source, memory) == interrupts.parse(source.words)
+
+
+@pytest.mark.parametrize(
+    ("names", "driver", "right"),
+    [
+        (["eth0-rx-0", "eth0-tx-0", "eth0"], None, [("rx", 0), ("tx", 0), (None, None)]),
+        (["eth0-rx-1", "eth0-rx-2", "eth0-tx-0"], None, [("rx", 0), ("rx", 1), ("tx", 0)]),
+        (["eth0-rx-1", "eth0-tx-0", "eth0-0"], "tg3", [("rx", 0), ("tx", 0), (None, None)]),
+        (["eth2-rxtx-7", "eth2-event-8"], None, [("rxtx", 7), (None, None)]),
+        (["mlx4-1@0000:04:00.0", "mlx4-async@pci:0000:04:00.0"], None, [("rxtx", 0), (None, None)]),
+        (["mlx5_comp3@pci:0000:41:00.0", "mlx5_async_eq@pci:0000:41:00.0"], None,
+         [("rxtx", 3), (None, None)]),
+        (["i40e-eth0-TxRx-11", "i40e-0000:3b:00.0:misc", "i40e-0000:3b:00.0:fdir-TxRx-0"], None,
+         [("rxtx", 11), (None, None), (None, None)]),
+        (["ice-lan1-TxRx-0-1"], None, [("rxtx", 0)]),
+        (["gve-ntfy-blk0@pci:0000:00:04.0", "gve-ntfy-blk1@pci:0000:00:04.0",
+          "gve-ntfy-blk2@pci:0000:00:04.0", "gve-ntfy-blk3@pci:0000:00:04.0",
+          "gve-mgmnt@pci:0000:00:04.0"], None,
+         [("tx", 0), ("tx", 1), ("rx", 0), ("rx", 1), (None, None)]),
+        (["eth0-fp-2", "eth0 (queue 17)", "eth0-q4", "eth0-q0-rx"], None,
+         [("rxtx", 2), ("rxtx", 17), ("rxtx", 4), ("rx", 0)]),
+        (["virtio2-input.3", "virtio2-output.3", "virtio2-config", "virtio2-input"], None,
+         [("rx", 3), ("tx", 3), (None, None), ("rx", 0)]),
+        (["acpi", "nvme0q3", "xhci_hcd", "PCIe PME"], None, [(None, None)] * 4),
+    ],
+)  # fmt: skip
+def test_drivers_names(names: list[str], driver: str | None, right: list[Any]) -> None:
+    found = irqname.places(names, driver)
+    assert [(found[name].direction, found[name].number) for name in names] == right
+
+
+def test_owners_and_shared_lines() -> None:
+    assert irqname.queue_of("mlx5_comp0@pci:8b76:00:02.0").owner == "8b76:00:02.0"
+    assert irqname.queue_of("i40e-ens1f0-TxRx-3").owner == "ens1f0"
+    assert irqname.queue_of("bond-a-rx-3").owner == "bond-a"
+    assert irqname.queue_of("ice-0000:65:00.1:misc").owner == "0000:65:00.1"
+    assert irqname.actions("ehci_hcd:usb1, eth0") == ("ehci_hcd:usb1", "eth0")
+    assert irqname.actions("") == ()
+
+
+# --- /proc/stat, softirqs, softnet, net/dev ---------------------------------------------------
+
+
+def test_cpu_seconds_and_missing_columns() -> None:
+    (row,) = cpu.parse("cpu 1 2 3 4\ncpu3 100 200 300 400\nintr 1\n")
+    assert (row.cpu, row.user, row.nice, row.system, row.idle) == (3, 1.0, 2.0, 3.0, 4.0)
+    assert (row.iowait, row.steal, row.guest) == (None, None, None)
+
+
+def test_idle_that_slips_back_is_held_and_a_new_count_is_not() -> None:
+    archive = (
+        "c\n-- @0.0 --\n-- /proc/stat --\ncpu 0 0 0 0\ncpu0 5 0 5 9000 40\nintr 1\n"
+        "-- @1.0 --\n-- /proc/stat --\ncpu 0 0 0 0\ncpu0 9 0 5 8999 39\nintr 1\n"
+        "-- @2.0 --\n-- /proc/stat --\ncpu 0 0 0 0\ncpu0 1 0 1 7 0\nintr 1\n"
+    )
+    source, memory = Replay(archive), dict[str, Any]()
+    idle = []
+    for _ in range(3):
+        (row,) = cpu.update(source, memory)
+        idle.append((row.idle, row.iowait))
+        source.wait(1)
+    assert idle == [(90.0, 0.4), (90.0, 0.4), (0.07, 0.4)]
+
+
+def test_softnet_takes_cpu_numbers_from_the_online_list() -> None:
+    line = " ".join(["00000001"] * 11)
+    archive = (
+        f"c\n-- /proc/net/softnet_stat --\n{line}\n{line}\n-- /sys/devices/system/cpu/online --\n"
+    )
+    assert [row.cpu for row in softnet.read(Replay(archive + "0,7\n"))] == [0, 7]
+    with pytest.raises(ValueError, match="do not name their CPUs"):
+        softnet.read(Replay(archive + "0-7\n"))
+    thirteen = " ".join(["00000001"] * 12) + " 0000000a"
+    (row,) = softnet.read(Replay(f"c\n-- /proc/net/softnet_stat --\n{thirteen}\n"))
+    assert (row.cpu, row.backlog, row.input_queue) == (10, 1, None)
+
+
+def test_netdev_with_a_count_glued_to_the_colon() -> None:
+    head = "Inter-| Receive | Transmit\n face |bytes packets|bytes packets\n"
+    (row,) = netdev.parse(head + "  eth0:1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16\n")
+    assert (row.name, row.rx_bytes, row.rx_drop, row.tx_bytes) == ("eth0", 1, 4, 9)
+
+
+# --- damaged input ----------------------------------------------------------------------------
+
+STAT = "cpu  1 2 3 4 5 6 7 8 9 0\ncpu0 1 2 3 4 5 6 7 8 9 0\nintr 9 1 2\n"
+SOFTIRQS = "                    CPU0       CPU1\n      NET_TX:     1   2\n      NET_RX:    3   4\n"
+SOFTNET = ("00000001 " * 12 + "00000000 00000000 00000000\n") * 2
+NETDEV = "Inter-|R|T\n face |a|b\n  lo: 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6\n"
+PARSERS: list[tuple[Callable[[str], object], str]] = [
+    (cpu.parse, STAT),
+    (interrupts.parse, SPARSE),
+    (softirqs.parse, SOFTIRQS),
+    (lambda text: softnet.rows(softnet.split(text)), SOFTNET),
+    (netdev.parse, NETDEV),
+    (irqname.queue_of, "i40e-eth0-TxRx-11"),
+]
+
+
+@given(st.sampled_from(PARSERS), st.data())
+def test_damaged_text_is_a_value_error_or_a_result(
+    parser: tuple[Callable[[str], object], str], data: st.DataObject
+) -> None:
+    parse, good = parser
+    kind = data.draw(st.sampled_from(["cut", "change", "random", "repeat"]))
+    if kind == "cut":
+        text = good[: data.draw(st.integers(0, len(good)))]
+    elif kind == "change":
+        place = data.draw(st.integers(0, len(good) - 1))
+        text = good[:place] + data.draw(st.text(max_size=4)) + good[place + 1 :]
+    elif kind == "repeat":
+        text = good * data.draw(st.integers(2, 400))
+    else:
+        text = data.draw(st.text(max_size=200))
+    try:
+        parse(text)
+    except ValueError:
+        return
+
+
+# --- this machine ----------------------------------------------------------------------------
+
+
+def test_this_machine_agrees_with_itself() -> None:
+    source = Live()
+    online = cpulist.parse(source.text("/sys/devices/system/cpu/online"))
+    assert [row.cpu for row in cpu.update(source, {})] == list(online)
+    assert {row.cpu for row in softirqs.read(source)} >= set(online)
+    assert {row.cpu for row in softnet.read(source)} == set(online)
+    assert "lo" in {row.name for row in netdev.read(source)}
+    rows = interrupts.update(source, {})
+    assert all(set(row.by_cpu) <= set(online) for row in rows)
