@@ -7,13 +7,14 @@ what it is). Rates, JSON, rule names, help texts and units all come from that on
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
-_KEEP: Final = "keep"
+_Kind = TypeVar("_Kind")
 
 
 def label(help: str, **options: Any) -> Any:  # noqa: A002
@@ -34,6 +35,24 @@ def vector(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
 def gauge(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
     """A field that is what it is now, in `unit`."""
     return field(metadata={"kind": "gauge", "help": help, "unit": unit}, **options)
+
+
+def light(kind: type[_Kind]) -> type[_Kind]:
+    """A row class declared as a dataclass and made as a named tuple, for thousands of rows.
+
+    `fields`, `replace`, labels and rates work as for any row; one costs a quarter of the time.
+    """
+    every = fields(kind)  # type: ignore[arg-type]
+    make: Any = namedtuple  # noqa: PYI024 - its fields are known only here
+    made: Any = make(
+        kind.__name__,
+        [f.name for f in every],
+        defaults=[f.default for f in every if f.default is not MISSING],
+        module=kind.__module__,
+    )
+    made.__doc__ = kind.__doc__
+    made.__dataclass_fields__ = {f.name: f for f in every}
+    return cast("type[_Kind]", made)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +92,21 @@ def key_of(kind: Any) -> Callable[[Any], Any]:
 
 
 @cache
-def _plan(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+def _plan(kind: Any) -> tuple[tuple[tuple[int, bool], ...], Callable[[Any], list[Any]]]:
+    """The places of a row's counters (and whether each is a vector), and the row as a list."""
     every = fields(kind)
-    kinds = tuple(f.metadata.get("kind", _KEEP) for f in every)
+    moving = tuple(
+        (place, f.metadata["kind"] == "vector")
+        for place, f in enumerate(every)
+        if f.metadata.get("kind") in {"counter", "vector"}
+    )
     names = [f.name for f in every]
+    if issubclass(kind, tuple):
+        return moving, list
     if len(names) == 1:
-        return kinds, lambda row: (getattr(row, names[0]),)
+        return moving, lambda row: [getattr(row, names[0])]
     getter: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
-    return kinds, getter
+    return moving, lambda row: list(getter(row))
 
 
 def _vector_rate(
@@ -104,17 +130,17 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
     """`new` with every counter as a rate over `seconds` since `old`; None without a usable past."""
     if old is None or seconds <= 0:
         return None
-    kinds, values = _plan(type(new))
-    out = []
-    for kind, was, now in zip(kinds, values(old), values(new), strict=True):
-        if kind == "counter":
-            step = None if was is None or now is None else now - was
-            out.append(None if step is None or step < 0 else step / seconds)
-        elif kind == "vector":
-            out.append(_vector_rate(was, now, seconds))
+    kind: Any = type(new)
+    moving, values = _plan(kind)
+    before, out = values(old), values(new)
+    for place, sparse in moving:
+        was, now = before[place], out[place]
+        if sparse:
+            out[place] = _vector_rate(was, now, seconds)
         else:
-            out.append(now)
-    return type(new)(*out)
+            step = None if was is None or now is None else now - was
+            out[place] = None if step is None or step < 0 else step / seconds
+    return kind(*out)
 
 
 def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Sequence[Entry]:
@@ -125,7 +151,8 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
     """
     if not rows:
         return []
-    key = key_of(type(rows[0]))
+    kind: Any = type(rows[0])
+    key = key_of(kind)
     if len(before) == len(rows) and all(e.now is r for e, r in zip(before, rows, strict=True)):
         past: Mapping[Any, Entry] | None = None
         pairs = zip(rows, before, strict=True)

@@ -11,7 +11,10 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from .netlink.kernel import Kernel
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,7 @@ class Live:
         self.live = not self.root
         self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
         self.woken = threading.Event()
-        self._kernel: object | None = None
+        self._kernel: Kernel | None = None
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -124,7 +127,7 @@ class Live:
         """Ask the driver by ioctl."""
         return self._netlink().ioctl(interface, request)
 
-    def _netlink(self):  # type: ignore[no-untyped-def]  # noqa: ANN202
+    def _netlink(self) -> Kernel:
         if not self.live:
             raise FileNotFoundError(2, "a directory has no netlink", self.root)
         if self._kernel is None:

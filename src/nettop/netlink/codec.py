@@ -1,0 +1,191 @@
+"""Netlink messages and attributes: bytes to dicts and back, by tables.
+
+A table maps an attribute's number to its name and form. Everything here is pure; whatever the
+bytes, the only error is ValueError. Layout: include/uapi/linux/netlink.h; numbers are in host byte
+order.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+NESTED: Final = 0x8000
+_TYPE: Final = 0x3FFF  # without NLA_F_NESTED and NLA_F_NET_BYTEORDER
+_ATTRIBUTE: Final = struct.Struct("=HH")
+HEADER: Final = struct.Struct("=IHHII")  # nlmsghdr: length, type, flags, sequence, port
+_WIDTHS: Final = frozenset("BHIQi")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """One attribute: its name and its form.
+
+    Forms: `B H I Q` unsigned of 8 to 64 bits, `i` signed; `text`; `raw` bytes; `flag` (there or
+    not); `bits` (an ethtool bitset); `nest` (attributes of the `inner` table) and `many` (the same,
+    repeated).
+    """
+
+    name: str
+    form: str = "I"
+    inner: Mapping[int, Field] | None = None
+
+
+Table = Mapping[int, Field]
+
+
+@dataclass(frozen=True, slots=True)
+class Bits:
+    """An ethtool bitset: the bits set, those that mean something, and how many there are."""
+
+    value: int
+    mask: int
+    size: int
+
+    def numbers(self) -> tuple[int, ...]:
+        """The numbers of the bits that are set."""
+        return tuple(i for i in range(self.value.bit_length()) if self.value >> i & 1)
+
+
+def numbered(first: int, names: str) -> dict[int, Field]:
+    """A table of consecutive numbers from `first`: `"rx_max rx tx_push:B"` (form after a colon)."""
+    words = (word.partition(":") for word in names.split())
+    return dict(enumerate((Field(name, form or "I") for name, _, form in words), first))
+
+
+def messages(reply: bytes) -> Iterator[tuple[int, int, int]]:
+    """Each message of a reply: its type, and where what follows its header begins and ends."""
+    at, end = 0, len(reply)
+    while at < end:
+        if end - at < HEADER.size:
+            raise ValueError("a netlink header is cut off")
+        length, kind, _flags, _sequence, _port = HEADER.unpack_from(reply, at)
+        if length < HEADER.size or length > end - at:
+            raise ValueError("a netlink message has a wrong length")
+        yield kind, at + HEADER.size, at + length
+        at += (length + 3) & ~3
+
+
+def attributes(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """Each attribute between two places: its number, and where its payload begins and ends."""
+    if end > len(data):
+        raise ValueError("attributes are cut off")
+    while end - start >= _ATTRIBUTE.size:
+        length, kind = _ATTRIBUTE.unpack_from(data, start)
+        if length < _ATTRIBUTE.size or length > end - start:
+            raise ValueError("a netlink attribute has a wrong length")
+        yield kind & _TYPE, start + 4, start + length
+        start += (length + 3) & ~3
+
+
+def decode(data: bytes, start: int, end: int, table: Table) -> dict[str, Any]:
+    """The attributes that the table knows, by name; an attribute that is not there has no entry."""
+    out: dict[str, Any] = {}
+    for kind, a, e in attributes(data, start, end):
+        field = table.get(kind)
+        if field is None:
+            continue
+        if field.form == "many":
+            out.setdefault(field.name, []).append(decode(data, a, e, field.inner or {}))
+        else:
+            out[field.name] = _value(data, a, e, field)
+    return out
+
+
+def _value(data: bytes, start: int, end: int, field: Field) -> Any:
+    form = field.form
+    if form in _WIDTHS:
+        if not 1 <= end - start <= 8:
+            raise ValueError(f"{field.name}: not a number of {end - start} bytes")
+        return int.from_bytes(data[start:end], sys.byteorder, signed=form == "i")
+    if form == "text":
+        return text(data[start:end])
+    if form == "nest":
+        return decode(data, start, end, field.inner or {})
+    if form == "bits":
+        return _bits(data, start, end)
+    if form == "flag":
+        return True
+    return data[start:end]
+
+
+def text(raw: bytes) -> str:
+    """A NUL-terminated string; bytes that are not UTF-8 survive as surrogates."""
+    return raw.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
+
+
+def _bits(data: bytes, start: int, end: int) -> Bits:
+    """A compact bitset (net/ethtool/bitset.c): words of 32 bits, lowest first."""
+    size = value = 0
+    mask: int | None = None
+    for kind, a, e in attributes(data, start, end):
+        if kind == 2:
+            size = int.from_bytes(data[a:e], sys.byteorder)
+        elif kind == 4:
+            value = _words(data[a:e])
+        elif kind == 5:
+            mask = _words(data[a:e])
+    return Bits(value, value if mask is None else mask, size)
+
+
+def _words(raw: bytes) -> int:
+    if sys.byteorder == "little":
+        return int.from_bytes(raw, "little")
+    words = [raw[i : i + 4][::-1] for i in range(0, len(raw), 4)]
+    return int.from_bytes(b"".join(words), "little")
+
+
+def attribute(number: int, payload: bytes) -> bytes:
+    """One attribute, padded to four bytes."""
+    length = 4 + len(payload)
+    if length > 0xFFFF:
+        raise ValueError("a netlink attribute is longer than 64 KiB")
+    return _ATTRIBUTE.pack(length, number) + payload + bytes(-length & 3)
+
+
+def encode(table: Table, values: Mapping[str, Any]) -> bytes:
+    """The attributes for these values; ValueError for a name or value the table does not take."""
+    numbers = {field.name: (number, field) for number, field in table.items()}
+    parts = []
+    for name, value in values.items():
+        if name not in numbers:
+            raise ValueError(f"{name}: not one of {', '.join(numbers)}")
+        number, field = numbers[name]
+        if field.form == "many":
+            inner = field.inner or {}
+            parts += [attribute(number | NESTED, encode(inner, one)) for one in value]
+        else:
+            nested = NESTED if field.form in {"nest", "bits"} else 0
+            parts.append(attribute(number | nested, _payload(field, value)))
+    return b"".join(parts)
+
+
+def _payload(field: Field, value: Any) -> bytes:
+    if field.form in _WIDTHS:
+        try:
+            return struct.pack("=" + field.form, value)
+        except struct.error:
+            raise ValueError(f"{field.name}: {value!r} does not fit") from None
+    if field.form == "text":
+        return str(value).encode("utf-8", "surrogateescape") + b"\0"
+    if field.form == "nest":
+        return encode(field.inner or {}, value)
+    if field.form == "bits":
+        return _named_bits(value)
+    if field.form == "flag":
+        return b""
+    return bytes(value)
+
+
+def _named_bits(changes: Mapping[str, bool]) -> bytes:
+    """A bitset that touches only the named bits (`{"rx-gro": False}`)."""
+    bits = b"".join(
+        attribute(
+            1 | NESTED, attribute(2, name.encode() + b"\0") + (attribute(3, b"") if on else b"")
+        )
+        for name, on in changes.items()
+    )
+    return attribute(3 | NESTED, bits)
