@@ -151,15 +151,18 @@ def main() -> int:
     parser.add_argument("--out", type=Path)
     parser.add_argument("--timeout", type=float, default=600)
     parser.add_argument("--shell", action="store_true")
-    parser.add_argument("command", nargs="*")
-    args = parser.parse_args()
+    words, command = sys.argv[1:], list[str]()
+    if "--" in words:
+        at = words.index("--")
+        words, command = words[:at], words[at + 1 :]
+    args = parser.parse_args(words)
     lacking = missing()
     if lacking:
         print(f"lab: skipped: {lacking}", file=sys.stderr)
         return UNAVAILABLE
     out = (args.out or Path(tempfile.mkdtemp(prefix="nettop-lab-"))).resolve()
     out.mkdir(parents=True, exist_ok=True)
-    code = boot(args.topology, args.command, out, args.timeout, shell=args.shell)
+    code = boot(args.topology, command, out, args.timeout, shell=args.shell)
     log = out / "log"
     if log.exists() and not args.shell:
         print(log.read_text(errors="replace"), end="")
