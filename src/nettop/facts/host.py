@@ -96,3 +96,12 @@ class Host:
     nettop_cpu: float | None = gauge("what nettop itself uses", "%", default=None)
     nettop_on_irq_cpu: bool | None = gauge("nettop runs on a NIC's interrupt core", default=None)
     manual_affinity: bool | None = gauge("some NIC interrupt was placed by hand", default=None)
+    receive_bdp: float | None = gauge(
+        "largest bandwidth-delay product of a bulk flow received here", "bytes", default=None
+    )
+    send_bdp: float | None = gauge(
+        "largest bandwidth-delay product of a bulk flow sent from here", "bytes", default=None
+    )
+    worst_sndbuf_limited: float | None = gauge(
+        "largest share of its busy time a bulk flow waits for its send buffer", "ratio", default=None
+    )
