@@ -1,0 +1,265 @@
+"""Run one test tool between this host and another, both ends sampled, the result judged.
+
+  nettop test iperf3 --to 10.0.0.2 --peer "ssh host2"
+  nettop test bulk --to 10.1.0.2 --peer "ip netns exec b" --streams 4 --seconds 10
+
+The far side is started and ended by nettop; whatever happens, nothing stays running there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import signal
+import sys
+import threading
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+from . import Refused, emit, json_argument, nearest, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..trials.result import Options, Progress, Result
+
+HELP = "run one test tool to another host"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("tool", metavar="TOOL", help="a test tool; `list` lists them")
+    trial_arguments(parser, need=False)
+    parser.add_argument("--no-keep", action="store_true", help="do not keep the result")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> None:
+    """What says how a trial runs; shared by test, prove, sweep, tune and study."""
+    add = parser.add_argument
+    add("--to", required=need, metavar="ADDRESS", help="the address that traffic goes to")
+    add("--peer", metavar="PREFIX", help="runs a command at the other end: 'ssh host'; '' is here")
+    add("--seconds", type=seconds, default=10.0, help="measured time of a run (10)")
+    add("--warmup", type=float, default=1.0, help="seconds dropped before it (1)")
+    add("--streams", type=int, default=1, help="parallel connections (1)")
+    add("--reverse", action="store_true", help="the other end sends")
+    add("--bidirectional", action="store_true", help="both ends send")
+    add("--udp", action="store_true", help="UDP")
+    add("--rate", type=rate, metavar="BITS", help="offered rate, such as 940M")
+    add("--length", type=size, metavar="BYTES", help="bytes a write, or a datagram's payload")
+    add("--window", type=size, metavar="BYTES", help="socket buffer; default: the kernel tunes it")
+    add("--mss", type=int, help="largest TCP segment")
+    add("--congestion", metavar="NAME", help="TCP congestion control")
+    add("--zero-copy", action="store_true", help="send without copying")
+    add("--cpu-here", type=cpus, default=(), metavar="LIST", help="the tool runs on these here")
+    add("--cpu-there", type=cpus, default=(), metavar="LIST", help="and on these there")
+    add("--port", type=int, help="the far end's port, where a firewall asks for it")
+    add("--interface", metavar="IF", help="capture, pktgen: the interface")
+    add("--sizes", type=sizes, default=(), metavar="LIST", help="payload bytes, such as 64,1472")
+    add("--spacings", type=floats, default=(), metavar="LIST", help="µs between packets")
+    add("--count", type=int, help="packets or exchanges")
+    add("--neighbour", type=int, metavar="CPU", help="a memory-walking load on this core meanwhile")
+
+
+def rate(text: str) -> float:
+    """A rate such as 940M or 10G, in bit/s; for argparse."""
+    return _scaled(text, 1000.0)
+
+
+def size(text: str) -> int:
+    """A size such as 64K, in bytes; for argparse."""
+    return int(_scaled(text, 1024.0))
+
+
+def _scaled(text: str, step: float) -> float:
+    number = text.rstrip("kKmMgGtT")
+    suffix = text[len(number) :].upper()
+    try:
+        value = float(number) * (step ** (" KMGT".index(suffix) if suffix else 0))
+    except ValueError:
+        value = -1.0
+    if not 0 < value < 1e15:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number such as 64K, 940M or 10G")
+    return value
+
+
+def cpus(text: str) -> tuple[int, ...]:
+    """A CPU list such as 0-2,5; for argparse."""
+    found: list[int] = []
+    try:
+        for part in text.split(","):
+            low, _, high = part.partition("-")
+            found += range(int(low), int(high or low) + 1)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a CPU list such as 0-2,5") from None
+    return tuple(found)
+
+
+def sizes(text: str) -> tuple[int, ...]:
+    """Numbers with commas between; for argparse."""
+    return tuple(int(value) for value in floats(text))
+
+
+def floats(text: str) -> tuple[float, ...]:
+    """Numbers with commas between; for argparse."""
+    try:
+        found = tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a list such as 64,1472") from None
+    if any(value < 0 for value in found):
+        raise argparse.ArgumentTypeError(f"{text!r} has a number below zero")
+    return found
+
+
+def options_of(args: argparse.Namespace) -> Options:
+    """The trial's options; Refused names what cannot be."""
+    from dataclasses import fields
+
+    from .. import peer
+    from ..trials.result import Options
+
+    if not args.to:
+        raise Refused("say where traffic goes: --to ADDRESS", 2)
+    if args.to.startswith("-"):
+        raise Refused(f"--to {args.to!r} is not an address", 2)
+    if args.streams < 1:
+        raise Refused("--streams must be at least 1", 2)
+    if args.warmup < 0:
+        raise Refused("--warmup cannot be negative", 2)
+    try:
+        peer.parse(args.peer)
+    except ValueError as error:
+        raise Refused(f"--{error}", 2) from None
+    return Options(**{f.name: getattr(args, f.name) for f in fields(Options)})
+
+
+def stopper() -> threading.Event:
+    """Set by Ctrl-C, SIGTERM and SIGHUP: whoever runs undoes and ends in order."""
+    event = threading.Event()
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        event.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, stop)
+    return event
+
+
+def tell(progress: Progress) -> None:
+    """One line of narration for each second, rewritten on a terminal."""
+    from .. import units
+
+    if not sys.stderr.isatty():
+        return
+    speed = units.scaled(progress.bits_per_second, "b/s")
+    left = max(0.0, progress.of - progress.second)
+    print(
+        f"\r\033[K{progress.what} {progress.note} {speed}  {left:.0f} s left",
+        end="", file=sys.stderr, flush=True,
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run it, print it; a result that cannot be is exit code 3."""
+    from .. import trials
+
+    if args.tool == "list":
+        return _list(args)
+    if args.tool.replace("_", "-") not in trials.names():
+        raise Refused(f"no test tool {args.tool!r}{nearest(args.tool, trials.names())}", 2)
+    if getattr(args, "netns", None):
+        from . import enter_netns
+
+        enter_netns(args.netns)
+    if args.root or args.replay:
+        raise Refused("a test needs the running host, not a recording or a directory", 2)
+    result = one(args.tool, options_of(args))
+    if not args.no_keep:
+        from ..trials import results
+
+        results.keep("test", result.document())
+    if args.json:
+        emit(result.document())
+    else:
+        print(text(result), end="")
+    return 3 if any(not check.ok and check.name == "possible" for check in result.checks) else 0
+
+
+def one(tool: str, options: Options) -> Result:
+    """One trial from the command line; errors as sentences."""
+    from ..peer import PeerError
+    from ..trials import run as runner
+
+    try:
+        return runner.run(tool, options, tell, stopper())
+    except (PeerError, runner.TrialError, ValueError) as error:
+        raise Refused(str(error), 3) from None
+    except runner.Cancelled:
+        raise Refused("cancelled; nothing is left running", 4) from None
+    finally:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+def _list(args: argparse.Namespace) -> int:
+    from .. import trials
+
+    modules = [trials.tool(name) for name in trials.names()]
+    if args.json:
+        emit({"tools": [{"tool": m.TOOL, "package": m.PACKAGE, "help": m.HELP} for m in modules]})
+        return 0
+    for module in modules:
+        needs = f"(package {module.PACKAGE})" if module.PACKAGE else "(built in)"
+        print(f"{module.TOOL:<12} {module.HELP} {needs}")
+    return 0
+
+
+def text(result: Result) -> str:
+    """The result for people."""
+    from .. import units
+
+    m, o = result.measured, result.options
+    lines = [
+        f"{result.tool} {m.version}".rstrip()
+        + f" to {o.to}, {o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}"
+    ]
+    if m.bits_per_second is not None:
+        lines.append(
+            f"  received     {units.scaled(m.bits_per_second, 'b/s')}"
+            f" over {sum(i.seconds for i in m.intervals) or o.seconds:.0f} s"
+        )
+    if len(m.intervals) > 1:
+        every = " ".join(units.scaled(i.bits_per_second, "").strip() for i in m.intervals)
+        lines.append(f"  each second  {every} (bit/s)")
+    if m.retransmits is not None:
+        lines.append(f"  retransmits  {m.retransmits:,}")
+    if m.loss is not None:
+        lines.append(
+            f"  loss         {m.loss.percent:.3f} % of {m.loss.sent:,}"
+            + (f", {m.loss.reordered:,} out of order" if m.loss.reordered is not None else "")
+        )
+    if m.latency is not None:
+        t = m.latency
+        lines.append(
+            f"  latency      min {t.min:.1f}  median {t.p50:.1f}  p99 {t.p99:.1f}  "
+            f"p99.9 {t.p999:.1f}  max {t.max:.1f} µs, width {t.fwhm:.1f} µs, {t.count:,} exchanges"
+        )
+    for name, side in (("here", result.here), ("there", result.there)):
+        busy = [
+            "{:.0f}:{:.0f}%".format(c["cpu"], 100 - c["idle"] - c["iowait"]) for c in side.cores
+        ]
+        if busy:
+            lines.append(f"  cores {name:<6} " + " ".join(busy))
+    lines += [f"  {key}: {_brief(value)}" for key, value in m.details.items()]
+    lines += [f"  {'✓' if c.ok else '✗'} {c.name}: {c.because}" for c in result.checks]
+    return "\n".join(lines) + "\n"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:,.6g}"
+    if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
+        return "".join(
+            "\n    " + "  ".join(f"{k}={_brief(v)}" for k, v in row.items()) for row in value
+        )
+    if isinstance(value, list | tuple):
+        return ", ".join(_brief(item) for item in value)
+    return str(value)

@@ -1,0 +1,198 @@
+"""What is asked of a trial and what comes back: options, progress, measurement, result."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """One trial's wishes; what a tool cannot do it refuses by name."""
+
+    to: str = "127.0.0.1"  # the address that traffic goes to
+    peer: str | None = None  # the other end's command prefix; None: its side already runs
+    seconds: float = 10.0  # measured time, after the warm-up
+    warmup: float = 1.0  # seconds dropped at the beginning
+    streams: int = 1
+    reverse: bool = False  # the far end sends
+    bidirectional: bool = False
+    udp: bool = False
+    rate: float | None = None  # offered bit/s (paced); None: as fast as possible
+    length: int | None = None  # bytes a write, or a datagram's payload
+    window: int | None = None  # socket buffer, bytes; None: autotuning
+    mss: int | None = None
+    congestion: str | None = None
+    zero_copy: bool = False
+    cpu_here: tuple[int, ...] = ()  # where the tool runs; empty: anywhere
+    cpu_there: tuple[int, ...] = ()
+    port: int | None = None
+    interface: str | None = None  # capture and pktgen
+    sizes: tuple[int, ...] = ()  # sweeps: payload bytes
+    spacings: tuple[float, ...] = ()  # sweeps: microseconds between packets
+    count: int | None = None  # packets or exchanges
+    neighbour: int | None = None  # a memory-walking load on this core during the trial
+
+    @property
+    def direction(self) -> str:
+        """`send`, `receive` or `both`, seen from here."""
+        return "both" if self.bidirectional else "receive" if self.reverse else "send"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One second of a running trial or experiment, for a live plot."""
+
+    what: str  # tool, or the step of an experiment
+    second: float
+    of: float  # seconds expected
+    bits_per_second: float | None = None  # moved by the busiest interface here
+    busy: tuple[float, ...] = ()  # percent busy of each core here
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """One second or so of a transfer, as its receiver saw it."""
+
+    start: float
+    seconds: float
+    bits_per_second: float
+    retransmits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """Packets that did not arrive."""
+
+    sent: int
+    received: int
+    reordered: int | None = None
+
+    @property
+    def percent(self) -> float:
+        """100 · (sent - received) / sent, never below zero."""
+        return 100.0 * max(0, self.sent - self.received) / self.sent if self.sent else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """A distribution of times in microseconds."""
+
+    min: float
+    p50: float
+    p99: float
+    p999: float
+    max: float
+    fwhm: float  # full width of the peak at half its height
+    count: int
+    unit: str = "us"
+    histogram: tuple[tuple[float, int], ...] = ()  # (lower edge, count), empty bins left out
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What a tool said; figures are the receiver's."""
+
+    version: str = ""
+    bits_per_second: float | None = None
+    intervals: tuple[Interval, ...] = ()
+    bytes: int | None = None  # payload received in all, warm-up included
+    lasted: float | None = None  # seconds that `bytes` took
+    sent_bits_per_second: float | None = None
+    retransmits: int | None = None
+    loss: Loss | None = None
+    latency: Latency | None = None
+    details: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One question a result must pass; `because` says what was compared."""
+
+    name: str
+    ok: bool
+    because: str
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """What an end did during the measured time."""
+
+    host: str = ""
+    kernel: str = ""
+    cores: tuple[Mapping[str, float], ...] = ()  # percent by mode, with `cpu`
+    interfaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    totals: Mapping[str, float] = field(default_factory=dict)  # counts over the whole run
+
+    def busiest(self) -> str | None:
+        """The interface that moved the most bytes."""
+        moved = {n: f["rx_bytes"] + f["tx_bytes"] for n, f in self.interfaces.items()}
+        return max(moved, key=lambda n: moved[n]) if moved else None
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One trial, complete."""
+
+    tool: str
+    options: Options
+    measured: Measured
+    here: Side
+    there: Side
+    settings: Mapping[str, str]
+    checks: tuple[Check, ...]
+    at: float  # wall clock seconds
+
+    @property
+    def bits_per_second(self) -> float | None:
+        """The receiver's rate after the warm-up."""
+        return self.measured.bits_per_second
+
+    @property
+    def faults(self) -> tuple[Check, ...]:
+        """The checks that failed."""
+        return tuple(check for check in self.checks if not check.ok)
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of `nettop test`."""
+        m, o = self.measured, self.options
+        found: dict[str, Any] = {
+            "tool": self.tool, "version": m.version, "at": self.at, "to": o.to,
+            "streams": o.streams, "seconds": o.seconds, "direction": o.direction,
+            "bits_per_second": m.bits_per_second,
+            "intervals": [record(interval) for interval in m.intervals],
+            "cores": {"here": list(self.here.cores), "there": list(self.there.cores)},
+            "interfaces": {"here": self.here.interfaces, "there": self.there.interfaces},
+            "totals": {"here": self.here.totals, "there": self.there.totals},
+            "hosts": {
+                "here": {"host": self.here.host, "kernel": self.here.kernel},
+                "there": {"host": self.there.host, "kernel": self.there.kernel},
+            },
+            "settings": dict(self.settings),
+            "checks": [record(check) for check in self.checks],
+            "options": {
+                f.name: getattr(o, f.name) for f in fields(o) if getattr(o, f.name) != f.default
+            },
+        }  # fmt: skip
+        if m.retransmits is not None:
+            found["retransmits"] = m.retransmits
+        if m.sent_bits_per_second is not None:
+            found["sent_bits_per_second"] = m.sent_bits_per_second
+        if m.loss is not None:
+            found["loss"] = {**record(m.loss), "percent": m.loss.percent}
+        if m.latency is not None:
+            found["latency"] = record(m.latency)
+        if m.details:
+            found["details"] = dict(m.details)
+        return found
+
+
+def record(value: Any) -> dict[str, Any]:
+    """A flat dataclass as a JSON object, without what is unknown."""
+    pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
+    return {name: item for name, item in pairs if item is not None}
+
+
+Direction = Literal["higher", "lower"]

@@ -1,0 +1,108 @@
+"""The results that this user's trials left: one small JSON file each, newest last.
+
+They are under `$XDG_STATE_HOME/nettop/results`, named by time and kind; nothing else is remembered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..config import state_folder
+
+
+def folder() -> Path:
+    """Where results are kept."""
+    return state_folder() / "results"
+
+
+def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> str | None:
+    """Store one result (`test`, `prove`, `sweep`, `tune`, `study`); its id, None if it cannot be.
+
+    A host whose disk is full or read-only still gets its figures on the screen.
+    """
+    where = where or folder()
+    stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(document.get("at") or time.time()))
+    try:
+        where.mkdir(parents=True, exist_ok=True, mode=0o700)
+        for number in range(1000):
+            name = f"{stamp}-{kind}" + (f"-{number}" if number else "")
+            try:
+                handle = os.open(
+                    where / f"{name}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
+                )
+            except FileExistsError:
+                continue
+            with os.fdopen(handle, "w", encoding="utf-8") as file:
+                json.dump({"id": name, "kind": kind, **document}, file, default=str)
+            return name
+    except OSError:
+        return None
+    return None
+
+
+def names(where: Path | None = None) -> tuple[str, ...]:
+    """Every result's id, oldest first."""
+    try:
+        found = os.listdir(where or folder())
+    except OSError:
+        return ()
+    return tuple(sorted(name[:-5] for name in found if name.endswith(".json") and name[0] != "."))
+
+
+def load(name: str, where: Path | None = None) -> dict[str, Any]:
+    """One result; LookupError when there is none of that id or it cannot be read."""
+    if "/" in name or name.startswith("."):
+        raise LookupError(f"{name!r} is not a result")
+    try:
+        found = json.loads(((where or folder()) / f"{name}.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LookupError(f"no result {name!r}: {error}") from None
+    if not isinstance(found, dict):
+        raise LookupError(f"{name!r} is not a result")  # noqa: TRY004
+    return found
+
+
+def every(where: Path | None = None) -> Iterator[dict[str, Any]]:
+    """Every readable result, oldest first."""
+    for name in names(where):
+        try:
+            yield load(name, where)
+        except LookupError:
+            continue
+
+
+def learned(setting: str, where: Path | None = None) -> list[dict[str, Any]]:
+    """What experiments with this setting found on this host, oldest first."""
+    return [
+        found
+        for found in every(where)
+        if found.get("kind") in ("prove", "sweep") and setting in _settings(found)
+    ]
+
+
+def _settings(document: Mapping[str, Any]) -> list[str]:
+    changes = document.get("changes")
+    named = [c.get("setting") for c in changes if isinstance(c, dict)] if changes else []
+    return [str(name) for name in [*named, document.get("setting")] if name]
+
+
+def headline(document: Mapping[str, Any]) -> tuple[str, float | None, str]:
+    """What it was about, its main figure, and the figure's unit or verdict."""
+    kind = str(document.get("kind", ""))
+    if kind == "prove":
+        what = str(document.get("finding") or ", ".join(_settings(document)))
+        return what, document.get("median_difference"), str(document.get("verdict", ""))
+    if kind == "sweep":
+        return str(document.get("setting", "")), None, f"best {document.get('best', '–')}"
+    if kind in ("study", "tune"):
+        return str(document.get("study") or document.get("to") or ""), None, ""
+    what = f"{document.get('tool', '')} to {document.get('to', '')}"
+    latency = document.get("latency")
+    if isinstance(latency, dict) and "p50" in latency:
+        return what, latency["p50"], "µs"
+    return what, document.get("bits_per_second"), "bit/s"

@@ -1,0 +1,137 @@
+"""One trial: both ends sampled around a tool, the result judged.
+
+Cancel it from any thread by setting the event: everything that it started is gone before
+`Cancelled` is raised.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import peer
+from ..peer import End, Peer, PeerError
+from . import checks, sides, tool
+from .result import Measured, Options, Progress, Result
+
+Watch = Callable[[Progress], None]
+
+
+class Cancelled(Exception):  # noqa: N818
+    """Somebody asked for the end; nothing is left running."""
+
+
+class TrialError(Exception):
+    """The trial cannot be run or read; one sentence."""
+
+
+@dataclass
+class Trial:
+    """A running trial: what tools get to work with."""
+
+    options: Options
+    here: Peer
+    there: Peer | None
+    watch: Watch
+    cancel: threading.Event
+    samples: sides.Samples = field(default_factory=sides.Samples)
+    begun: float | None = None  # when traffic began, monotonic
+
+    @property
+    def length(self) -> float:
+        """Seconds of traffic: the warm-up and the measured time."""
+        return self.options.seconds + self.options.warmup
+
+    def far(self) -> Peer:
+        """The other end, which a built-in tool cannot do without."""
+        if self.there is None:
+            raise TrialError("this tool starts both ends: say how to reach the other, --peer")
+        return self.there
+
+    def keep(self, where: Peer, argv: list[str], **options: Any) -> End:
+        """Start a program at an end, kept from outliving nettop."""
+        return where.start("keep", {"argv": argv, **options})
+
+    def follow(self, end: End, seconds: float) -> Iterator[dict[str, Any]]:
+        """Messages of an end until it ends, telling progress; TrialError after `seconds`."""
+        if self.begun is None:
+            self.begun = time.monotonic()
+        until = time.monotonic() + seconds
+        while time.monotonic() < until:
+            self.pump()
+            try:
+                message = end.hear(0.1)
+            except TimeoutError:
+                continue
+            if message is None:
+                return
+            yield message
+        raise TrialError(f"the trial did not end within {seconds:.0f} s")
+
+    def pump(self) -> None:
+        """Take what the sampler here says, tell the watcher; raise when cancelled."""
+        if self.cancel.is_set():
+            raise Cancelled
+        for progress in self.samples.progress(self.options, self.begun, self.length):
+            self.watch(progress)
+
+    def output(self, end: End, seconds: float) -> tuple[int, str, str]:
+        """A kept program's exit code, standard output and standard error, once it has ended."""
+        out: list[str] = []
+        err: list[str] = []
+        for message in self.follow(end, seconds):
+            if "out" in message:
+                out.append(str(message["out"]))
+            elif "err" in message:
+                err.append(str(message["err"]))
+            elif "exit" in message:
+                return int(message["exit"]), "\n".join(out), "\n".join(err)
+        raise PeerError(f"the helper {end.peer.where} ended early")
+
+
+def nobody(_progress: Progress) -> None:
+    """A watcher that does not look."""
+
+
+def run(
+    name: str,
+    options: Options,
+    watch: Watch = nobody,
+    cancel: threading.Event | None = None,
+    settings: Mapping[str, str] | None = None,
+) -> Result:
+    """Run the tool once. PeerError, TrialError, ValueError: one sentence why not; Cancelled."""
+    module = tool(name)
+    trial = Trial(
+        options,
+        peer.HERE,
+        None if options.peer is None else peer.parse(options.peer),
+        watch,
+        cancel or threading.Event(),
+    )
+    with ExitStack() as stack:
+        trial.samples.begin(stack, trial.here, trial.there)
+        if options.neighbour is not None:
+            load = {"cpus": [options.neighbour]}
+            stack.enter_context(trial.here.start("neighbour", load)).wait_for("walking")
+        at = time.time()
+        try:
+            measured: Measured = module.measure(trial)
+        except peer.Absent as absent:
+            raise TrialError(_missing(module, absent)) from None
+        trial.samples.finish()
+    here, there = trial.samples.sides(trial.begun, options)
+    found = checks.judge(module.TOOL, options, measured, here, there)
+    force = dict(settings) if settings is not None else sides.settings()
+    return Result(module.TOOL, options, measured, here, there, force, found, at)
+
+
+def _missing(module: Any, absent: peer.Absent) -> str:
+    package = getattr(module, "PACKAGE", "")
+    if absent.program == "python3" or not package:
+        return str(absent)
+    return f"{absent}: install the package {package}"

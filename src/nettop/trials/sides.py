@@ -1,0 +1,212 @@
+"""What both ends did during a trial: samples taken every second, folded into one `Side` each.
+
+Both ends are sampled by the same text (`far/sample.py`), so that their figures compare.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..peer import End, Peer, PeerError
+from .result import Options, Progress, Side
+
+MODES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
+COUNTERS: Final = (
+    "rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "rx_fifo", "rx_frame",
+    "tx_bytes", "tx_packets", "tx_errors", "tx_dropped",
+)  # fmt: skip
+# Ethernet 14 + IPv4 20 + TCP 20 + its timestamps 12, in every frame or super-packet.
+TCP_OVERHEAD: Final = 66
+# Devices that count what the stack hands over, up to 64 KiB at once: not frames of a wire.
+SUPER: Final = frozenset({"virtio_net", "xen-netfront", "hv_netvsc"})
+
+SYSCTLS: Final = (
+    "net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem", "net.ipv4.tcp_congestion_control",
+    "net.ipv4.tcp_timestamps", "net.ipv4.tcp_sack", "net.ipv4.tcp_window_scaling",
+    "net.core.rmem_max", "net.core.wmem_max", "net.core.rmem_default", "net.core.default_qdisc",
+    "net.core.netdev_max_backlog", "net.core.netdev_budget",
+)  # fmt: skip
+
+
+@dataclass
+class Samples:
+    """The samplers of both ends and what they said."""
+
+    ends: dict[str, End] = field(default_factory=dict)
+    about: dict[str, dict[str, Any]] = field(default_factory=dict)
+    points: dict[str, list[dict[str, Any]]] = field(
+        default_factory=lambda: {"here": [], "there": []}
+    )
+
+    def begin(self, stack: ExitStack, here: Peer, there: Peer | None) -> None:
+        """Start them and wait until each has taken its first sample."""
+        for name, where in (("here", here), ("there", there)):
+            if where is None:
+                continue
+            end = stack.enter_context(where.start("sample", {}))
+            self.ends[name] = end
+        for name, end in self.ends.items():
+            self.about[name] = {"links": end.wait_for("links")}
+            while not self.points[name]:
+                self._take(name, 10.0)
+
+    def _take(self, name: str, seconds: float) -> bool:
+        """One message of a sampler; False when there is none now, or no more."""
+        try:
+            message = self.ends[name].hear(seconds)
+        except TimeoutError:
+            if seconds:
+                raise PeerError("the sampler does not answer") from None
+            return False
+        if message is None:
+            return False
+        if "cores" in message:
+            self.points[name].append(message)
+        return True
+
+    def progress(self, options: Options, begun: float | None, length: float) -> Iterator[Progress]:
+        """What came since the last call, as progress."""
+        for name in self.ends:
+            before = len(self.points[name])
+            while self._take(name, 0.0):
+                pass
+            if name != "here" or begun is None:
+                continue
+            for old, new in zip(
+                self.points[name][before - 1 :], self.points[name][before:], strict=False
+            ):
+                seconds = new["at"] - old["at"]
+                if seconds > 0:
+                    rates = [
+                        8 * max(n[0] - o[0], n[6] - o[6]) / seconds
+                        for o, n in _pairs(old["interfaces"], new["interfaces"])
+                    ]
+                    yield Progress(
+                        options.direction, max(0.0, new["heard"] - begun), length,
+                        max(rates, default=None), _busy(old, new),
+                    )  # fmt: skip
+
+    def finish(self) -> None:
+        """Take the last samples."""
+        for end in self.ends.values():
+            end.stop()
+        for name, end in self.ends.items():
+            for message in end.messages(5.0):
+                if "cores" in message:
+                    self.points[name].append(message)
+
+    def sides(self, begun: float | None, options: Options) -> tuple[Side, Side]:
+        """Both ends over the measured time."""
+        return self._side("here", begun, options), self._side("there", begun, options)
+
+    def _side(self, name: str, begun: float | None, options: Options) -> Side:
+        points = self.points[name]
+        if len(points) < 2:
+            return Side()
+        start = (begun or points[0]["heard"]) + options.warmup
+        steady = [p for p in points if start - 0.1 <= p["heard"] <= start + options.seconds + 0.1]
+        first, last = (steady[0], steady[-1]) if len(steady) > 1 else (points[0], points[-1])
+        links = self.about[name]["links"]
+        return Side(
+            host=str(links.get("host", "")),
+            cores=tuple(_cores(first["cores"], last["cores"])),
+            interfaces=_interfaces(points[0], points[-1], first, last, links),
+            totals=_totals(points[0], points[-1]),
+        )
+
+
+def _pairs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+    return ((old[name], new[name]) for name in new if name in old)
+
+
+def _busy(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[float, ...]:
+    return tuple(
+        100.0 - core["idle"] - core["iowait"] for core in _cores(old["cores"], new["cores"])
+    )
+
+
+def _cores(
+    old: Mapping[str, Sequence[int]], new: Mapping[str, Sequence[int]]
+) -> Iterator[dict[str, float]]:
+    """Each core's time by mode, in percent."""
+    for cpu in sorted(set(old) & set(new), key=int):
+        steps = [max(0, b - a) for a, b in zip(old[cpu], new[cpu], strict=True)]
+        whole = sum(steps)
+        if whole:
+            shares = {m: round(100.0 * s / whole, 1) for m, s in zip(MODES, steps, strict=True)}
+            yield {"cpu": int(cpu), **shares}
+
+
+def _interfaces(
+    begin: Mapping[str, Any],
+    end: Mapping[str, Any],
+    first: Mapping[str, Any],
+    last: Mapping[str, Any],
+    links: Mapping[str, Any],
+) -> dict[str, dict[str, Any]]:
+    """Interfaces that moved anything: counts over the run, rates over the measured time."""
+    found = {}
+    seconds = max(1e-9, last["at"] - first["at"])
+    for name in end["interfaces"]:
+        if name not in begin["interfaces"]:
+            continue
+        counts = _differences(COUNTERS, begin["interfaces"][name], end["interfaces"][name])
+        if not counts["rx_packets"] + counts["tx_packets"]:
+            continue
+        rates = _differences(COUNTERS, first["interfaces"][name], last["interfaces"][name])
+        link = links.get(name, {})
+        driver = link.get("driver")
+        virtual = name == "lo" or "subsystem" not in link or driver in SUPER
+        entry = {
+            **counts,
+            "mtu": link.get("mtu"),
+            "speed": link.get("speed"),
+            "driver": driver,
+            "counts": "super-packets" if virtual else "frames",
+            "rx_bits_per_second": 8 * rates["rx_bytes"] / seconds,
+            "tx_bits_per_second": 8 * rates["tx_bytes"] / seconds,
+            "rx_packets_per_second": rates["rx_packets"] / seconds,
+            "tx_packets_per_second": rates["tx_packets"] / seconds,
+            "rx_payload_bytes": max(0, counts["rx_bytes"] - TCP_OVERHEAD * counts["rx_packets"]),
+            "tx_payload_bytes": max(0, counts["tx_bytes"] - TCP_OVERHEAD * counts["tx_packets"]),
+        }
+        if not virtual:  # what the wire carried: preamble, FCS and gap are not counted
+            for side in ("rx", "tx"):
+                wire = rates[f"{side}_bytes"] + 24 * rates[f"{side}_packets"]
+                entry[f"{side}_wire_bits_per_second"] = 8 * wire / seconds
+        found[name] = {key: value for key, value in entry.items() if value is not None}
+    return found
+
+
+def _differences(names: Sequence[str], old: Sequence[int], new: Sequence[int]) -> dict[str, int]:
+    return {n: max(0, b - a) for n, a, b in zip(names, old, new, strict=True)}
+
+
+def _totals(begin: Mapping[str, Any], end: Mapping[str, Any]) -> dict[str, float]:
+    """TCP, UDP and softnet counts over the run."""
+    found = {
+        name: float(end["totals"][name] - begin["totals"][name])
+        for name in end["totals"]
+        if name in begin["totals"]
+    }
+    for place, name in enumerate(("SoftnetProcessed", "SoftnetDropped", "SoftnetSqueezed")):
+        before = sum(row[place] for row in begin["softnet"])
+        found[name] = float(max(0, sum(row[place] for row in end["softnet"]) - before))
+    took = sum(end["interrupts"]) - sum(begin["interrupts"])
+    found["Interrupts"] = float(max(0, took))
+    return found
+
+
+def settings() -> dict[str, str]:
+    """The settings in force here that decide a transfer, as far as this host shows them."""
+    found = {}
+    for name in SYSCTLS:
+        try:
+            with open("/proc/sys/" + name.replace(".", "/")) as file:
+                found[f"sysctl.{name}"] = " ".join(file.read().split())
+        except OSError:
+            continue
+    return found

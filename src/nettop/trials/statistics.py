@@ -1,0 +1,180 @@
+"""Is B better than A? Interleaved pairs, their median difference, its interval, a verdict.
+
+The criterion
+    A pair's difference is (b - a) / median(A), signed so that a gain is positive.
+    The interval is the percentile bootstrap of the median at 99 %, computed exactly: the chance
+    that the median of a resample is at most the k-th smallest difference is a binomial tail, so no
+    random number is drawn and the same samples give the same verdict. Its ends are differences
+    that were seen; `confidence` is what such an interval really covers (order statistics).
+    *better* (*worse*): the interval excludes 0 and the median gain (loss) exceeds 3 %.
+    *unstable*: the interval includes 0 and reaches further than 10 % to either side; or it excludes
+    0, but five pairs or fewer are all there is and it is not settled (below).
+    *no difference*: everything else; a result like the others.
+    Pairs are taken, two at a time, until the interval settles it: it lies within ±3 %, or its
+    nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
+A gain that drops or retransmits pay for is not better: see `Guard`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from math import ceil, comb
+from statistics import median
+from typing import Final, Literal
+
+Verdict = Literal["better", "worse", "no difference", "unstable"]
+
+MATTERS: Final = 0.03  # a smaller gain is not worth a change
+WILD: Final = 0.10  # an interval that reaches further tells nothing
+BOOTSTRAP: Final = 0.99
+PAIRS: Final = 5
+MOST: Final = 21
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What the pairs say: relative gains, signed so that positive is better."""
+
+    pairs: int
+    median_difference: float
+    interval: tuple[float, float]
+    confidence: float
+    verdict: Verdict
+    because: str
+
+
+@cache
+def _ranks(count: int) -> tuple[int, int, float]:
+    """First and last order statistic (from 0) of the bootstrap interval, and what it covers.
+
+    With an even count the median is the mean of two middle values; the interval of the lower one
+    mirrored is used, which is the wider choice.
+    """
+    tail = (1 - BOOTSTRAP) / 2
+    need = count // 2 + 1 if count % 2 else count // 2
+    low = 0
+    for rank in range(1, count + 1):  # P(median of a resample <= rank-th smallest)
+        share = rank / count
+        chance = sum(
+            comb(count, hits) * share**hits * (1 - share) ** (count - hits)
+            for hits in range(need, count + 1)
+        )
+        if chance >= tail:
+            low = rank - 1
+            break
+    outside = sum(comb(count, hits) for hits in range(low + 1)) / 2**count
+    return low, count - 1 - low, max(0.0, 1 - 2 * outside)
+
+
+def interval(differences: Sequence[float]) -> tuple[float, float, float]:
+    """The median's bootstrap interval and its true coverage; ValueError without differences."""
+    if not differences:
+        raise ValueError("no differences")
+    ordered = sorted(differences)
+    low, high, covers = _ranks(len(ordered))
+    if low > high:
+        low, high = high, low
+    return ordered[low], ordered[high], covers
+
+
+def gains(a: Sequence[float], b: Sequence[float], *, higher: bool = True) -> list[float]:
+    """Each pair's relative gain; `higher` says whether a larger figure is the better one."""
+    base = abs(median(a)) if a else 0.0
+    if base == 0:
+        base = max((abs(value) for value in (*a, *b)), default=0.0) or 1.0
+    sign = 1.0 if higher else -1.0
+    return [sign * (y - x) / base for x, y in zip(a, b, strict=False)]
+
+
+def settled(differences: Sequence[float], least: int = PAIRS, matters: float = MATTERS) -> bool:
+    """Whether more pairs would only cost time."""
+    if len(differences) < least:
+        return False
+    low, high, _ = interval(differences)
+    if -matters <= low and high <= matters:
+        return True
+    middle = median(differences)
+    near = low if middle > 0 else -high
+    return near > matters and near > abs(middle) / 2
+
+
+def compare(
+    a: Sequence[float], b: Sequence[float], *, higher: bool = True, matters: float = MATTERS
+) -> Comparison:
+    """The verdict on these pairs by the criterion above."""
+    differences = gains(a, b, higher=higher)
+    if not differences:
+        return Comparison(0, 0.0, (0.0, 0.0), 0.0, "unstable", "no pair of runs was completed")
+    low, high, covers = interval(differences)
+    middle = median(differences)
+    verdict, because = _verdict(middle, low, high, matters, len(differences))
+    if verdict in ("better", "worse") and covers < 0.95 and not settled(differences, 3, matters):
+        verdict, because = "unstable", f"{because}: too few pairs for so wide an interval"
+    return Comparison(len(differences), middle, (low, high), covers, verdict, because)
+
+
+def _verdict(
+    middle: float, low: float, high: float, matters: float, pairs: int
+) -> tuple[Verdict, str]:
+    span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
+    if pairs < 3:
+        return "unstable", f"only {pairs} pairs of runs: too few to tell ({span})"
+    if low > 0 or high < 0:
+        if abs(middle) > matters:
+            return ("better" if middle > 0 else "worse"), f"{100 * middle:+.1f} % ({span})"
+        return "no difference", f"{100 * middle:+.1f} %: less than {100 * matters:g} % ({span})"
+    if low < -WILD or high > WILD:
+        return "unstable", f"the interval {span} is too wide to tell"
+    return "no difference", f"the interval {span} includes 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A figure that must not rise for a gain: losses per packet, as medians of A and of B."""
+
+    name: str
+    a: float
+    b: float
+    alarm: float = 0.001  # 0.1 %: where a LAN's retransmits alarm
+
+    @property
+    def ok(self) -> bool:
+        """B loses no more than twice what A does, or less than what alarms."""
+        return self.b <= max(self.alarm, 2 * self.a)
+
+
+def guarded(comparison: Comparison, guards: Sequence[Guard]) -> Comparison:
+    """The comparison with its guards: a gain paid for with losses is worse."""
+    broken = [guard for guard in guards if not guard.ok]
+    if comparison.verdict != "better" or not broken:
+        return comparison
+    paid = ", ".join(f"{g.name} {100 * g.a:.3f} → {100 * g.b:.3f} %" for g in broken)
+    return Comparison(
+        comparison.pairs,
+        comparison.median_difference,
+        comparison.interval,
+        comparison.confidence,
+        "worse",
+        f"faster by {100 * comparison.median_difference:.1f} %, but {paid}",
+    )
+
+
+def fit(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """Slope and intercept of the least-squares line; ValueError with fewer than two places."""
+    count = len(points)
+    mean_x = sum(x for x, _ in points) / count if count else 0.0
+    mean_y = sum(y for _, y in points) / count if count else 0.0
+    spread = sum((x - mean_x) ** 2 for x, _ in points)
+    if spread == 0:
+        raise ValueError("a line needs two different places")
+    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
+    return slope, mean_y - slope * mean_x
+
+
+def quantile(ordered: Sequence[float], share: float) -> float:
+    """The value below which `share` of the sorted values lie (nearest rank)."""
+    if not ordered:
+        raise ValueError("no values")
+    return ordered[min(len(ordered), max(1, ceil(share * len(ordered)))) - 1]

@@ -1,0 +1,1 @@
+"""One test tool a module; see `nettop.trials`."""

@@ -1,0 +1,132 @@
+"""Every test tool between two network namespaces of a real kernel, by command; short transfers."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+NAME = f"nt-tr{os.getpid()}"
+HERE, THERE = f"{NAME}-a", f"{NAME}-b"
+ADDRESS = "10.98.0.2"
+
+
+def ip(*words: str) -> None:
+    subprocess.run(["ip", *words], check=True, capture_output=True)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[None]:
+    """Two namespaces joined by a veth pair."""
+    try:
+        for place in (HERE, THERE):
+            ip("netns", "add", place)
+        ip("link", "add", "eth0", "netns", HERE, "type", "veth", "peer", "eth0", "netns", THERE)
+        for place, address in ((HERE, "10.98.0.1"), (THERE, ADDRESS)):
+            ip("-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
+            ip("-n", place, "link", "set", "eth0", "up")
+            ip("-n", place, "link", "set", "lo", "up")
+        yield
+    finally:
+        for place in (HERE, THERE):
+            subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
+
+
+def nettop(*words: str, code: int = 0) -> dict[str, Any]:
+    argv = ["ip", "netns", "exec", HERE, sys.executable, "-m", "nettop", *words, "--json"]
+    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
+    assert done.returncode == code, done.stderr
+    assert "Traceback" not in done.stderr
+    found: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"said": done.stderr}
+    return found
+
+
+def trial(tool: str, *words: str, code: int = 0) -> dict[str, Any]:
+    peer = f"ip netns exec {THERE}"
+    common = ["--to", ADDRESS, "--peer", peer, "--seconds", "1", "--warmup", "0", "--no-keep"]
+    return nettop("test", tool, *common, *words, code=code)
+
+
+def far_processes() -> list[str]:
+    """What still runs in the far namespace."""
+    done = subprocess.run(
+        ["ip", "netns", "pids", THERE], capture_output=True, text=True, check=True
+    )
+    return done.stdout.split()
+
+
+def installed(tool: str) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"{tool} is not installed")
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("direction", [[], ["--reverse"], ["--bidirectional"], ["--streams", "3"]])
+@pytest.mark.parametrize("tool", ["bulk", "iperf3"])
+def test_a_transfer_in_every_direction(tool: str, direction: list[str]) -> None:
+    if tool != "bulk":
+        installed(tool)
+    found = trial(tool, *direction)
+    assert found["schema"] == 1
+    assert found["tool"] == tool
+    assert found["bits_per_second"] > 1e6
+    assert found["intervals"]
+    assert found["cores"]["here"]
+    assert found["cores"]["there"]
+    assert found["interfaces"]["here"]["eth0"]["counts"] == "super-packets"
+    assert found["settings"]["sysctl.net.ipv4.tcp_rmem"].count(" ") == 2
+    agree = {check["name"]: check["ok"] for check in found["checks"]}
+    assert agree["possible"]
+    if direction != ["--bidirectional"]:
+        assert agree["counters"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_datagrams_are_counted() -> None:
+    installed("iperf3")
+    found = trial("iperf3", "--udp", "--rate", "20M", "--length", "1000")
+    assert found["loss"]["sent"] > 1000
+    assert found["bits_per_second"] == pytest.approx(20e6, rel=0.2)
+
+
+@pytest.mark.usefixtures("pair")
+def test_an_address_that_does_not_answer_is_one_sentence() -> None:
+    peer = f"ip netns exec {THERE}"
+    found = nettop("test", "bulk", "--to", "10.98.0.2", "--peer", f"ip netns exec {HERE}",
+                   "--seconds", "1", "--no-keep", code=3)  # fmt: skip
+    assert "cannot connect to 10.98.0.2: Connection refused" in found["said"]
+    found = nettop("test", "bulk", "--to", ADDRESS, "--peer", peer, "--cpu-there", "999",
+                   "--seconds", "1", "--no-keep", code=3)  # fmt: skip
+    assert "cannot run on CPU 999" in found["said"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_killed_nettop_leaves_nothing_at_the_far_end() -> None:
+    argv = ["ip", "netns", "exec", HERE, sys.executable, "-m", "nettop", "test", "bulk",
+            "--to", ADDRESS, "--peer", f"ip netns exec {THERE}", "--seconds", "60"]  # fmt: skip
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        wait(lambda: len(far_processes()) >= 2)
+        running.kill()
+    wait(lambda: far_processes() == [])
+
+
+def wait(done: Any) -> None:
+    import time
+
+    for _ in range(500):
+        if done():
+            return
+        time.sleep(0.02)
+    raise AssertionError(far_processes())

@@ -1,0 +1,177 @@
+"""The other end: how commands reach it, and that nothing there outlives nettop."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shlex
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop import peer
+
+FAR = Path(peer.__file__).parent / "trials" / "far"
+
+
+def test_a_plain_prefix_keeps_arguments_apart() -> None:
+    found = peer.parse("ip netns exec 'name space'").command(["echo", "a b", "$(id)"])
+    assert found == ["ip", "netns", "exec", "name space", "echo", "a b", "$(id)"]
+
+
+def test_ssh_gets_one_quoted_argument() -> None:
+    found = peer.parse("ssh -p 22 me@host").command(["echo", "a b", "$(id); rm *", "it's"])
+    assert found[:4] == ["ssh", "-p", "22", "me@host"]
+    assert len(found) == 5
+    assert shlex.split(found[4]) == ["echo", "a b", "$(id); rm *", "it's"]
+
+
+@pytest.mark.parametrize(
+    ("prefix", "joined"),
+    [
+        ("/usr/bin/ssh h", True),
+        ("sudo ssh h", True),
+        ("env LC_ALL=C ssh h", True),
+        ("ip netns exec ssh", False),
+        ("docker exec -i c", False),
+    ],
+)
+def test_only_ssh_joins_its_words(prefix: str, joined: bool) -> None:
+    assert (len(peer.parse(prefix).command(["a", "b"])) == len(prefix.split()) + 1) is joined
+
+
+def test_no_prefix_is_this_host() -> None:
+    assert peer.parse(None) == peer.parse("") == peer.HERE
+    assert peer.HERE.command(["a", "b c"]) == ["a", "b c"]
+
+
+def test_unbalanced_quotes_are_an_error() -> None:
+    with pytest.raises(ValueError, match="peer"):
+        peer.parse("ssh 'host")
+
+
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"])), min_size=1)
+)
+def test_any_words_survive_the_shell_of_ssh(words: list[str]) -> None:
+    assert shlex.split(peer.parse("ssh h").command(words)[-1]) == words
+
+
+@pytest.mark.parametrize("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
+def test_the_far_texts_run_on_python_3_6_with_its_own_library(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 6))
+    modules = {
+        (node.module if isinstance(node, ast.ImportFrom) else name.name) or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    known = sys.stdlib_module_names | {"nettop.trials.far.link"}
+    assert modules <= known
+    assert "__future__" not in modules  # `annotations` came with 3.7
+
+
+def test_a_command_runs_and_its_output_comes_back() -> None:
+    code, said = peer.HERE.run(["sh", "-c", "echo one; echo two >&2; exit 3"])
+    assert code == 3
+    assert sorted(said.split()) == ["one", "two"]
+
+
+def test_an_absent_program_is_one_sentence() -> None:
+    with pytest.raises(peer.Absent, match="no-such-tool is not installed here"):
+        peer.HERE.run(["no-such-tool"])
+
+
+def test_a_prefix_that_cannot_run_is_one_sentence() -> None:
+    with pytest.raises(peer.PeerError, match="cannot run no-such-prefix: No such file"):
+        peer.parse("no-such-prefix host").start("keep", {"argv": ["true"]})
+
+
+def test_a_prefix_that_fails_says_what_it_printed() -> None:
+    with pytest.raises(peer.PeerError, match="connection refused"):
+        peer.parse("sh -c 'echo connection refused >&2; exit 255'").run(["true"])
+
+
+def test_noise_before_the_first_message_is_no_message() -> None:
+    noisy = peer.parse("""sh -c 'echo "Last login: today"; exec "$@"' --""")
+    assert noisy.run(["echo", "hello"]) == (0, "hello")
+
+
+def alive(pid: int) -> bool:
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def gone(pids: list[int]) -> bool:
+    """Whether all have ended, waiting as long as a slow machine may need."""
+    for _ in range(500):
+        if not any(map(alive, pids)):
+            return True
+        time.sleep(0.02)
+    return False
+
+
+def test_closing_kills_what_was_started() -> None:
+    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
+    pid = end.wait_for("pid")
+    assert alive(pid)
+    end.close()
+    assert gone([pid, end.process.pid])
+
+
+def test_stopping_lets_a_tool_say_its_last_words() -> None:
+    script = "trap 'echo summary; exit 0' INT; echo ready; while :; do sleep 0.05; done"
+    with peer.HERE.start("keep", {"argv": ["bash", "-c", script]}) as end:
+        assert end.wait_for("out") == "ready"
+        end.stop()
+        assert end.wait_for("out") == "summary"
+        assert end.wait_for("exit") == 0
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
+def test_nothing_outlives_a_killed_nettop(number: int) -> None:
+    program = (
+        "import time\n"
+        "from nettop import peer\n"
+        "end = peer.HERE.start('keep', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
+        "print(end.process.pid, end.wait_for('pid'), flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program], stdout=subprocess.PIPE, text=True
+    ) as own:
+        assert own.stdout is not None
+        pids = [int(word) for word in own.stdout.readline().split()]
+        group = [
+            int(name)
+            for name in os.listdir("/proc")
+            if re.fullmatch(r"\d+", name) and _group(int(name)) == pids[1]
+        ]
+        assert len(group) == 3
+        own.send_signal(number)
+    assert gone([*pids, *group])
+
+
+def _group(pid: int) -> int:
+    try:
+        return os.getpgid(pid)
+    except ProcessLookupError:
+        return 0
+
+
+def test_a_killed_keeper_takes_its_program_with_it() -> None:
+    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
+    pid = end.wait_for("pid")
+    end.process.kill()
+    assert gone([pid])
+    end.close()

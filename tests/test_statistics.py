@@ -1,0 +1,124 @@
+"""The criterion of experiments: how often it errs and how often it finds, counted."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop.trials import statistics
+
+
+def experiment(draw: random.Random, effect: float, noise: float, most: int) -> str:
+    """One experiment as `experiment.prove` runs it: pairs until it is settled."""
+    a: list[float] = []
+    b: list[float] = []
+    while len(a) < most and not statistics.settled(statistics.gains(a, b) if a else []):
+        for _ in range(statistics.PAIRS if not a else 2):
+            a.append(1e10 * (1 + draw.gauss(0, noise)))
+            b.append(1e10 * (1 + effect) * (1 + draw.gauss(0, noise)))
+    return statistics.compare(a, b).verdict
+
+
+def verdicts(effect: float, noise: float, most: int = statistics.MOST) -> Counter[str]:
+    draw = random.Random(20090216)
+    return Counter(experiment(draw, effect, noise, most) for _ in range(1000))
+
+
+@pytest.mark.parametrize("noise", [0.005, 0.02, 0.05, 0.1, 0.5])
+@pytest.mark.parametrize("most", [5, 21])
+def test_no_effect_is_declared_one_in_at_most_5_percent(noise: float, most: int) -> None:
+    found = verdicts(0.0, noise, most)
+    assert found["better"] + found["worse"] <= 50
+
+
+def test_a_5_percent_effect_in_2_percent_noise_is_found_in_at_least_95_percent() -> None:
+    assert verdicts(0.05, 0.02)["better"] >= 950
+    assert verdicts(-0.05, 0.02)["worse"] >= 950
+
+
+def test_no_difference_in_quiet_runs_is_said_and_not_left_open() -> None:
+    assert verdicts(0.0, 0.01)["no difference"] == 1000
+
+
+def test_wild_runs_are_unstable() -> None:
+    assert verdicts(0.0, 0.5)["unstable"] >= 900
+
+
+def test_a_clear_gain_needs_five_pairs_only() -> None:
+    a, b = [100.0, 101, 99, 100, 102], [150.0, 149, 151, 150, 152]
+    assert statistics.settled(statistics.gains(a, b))
+    found = statistics.compare(a, b)
+    assert found.verdict == "better"
+    assert found.median_difference == pytest.approx(0.50)
+    assert found.interval == pytest.approx((0.48, 0.52))
+    assert statistics.compare(b, a).verdict == "worse"
+    assert statistics.compare(a, b, higher=False).verdict == "worse"
+
+
+def test_a_small_sure_gain_is_no_difference() -> None:
+    a = [100.0, 101, 99, 100, 102]
+    found = statistics.compare(a, [value + 1 for value in a])
+    assert found.verdict == "no difference"
+    assert "less than 3 %" in found.because
+
+
+def test_what_the_interval_covers_is_counted() -> None:
+    """The stated coverage is the share of samples whose interval holds the true median."""
+    draw = random.Random(1)
+    for pairs in (5, 9, 15, 21):
+        held = 0
+        for _ in range(4000):
+            low, high, covers = statistics.interval([draw.gauss(0, 1) for _ in range(pairs)])
+            held += low <= 0 <= high
+        assert held / 4000 == pytest.approx(covers, abs=0.015)
+
+
+def test_a_gain_paid_for_with_losses_is_worse() -> None:
+    found = statistics.compare([100.0] * 5, [120.0] * 5)
+    lossy = statistics.Guard("drops", 0.0, 0.02)
+    assert statistics.guarded(found, [lossy]).verdict == "worse"
+    assert "drops" in statistics.guarded(found, [lossy]).because
+    assert statistics.guarded(found, [statistics.Guard("drops", 0.0, 0.0005)]).verdict == "better"
+    assert statistics.guarded(found, [statistics.Guard("drops", 0.02, 0.03)]).verdict == "better"
+
+
+numbers = st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=40)
+
+
+@given(numbers, numbers)
+def test_every_sample_has_a_verdict_and_an_ordered_interval(a: list[float], b: list[float]) -> None:
+    found = statistics.compare(a, b)
+    low, high = found.interval
+    assert low <= found.median_difference <= high
+    assert 0 <= found.confidence <= 1
+    assert found.because
+
+
+@given(numbers)
+def test_the_interval_is_of_values_that_were_seen(values: list[float]) -> None:
+    low, high, _ = statistics.interval(values)
+    assert low in values
+    assert high in values
+
+
+def test_a_line_is_fitted() -> None:
+    slope, intercept = statistics.fit([(64, 10.0), (128, 10.64), (1472, 24.08)])
+    assert slope == pytest.approx(0.01)
+    assert intercept == pytest.approx(9.36)
+    with pytest.raises(ValueError, match="two different places"):
+        statistics.fit([(1, 1), (1, 2)])
+
+
+def test_quantiles_are_nearest_ranks() -> None:
+    ordered = list(range(1, 101))
+    assert [statistics.quantile(ordered, q) for q in (0, 0.5, 0.99, 0.999, 1)] == [
+        1,
+        50,
+        99,
+        100,
+        100,
+    ]
