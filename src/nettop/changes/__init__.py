@@ -1,1 +1,69 @@
-"""changes."""
+"""Changes to a host: plan, journal, write, re-read, confirm or revert, undo, persist, export.
+
+Nothing is written that is not first in the journal, on the disk. What may cut the link reverts by
+itself unless confirmed. What nettop did can always be seen, and taken back exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+STATES = (
+    "applied",  # the host shows what was asked for
+    "rounded",  # the driver took another value, which is what `after` says
+    "pending",  # applied; reverts at `deadline` unless confirmed
+    "reverted",  # taken back by the guard
+    "undone",  # taken back by hand
+    "unchanged",  # it was so already
+    "conflict",  # something else changed it meanwhile: nothing was touched
+    "refused",  # not done; `because` says why
+    "void",  # forgotten by the host itself (reboot, interface made anew, process gone)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A setting, its value now, and the value wanted; canonical texts."""
+
+    setting: str
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What became of a change. `after` is what the host showed afterwards; None when unknown."""
+
+    setting: str
+    before: str
+    wanted: str
+    state: str
+    id: int | None = None
+    after: str | None = None
+    shell: str = ""
+    because: str = ""
+    deadline: float | None = None  # seconds since 1970
+
+    def json(self) -> dict[str, object]:
+        """As the command line prints it: what is unknown is left out."""
+        found = {
+            "id": self.id,
+            "setting": self.setting,
+            "before": words(self.before),
+            "wanted": words(self.wanted),
+            "after": None if self.after is None else words(self.after),
+            "state": self.state,
+            "shell": self.shell,
+            "because": self.because or None,
+            "deadline": self.deadline,
+        }
+        return {key: value for key, value in found.items() if value is not None}
+
+
+def words(value: str) -> str | list[str]:
+    """A triple is an array in JSON; everything else a string."""
+    parts = value.split()
+    return parts if len(parts) > 1 and all(part.lstrip("-").isdigit() for part in parts) else value
+
+
+__all__ = ["STATES", "Change", "Result", "words"]

@@ -1,1 +1,266 @@
-"""settings."""
+"""Settings: everything nettop can tune, one kind a module, found by listing this folder.
+
+A setting is written `kind.name@target`: `ring.rx@eth0`, `irq.affinity@eth0/rx-0`,
+`sysctl.net.ipv4.tcp_rmem`. Its value is canonical text: `on`/`off`, a decimal number, a CPU list
+(`0-3,8`, or `none`), words joined by single spaces.
+
+A kind module has
+
+    read(source, address) -> str              the value now; OSError when it is not there
+    write(host, address, value)               the live kernel; OSError or ValueError, one sentence
+    deeds(source, address, value) -> tuple    the commands an expert would type
+    limits(source, address) -> Limits         what may be written
+    RISK                                      none | queues | link | reboot | advice
+
+and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
+`names(source, target)`, `beside(source, address)` (settings that move along), `rank(address,
+value)` (its place in a plan), `identity(source, address)` (what must still be the same at undo) and
+`NIC = True` when the target is an interface or something on one.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+from typing import Any
+
+from ..source import Source
+from ._host import Host
+
+RISKS = ("none", "queues", "link", "reboot", "advice")
+
+
+class UnknownError(LookupError):
+    """There is no such setting; the sentence names the nearest that exists."""
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A setting taken apart. `target` is empty for sysctls."""
+
+    kind: str
+    name: str
+    target: str = ""
+
+    def __str__(self) -> str:
+        """The text it was parsed from."""
+        return f"{self.kind}.{self.name}" + (f"@{self.target}" if self.target else "")
+
+    @property
+    def nic(self) -> str:
+        """The interface of a target such as `eth0` or `eth0/rx-0`."""
+        return self.target.partition("/")[0]
+
+    @property
+    def part(self) -> str:
+        """What follows the interface: `rx-0` of `eth0/rx-0`."""
+        return self.target.partition("/")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may be written. None or empty: the kernel does not say."""
+
+    default: str | None = None
+    min: int | None = None
+    max: int | None = None
+    choices: tuple[str, ...] = ()
+    settable: bool = True
+    because: str = ""  # why it is not settable, or what bounds it
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """One command an expert would type: an argument list, or a text written to a file."""
+
+    argv: tuple[str, ...] = ()
+    path: str = ""
+    text: str = ""
+
+    def shell(self) -> str:
+        """The line for a POSIX shell; every word that came from the host is quoted."""
+        import shlex
+
+        if self.path:
+            return f"echo {shlex.quote(self.text)} > {shlex.quote(self.path)}"
+        return shlex.join(self.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class Keep:
+    """How a setting survives a reboot.
+
+    `where` is `sysctl`, `link` (a key of a systemd .link file) or `unit` (a command at boot).
+    """
+
+    where: str
+    key: str = ""
+    value: str = ""
+
+
+@cache
+def kinds() -> tuple[str, ...]:
+    """Every kind there is, without importing any."""
+    return tuple(
+        sorted(
+            entry.removesuffix(".py")
+            for entry in os.listdir(__path__[0])
+            if entry.endswith(".py") and not entry.startswith("_")
+        )
+    )
+
+
+@cache
+def kind(name: str) -> ModuleType:
+    """The module of a kind; UnknownError otherwise."""
+    if name not in kinds():
+        raise UnknownError(f"{name!r} is no kind of setting{_nearest(name, kinds())}")
+    return import_module(f"{__name__}.{name}")
+
+
+def parse(text: str) -> Address:
+    """Take `kind.name@target` apart; UnknownError when the kind, or the form, is none of ours."""
+    first, dot, rest = text.partition(".")
+    module = kind(first)
+    if not dot or not rest:
+        raise UnknownError(f"{text!r} is not of the form {first}.name@target")
+    if not getattr(module, "TARGET", True):
+        address = Address(first, rest)
+    else:
+        name, at, target = rest.partition("@")
+        if not at or not name or not target:
+            raise UnknownError(f"{text!r} lacks its target: {first}.{name or 'name'}@target")
+        address = Address(first, name, target)
+    if any(c in text for c in "\0\n"):
+        raise UnknownError("a setting's name is one line")
+    if getattr(module, "NIC", False) and (address.nic in ("", ".", "..") or len(address.nic) > 15):
+        raise UnknownError(f"{address.nic!r} cannot be an interface")
+    known = getattr(module, "NAMES", ())
+    if known and address.name not in known:
+        raise UnknownError(f"{first} has no {address.name!r}{_nearest(address.name, known)}")
+    return address
+
+
+def read(source: Source, address: Address) -> str:
+    """The value now, canonical; OSError when the host has no such thing."""
+    return str(kind(address.kind).read(source, address))
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write to the live kernel; OSError or ValueError in one sentence. An ACK is no effect."""
+    kind(address.kind).write(host, address, value)
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """What may be written there."""
+    found = kind(address.kind).limits(source, address)
+    assert isinstance(found, Limits)  # noqa: S101  # the contract of a kind module
+    return found
+
+
+def risk(address: Address) -> str:
+    """What a write may cost: none, queues, link, reboot or advice."""
+    module = kind(address.kind)
+    risky = module.RISK
+    return str(risky.get(address.name, "none") if isinstance(risky, dict) else risky)
+
+
+def normal(address: Address, value: str) -> str:
+    """The canonical text of a value as a person may write it; ValueError when it makes no sense."""
+    module = kind(address.kind)
+    if hasattr(module, "normal"):
+        return str(module.normal(address, value))
+    return " ".join(value.split())
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """The commands that do the same by hand."""
+    found: tuple[Deed, ...] = kind(address.kind).deeds(source, address, value)
+    return found
+
+
+def shell(address: Address, value: str, source: Source | None = None) -> str:
+    """The line an expert would type."""
+    from ..source import Live
+
+    return "; ".join(d.shell() for d in deeds(source or Live(), address, value))
+
+
+def keep(address: Address, value: str) -> Keep | None:
+    """How it would survive a reboot; None when it cannot (a process is gone by then)."""
+    found: Keep | None = _optional(address, "keep", None, address, value)
+    return found
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """The settings that may move when this one is written (features that depend on it …)."""
+    found: tuple[str, ...] = _optional(address, "beside", (), source, address)
+    return found
+
+
+def rank(address: Address, value: str) -> int:
+    """Its place in a plan: lower is written first."""
+    found: int = _optional(address, "rank", 0, address, value)
+    return found
+
+
+def identity(source: Source, address: Address) -> str:
+    """What the target is, beyond its name (interface index, process start); empty when unknown."""
+    module = kind(address.kind)
+    try:
+        if hasattr(module, "identity"):
+            return str(module.identity(source, address))
+        if getattr(module, "NIC", False):
+            return "ifindex " + source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
+    except OSError:
+        pass
+    return ""
+
+
+def runtime(address: Address) -> bool:
+    """Whether a reboot forgets it (files that nettop wrote are kept)."""
+    return bool(getattr(kind(address.kind), "RUNTIME", True))
+
+
+def check(source: Source, address: Address, value: str) -> str:
+    """The canonical value, if the limits let it be written; ValueError in one sentence."""
+    value = normal(address, value)
+    bounds = limits(source, address)
+    if not bounds.settable:
+        raise ValueError(f"{address} cannot be set: {bounds.because or 'the driver refuses'}")
+    if bounds.choices and value not in bounds.choices:
+        offered = ", ".join(bounds.choices)
+        raise ValueError(f"{address} takes one of {offered}, not {value!r}")
+    if bounds.min is None and bounds.max is None:
+        return value
+    try:
+        number = int(value)
+    except ValueError:
+        raise ValueError(f"{address} is a number, not {value!r}") from None
+    why = f" ({bounds.because})" if bounds.because else ""
+    if bounds.min is not None and number < bounds.min:
+        raise ValueError(f"{address} cannot be below {bounds.min}{why}")
+    if bounds.max is not None and number > bounds.max:
+        raise ValueError(f"{address} cannot exceed {bounds.max}{why}")
+    return value
+
+
+def _optional(address: Address, name: str, default: Any, *args: Any) -> Any:
+    function = getattr(kind(address.kind), name, None)
+    return default if function is None else function(*args)
+
+
+def _nearest(word: str, known: tuple[str, ...]) -> str:
+    near = difflib.get_close_matches(word, known, 1, 0.5)
+    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known[:20])}"
+
+
+__all__ = [
+    "RISKS", "Address", "Deed", "Host", "Keep", "Limits", "UnknownError", "beside", "check",
+    "deeds", "identity", "keep", "kind", "kinds", "limits", "normal", "parse", "rank", "read",
+    "risk", "runtime", "shell", "write",
+]  # fmt: skip

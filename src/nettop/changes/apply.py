@@ -1,0 +1,173 @@
+"""Apply changes: refuse what moved, journal, write, re-read, record what is so now."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from .. import settings
+from ..settings import Address, Host
+from . import Change, Result, guard, place
+from .journal import Entry, Journal, since_boot
+from .plan import sentence
+from .settle import carrier, look, look_beside, settle
+
+CONFIRM = 30.0  # seconds a risky change lives without being confirmed
+Arm = Callable[[Journal, int, float], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """Under what terms changes are made.
+
+    `confirm` is in seconds: 0 never reverts by itself. `carries` is the interface of this SSH
+    session.
+    """
+
+    finding: str = ""
+    who: str = ""
+    confirm: float = CONFIRM
+    carries: tuple[str, ...] = ()
+    arm: Arm = guard.arm
+
+
+def risky(address: Address, carries: Sequence[str] = ()) -> bool:
+    """Whether it may cut somebody off: the link itself, or anything on the device SSH runs over."""
+    nic = getattr(settings.kind(address.kind), "NIC", False)
+    return settings.risk(address) == "link" or bool(nic and address.nic in carries)
+
+
+def apply(
+    changes: Sequence[Change], host: Host, journal: Journal, terms: Terms | None = None
+) -> tuple[Result, ...]:
+    """Make the changes in their order; the first that fails ends it, the rest are refused untried.
+
+    When one of them is risky all of them are pending: they are confirmed, or reverted, together.
+    """
+    terms = terms or Terms()
+    results: list[Result] = []
+    try:
+        with journal.lock():
+            group = 0
+            due: float | None = None
+            for at, change in enumerate(changes):
+                address = settings.parse(change.setting)
+                left = changes[at:]
+                if due is None and any(
+                    risky(settings.parse(c.setting), terms.carries) for c in left
+                ):
+                    due = since_boot() + terms.confirm if terms.confirm else None
+                made = _one(address, change, host, journal, terms, group, due)
+                results.append(made)
+                group = group or (made.id or 0)
+                if made.state == "refused":
+                    break
+    except OSError as error:
+        missing = changes[len(results)]
+        results.append(_refused(missing, f"nothing was changed: {sentence(error)}"))
+    why = "not tried: the change before it was refused"
+    return (*results, *(_refused(change, why) for change in changes[len(results) :]))
+
+
+def _refused(
+    change: Change,
+    because: str,
+    number: int | None = None,
+    shell: str = "",
+    after: str | None = None,
+) -> Result:
+    return Result(
+        change.setting, change.before, change.after, "refused", number, after, shell, because
+    )
+
+
+def _one(
+    address: Address, change: Change, host: Host, journal: Journal, terms: Terms,
+    group: int, due: float | None,
+) -> Result:  # fmt: skip
+    """One change, from the check to the record."""
+    try:
+        now = settings.read(host.source, address)
+        value = settings.check(host.source, address, change.after)
+        shell = settings.shell(address, value, host.source)
+        names = settings.beside(host.source, address)
+    except (OSError, ValueError, LookupError) as error:
+        return _refused(change, sentence(error))
+    if now != change.before:
+        return _refused(change, f"the host no longer shows {change.before!r} but {now!r}")
+    if now == value:
+        return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
+    if settings.risk(address) in ("reboot", "advice"):
+        return _refused(change, "this takes a reboot: it is shown, never applied")
+    before = look_beside(host, names)
+    inode, name = place.netns()
+    entry = journal.begin(
+        Entry(
+            0, time.time(), str(address), now, value, who=terms.who or place.who(),
+            finding=terms.finding, shell=shell, group=group, boot=place.boot(),
+            deadline=None if due is None else time.time() + due - since_boot(), due=due,
+            netns=inode, netns_name=name, identity=settings.identity(host.source, address),
+            beside={key: (was, None) for key, was in before.items()},
+        )
+    )  # fmt: skip
+    if due is not None and not group:
+        try:
+            terms.arm(journal, entry.group, due)
+        except OSError as error:
+            because = f"no guard could be started: {sentence(error)}"
+            journal.note(entry.id, "refused", because=because)
+            return _refused(change, because, entry.id, shell=shell)
+    return _write(address, change, host, journal, entry)
+
+
+def _write(address: Address, change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
+    if entry.due is not None and since_boot() >= entry.due:
+        because = "its time to be confirmed was over before it was written"
+        journal.note(entry.id, "refused", because=because)
+        return _refused(change, because, entry.id, shell=entry.shell)
+    had = carrier(host, address)
+    because = ""
+    try:
+        settings.write(host, address, entry.wanted)
+    except (OSError, ValueError, LookupError) as error:
+        because = sentence(error)
+    settle(host, address, had_carrier=had)
+    after = look(host, address)
+    if after == entry.before:
+        # Acknowledged and yet nothing shows: take the wish back, so that nothing waits to happen.
+        if not because:
+            because = "the kernel accepted it, but nothing changed"
+            _quietly(host, address, entry.before)
+        journal.note(entry.id, "refused", because=because)
+        return _refused(change, because, entry.id, shell=entry.shell, after=after)
+    if after is None and not because:
+        because = "it cannot be read back"
+    effect = "applied" if after == entry.wanted else "rounded"
+    if effect == "rounded" and not because:
+        because = f"the driver took {after!r}"
+    state = "pending" if entry.due is not None else effect
+    now = look_beside(host, tuple(entry.beside))
+    moved = {key: (was, now[key]) for key, (was, _) in entry.beside.items() if now[key] != was}
+    try:
+        journal.note(
+            entry.id, "end", state=state, effect=effect, after=after, because=because,
+            beside=moved,
+        )  # fmt: skip
+    except OSError as error:
+        because = f"{because}; " if because else ""
+        because += f"done, but the journal could not be completed: {sentence(error)}"
+    if moved:
+        also = ", ".join(f"{key} {was} → {is_}" for key, (was, is_) in sorted(moved.items()))
+        because = f"{because}; also moved: {also}" if because else f"also moved: {also}"
+    return Result(
+        entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because,
+        entry.deadline,
+    )  # fmt: skip
+
+
+def _quietly(host: Host, address: Address, value: str) -> None:
+    try:
+        settings.write(host, address, value)
+    except (OSError, ValueError, LookupError):
+        return

@@ -1,0 +1,161 @@
+"""Confirm or revert: a process of its own that takes changes back unless somebody confirms them.
+
+It is started, and has said that it waits, before the host is touched. It hangs on nothing of
+nettop's: no terminal, no session, no open file. It shares only the journal, where it reads whether
+it was confirmed and writes what it did. `python -I -m nettop.changes.guard FOLDER GROUP DUE`.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+import time
+
+from . import Result, place
+from .journal import Busy, Entry, Journal, since_boot
+from .plan import sentence
+
+READY = 30.0  # seconds a guard may take to start, on a machine that is very busy
+_PATIENCE = 3.0  # seconds past its time that a guard waits for a nettop that is still writing
+_SYSTEMD = "/run/systemd/system"
+
+
+def arm(journal: Journal, group: int, due: float) -> None:
+    """Start the guard of a group; returns when it waits. OSError when it cannot be started.
+
+    Where systemd is in charge and ours is the host's own namespace, its transient timer does it:
+    then not even the end of our control group ends it.
+    """
+    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and place.first_netns():
+        _arm_timer(journal, group, due)
+        return
+    import subprocess
+
+    end, ours = os.pipe()
+    os.set_inheritable(ours, True)
+    words = [sys.executable, "-I", "-m", __name__, journal.folder, str(group), str(due), str(ours)]
+    try:
+        starter = subprocess.Popen(
+            words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            pass_fds=(ours,), start_new_session=True, cwd="/",
+        )  # fmt: skip
+    finally:
+        os.close(ours)
+    try:
+        wait = max(1.0, min(READY, due - since_boot()))
+        ready = select.select([end], [], [], wait)[0] and os.read(end, 1) == b"!"
+    finally:
+        os.close(end)
+    if not ready:
+        starter.kill()
+    starter.wait()  # it has forked: what waits now is its child, and nobody's
+    if not ready:
+        raise OSError(5, "the process that would revert it did not start")
+
+
+def _arm_timer(journal: Journal, group: int, due: float) -> None:
+    import subprocess
+
+    left = max(0.1, due - since_boot())
+    words = [
+        "systemd-run", f"--on-active={left:.3f}", "--timer-property=AccuracySec=100ms",
+        f"--unit=nettop-guard-{os.getpid()}-{group}", "--collect", "--quiet", "--",
+        sys.executable, "-I", "-m", __name__, journal.folder, str(group), str(due),
+    ]  # fmt: skip
+    done = subprocess.run(
+        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=READY
+    )
+    if done.returncode:
+        lines = done.stderr.strip().splitlines()
+        raise OSError(5, f"systemd-run: {lines[0] if lines else done.returncode}")
+
+
+def confirm(journal: Journal, numbers: tuple[int, ...] = ()) -> tuple[Result, ...]:
+    """Keep what is pending: the groups of these numbers, or everything.
+
+    One that was reverted already is told as reverted.
+    """
+    results = []
+    with journal.lock():
+        entries = journal.entries()
+        groups = {e.group for e in entries if not numbers or e.id in numbers}
+        for entry in entries:
+            if entry.group not in groups or (not numbers and entry.state != "pending"):
+                continue
+            state = entry.state
+            if state == "pending":
+                journal.note(entry.id, "confirmed")
+                state = entry.effect
+            results.append(
+                Result(entry.setting, entry.before, entry.wanted, state, entry.id, entry.after,
+                       entry.shell, entry.because)
+            )  # fmt: skip
+    return tuple(results)
+
+
+def notices(journal: Journal) -> tuple[str, ...]:
+    """What must be told at the start: guards that failed, changes that wait, changes cut short."""
+    told = list(journal.failures())
+    boot = place.boot()
+    for entry in journal.entries():
+        if not entry.open or (entry.boot and entry.boot != boot):
+            continue
+        name = f"change {entry.id} ({entry.setting})"
+        if entry.due is not None and since_boot() > entry.due + 2 * _PATIENCE:
+            told.append(
+                f"{name} was neither confirmed nor reverted: its guard is gone; "
+                f"nettop undo {entry.id}, or nettop confirm {entry.id}"
+            )
+        elif entry.state == "begun" and time.time() - entry.at > READY:
+            told.append(f"{name} was cut short: nettop undo {entry.id} puts it right")
+    return tuple(told)
+
+
+def revert(journal: Journal, group: int) -> tuple[Result, ...]:
+    """Take a group back unless it was confirmed; safe to call twice.
+
+    A nettop that was stopped while it holds the lock must not keep the host cut off: after some
+    seconds the guard goes on without it.
+    """
+    from ..settings import Host
+    from .undo import undo
+
+    waiting = [e for e in journal.entries() if e.group == group and _unconfirmed(e)]
+    if not waiting:
+        return ()
+    numbers = [e.id for e in waiting]
+    try:
+        return undo(
+            journal, Host.at(), numbers, state="reverted", wait=_PATIENCE, still=_unconfirmed
+        )
+    except Busy:
+        return undo(journal, Host.at(), numbers, state="reverted", wait=None, still=_unconfirmed)
+
+
+def _unconfirmed(entry: Entry) -> bool:
+    return entry.open and entry.due is not None
+
+
+def main(words: list[str]) -> None:
+    """Detach, say that we wait, wait, revert; a failure goes to the journal."""
+    journal, group, due = Journal(words[0]), int(words[1]), float(words[2])
+    if len(words) > 3:
+        if os.fork():
+            os._exit(0)
+        os.setsid()
+        os.write(int(words[3]), b"!")
+        os.close(int(words[3]))
+    while (left := due - since_boot()) > 0:
+        time.sleep(min(left, 5.0))
+    try:
+        for result in revert(journal, group):
+            if result.state == "conflict":
+                journal.note(result.id or group, "guard-failed", because=result.because)
+    except Exception as error:
+        journal.note(group, "guard-failed", because=sentence(error))
+        raise
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,226 @@
+"""The journal: JSON lines on the disk before the host is touched, so that a crash forgets nothing.
+
+One `begin` line precedes every write, one `end` line follows it, later lines tell what became of
+it. Folding the lines by id gives the entries. A line torn by a crash is ignored by readers and
+removed by the next writer; a disk that is full refuses the `begin` line, and with it the change.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import os
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any
+
+OPEN = frozenset({"begun", "applied", "rounded", "pending"})
+_LOCK_PAUSE = 0.02
+
+
+class Busy(OSError):  # noqa: N818
+    """Another nettop is changing this host."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One change as the journal knows it. `state` is `begun` when its end was never written."""
+
+    id: int
+    at: float  # seconds since 1970
+    setting: str
+    before: str
+    wanted: str
+    state: str = "begun"
+    after: str | None = None
+    effect: str = "applied"  # what it is once confirmed: applied or rounded
+    who: str = ""
+    finding: str = ""
+    shell: str = ""
+    because: str = ""
+    group: int = 0  # the entries that are confirmed or reverted together
+    deadline: float | None = None  # seconds since 1970, to be shown
+    due: float | None = None  # seconds since boot, to be acted on: clocks that jump do not matter
+    boot: str = ""
+    netns: str = ""  # the namespace's inode
+    netns_name: str = ""
+    identity: str = ""
+    beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+
+    @property
+    def open(self) -> bool:
+        """Whether it may still have to be taken back."""
+        return self.state in OPEN
+
+
+def folder() -> str:
+    """NETTOP_STATE, or /var/lib/nettop for root, or the user's state folder."""
+    told = os.environ.get("NETTOP_STATE")
+    if told:
+        return told
+    if os.geteuid() == 0:
+        return "/var/lib/nettop"
+    from ..config import state_folder
+
+    return str(state_folder())
+
+
+def since_boot() -> float:
+    """Seconds since boot, sleep included; unlike the time of day it never jumps."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
+
+
+class Journal:
+    """The journal in `folder`; nothing is made there until something is written."""
+
+    def __init__(self, place: str | None = None) -> None:
+        """`place` is the folder."""
+        self.folder = place or folder()
+        self.path = os.path.join(self.folder, "journal.jsonl")
+
+    @contextlib.contextmanager
+    def lock(self, seconds: float = 10.0) -> Iterator[None]:
+        """Be the only nettop that writes; Busy when another one still is after `seconds`.
+
+        The kernel lets go of the lock when its holder dies, however it dies.
+        """
+        self._make()
+        handle = os.open(
+            os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
+        )
+        end = time.monotonic() + seconds
+        try:
+            while True:
+                try:
+                    fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    break
+                except BlockingIOError:
+                    if time.monotonic() >= end:
+                        raise Busy(16, "another nettop is changing this host") from None
+                    time.sleep(_LOCK_PAUSE)
+            yield
+        finally:
+            os.close(handle)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every entry, oldest first."""
+        found: dict[int, Entry] = {}
+        for line in self._lines():
+            _fold(found, line)
+        return tuple(found[key] for key in sorted(found))
+
+    def failures(self) -> tuple[str, ...]:
+        """What guards could not do and nobody has been told yet."""
+        told: list[str] = []
+        for line in self._lines():
+            if line.get("event") == "guard-failed":
+                told.append(f"guard of change {line.get('id')}: {line.get('because')}")
+            elif line.get("event") == "told":
+                told.clear()
+        return tuple(told)
+
+    def begin(self, entry: Entry) -> Entry:
+        """Put a change on the disk before it is made; gives it its number. Call it locked."""
+        number = max((e.id for e in self.entries()), default=0) + 1
+        entry = replace(entry, id=number, group=entry.group or number)
+        known = {key: value for key, value in asdict(entry).items() if value not in (None, "", {})}
+        self.append({"event": "begin", **known})
+        return entry
+
+    def note(self, number: int, event: str, **what: Any) -> None:
+        """Add what became of an entry."""
+        self.append({"event": event, "id": number, "at": time.time(), **what})
+
+    def append(self, line: Mapping[str, Any]) -> None:
+        """One line, on the disk when this returns; OSError leaves the file as it was."""
+        self._make()
+        fresh = not os.path.exists(self.path)
+        data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
+        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        try:
+            size = _repair(handle)
+            try:
+                if os.write(handle, data) != len(data):
+                    raise OSError(28, "No space left on device", self.path)
+                os.fsync(handle)
+            except OSError:
+                os.ftruncate(handle, size)
+                raise
+        finally:
+            os.close(handle)
+        if fresh:
+            place = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+            try:
+                os.fsync(place)
+            finally:
+                os.close(place)
+
+    def _make(self) -> None:
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        status = os.stat(self.folder)
+        if status.st_uid != os.geteuid() or status.st_mode & 0o022:
+            raise PermissionError(1, "this folder is not ours alone", self.folder)
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        try:
+            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return
+        with open(handle, "rb") as file:
+            for raw in file:
+                try:
+                    line = json.loads(raw)
+                except ValueError:
+                    continue
+                if isinstance(line, dict) and isinstance(line.get("id", 0), int):
+                    yield line
+
+
+def _repair(handle: int) -> int:
+    """Cut off a line that a crash tore; the size of what is whole."""
+    size = os.fstat(handle).st_size
+    if not size or os.pread(handle, 1, size - 1) == b"\n":
+        return size
+    start = max(0, size - (1 << 20))
+    tail = os.pread(handle, size - start, start)
+    whole = start + tail.rfind(b"\n") + 1
+    os.ftruncate(handle, whole)
+    return whole
+
+
+_KNOWN = frozenset(f.name for f in fields(Entry))
+_ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
+
+
+def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
+    """Apply one line; what has another form than ours is left out.
+
+    An end that was decided (undone, reverted …) is never taken back.
+    """
+    event = line.pop("event", "")
+    old = found.get(line.get("id", 0))
+    try:
+        if "beside" in line:
+            line["beside"] = {key: (was, now) for key, (was, now) in line["beside"].items()}
+        if event == "begin":
+            entry = Entry(**{key: line[key] for key in line if key in _KNOWN})
+            found[entry.id] = entry
+        elif old is not None and old.open:
+            found[old.id] = _next(old, event, line)
+    except (TypeError, AttributeError, ValueError):
+        return
+
+
+def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
+    """What an open entry becomes by a later line."""
+    if event == "end":
+        known = ("state", "effect", "after", "because", "beside")
+        return replace(old, **{"state": "applied"} | {k: line[k] for k in known if k in line})
+    if event == "confirmed":
+        state = old.effect if old.state == "pending" else old.state
+        return replace(old, state=state, deadline=None, due=None)
+    if event in _ENDS:
+        return replace(old, state=event, because=line.get("because", ""), deadline=None, due=None)
+    return old

@@ -1,0 +1,136 @@
+"""The door through which settings write: files, netlink, ioctl and a few tools."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass, field
+from typing import Any
+
+from ..source import Live, Source
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host that may be changed: this machine, or a directory that stands in for one.
+
+    `etc` is where files that survive a reboot are written. `tools` maps a program to the words that
+    start it, for hosts whose tool is elsewhere.
+    """
+
+    root: str = "/"
+    etc: str = ""
+    source: Source = field(default_factory=Live)
+
+    @classmethod
+    def at(cls, root: str = "/") -> Host:
+        """The host under `root`."""
+        return cls(root.rstrip("/") or "/", root.rstrip("/") + "/etc", Live(root))
+
+    @property
+    def real(self) -> bool:
+        """Whether it is this running machine."""
+        return self.root == "/"
+
+    def write(self, path: str, text: str) -> None:
+        """Write one value to a kernel file; OSError carries the kernel's reason and the path.
+
+        The kernel takes such a value whole or not at all; a directory gets the same promise from a
+        rename, so that a program killed here never leaves half a value.
+        """
+        data = (text + "\n").encode("utf-8", "surrogateescape")
+        if not self.real:
+            full = self.root + path
+            if not os.path.exists(full):
+                raise FileNotFoundError(2, "No such file or directory", path)
+            replace(full, data)
+            return
+        handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_TRUNC)
+        try:
+            os.write(handle, data)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, path) from None
+        finally:
+            os.close(handle)
+
+    def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
+        """Ask the kernel by netlink to change something; OSError with the kernel's own sentence."""
+        if not self.real:
+            raise FileNotFoundError(2, "a directory has no netlink", self.root)
+        from ..netlink.kernel import Kernel
+
+        kernel = Kernel()
+        try:
+            kernel.change(family, kind, body, flags)
+        finally:
+            kernel.close()
+
+    def ioctl(self, interface: str, request: bytes) -> bytes:
+        """Ask the driver by SIOCETHTOOL."""
+        return self.source.statistics(interface, request, f"ethtool/{interface}/set")
+
+    def route(self, function: Any) -> None:
+        """Run `function(IPRoute)` in a thread of its own: an event loop may be running here.
+
+        pyroute2 costs about 150 ms to import: only a change pays that.
+        """
+        if not self.real:
+            raise FileNotFoundError(2, "a directory has no netlink", self.root)
+        import threading
+
+        failure: list[BaseException] = []
+
+        def work() -> None:
+            try:
+                from pyroute2 import IPRoute
+
+                with IPRoute(ext_ack=True, strict_check=True) as ipr:
+                    function(ipr)
+            except BaseException as error:  # carried to the caller's thread
+                failure.append(error)
+
+        worker = threading.Thread(target=work, name="rtnetlink")
+        worker.start()
+        worker.join()
+        if failure:
+            error = failure[0]
+            if type(error).__name__ == "NetlinkError":
+                code, *rest = error.args
+                raise OSError(code, str(rest[0]) if rest else os.strerror(code)) from None
+            raise error
+
+    def run(self, argv: tuple[str, ...]) -> str:
+        """The output of a tool, run without a shell; OSError with its own first line."""
+        import subprocess
+
+        done = subprocess.run(
+            argv, capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL
+        )
+        if done.returncode:
+            lines = (done.stderr or done.stdout).strip().splitlines()
+            raise OSError(5, lines[0] if lines else f"{argv[0]} ended with {done.returncode}")
+        return done.stdout
+
+
+def replace(path: str, data: bytes, mode: int = 0o644) -> None:
+    """Put `data` at `path` whole or not at all, and on the disk."""
+    if os.path.exists(path):
+        mode = os.stat(path).st_mode & 0o777
+    temporary = f"{path}.{os.getpid()}.new"
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
+    try:
+        try:
+            os.write(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

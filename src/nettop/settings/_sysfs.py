@@ -1,0 +1,50 @@
+"""Kinds whose settings are single files of sysfs: their paths, numbers, and sentences."""
+
+from __future__ import annotations
+
+import re
+
+from ..source import Source
+from . import Address
+
+_QUEUE = re.compile(r"(rx|tx)-\d{1,5}\Z")
+
+
+def interface(address: Address) -> str:
+    """The sysfs folder of the target's interface."""
+    return f"/sys/class/net/{address.nic}"
+
+
+def queue(address: Address, direction: str, file: str) -> str:
+    """The file of a queue; LookupError when the target is not such a queue."""
+    if not _QUEUE.match(address.part) or not address.part.startswith(direction):
+        raise LookupError(f"{address} needs a queue, such as {address.nic}/{direction}-0")
+    return f"{interface(address)}/queues/{address.part}/{file}"
+
+
+def text(source: Source, path: str, what: str) -> str:
+    """The file's text; FileNotFoundError says `what` is missing."""
+    try:
+        return source.text(path).strip()
+    except FileNotFoundError:
+        raise FileNotFoundError(2, what) from None
+
+
+def cpu_range(source: Source) -> frozenset[int]:
+    """The CPUs this host can have."""
+    from ._text import cpus
+
+    try:
+        return cpus(source.text("/sys/devices/system/cpu/possible"))
+    except OSError:
+        return frozenset()
+
+
+def known_cpus(source: Source, address: Address, value: str) -> None:
+    """ValueError when a CPU list names a CPU that the host does not have."""
+    from ._text import cpus, ranges
+
+    have = cpu_range(source)
+    beyond = cpus(value) - have
+    if have and beyond:
+        raise ValueError(f"{address}: this host has CPUs {ranges(have)}, not {ranges(beyond)}")

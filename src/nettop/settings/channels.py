@@ -1,0 +1,71 @@
+"""Queues of an interface: `channels.combined@eth0`, ETHTOOL_MSG_CHANNELS_SET (ethtool -L).
+
+Queues that go take their interrupts, RPS and XPS maps with them, and the driver may reset the RSS
+table: all that is recorded beside the change, and put back with it.
+"""
+
+from __future__ import annotations
+
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._ethtool import field, put, values
+from ._text import number
+
+RISK = "queues"
+NIC = True
+NAMES = ("combined", "rx", "tx", "other")
+_KEYS = {
+    "rx": "RxChannels", "tx": "TxChannels", "other": "OtherChannels",
+    "combined": "CombinedChannels",
+}  # fmt: skip
+
+
+def read(source: Source, address: Address) -> str:
+    """The number of channels."""
+    name = address.name + "_count"
+    return str(field(source, "channels", address.nic, name, f"{address.name} channels"))
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Set it; the queues restart."""
+    put(host, "channels", address.nic, {address.name + "_count": int(value)})
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`ethtool -L`."""
+    return (Deed(("ethtool", "-L", address.nic, address.name, value)),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """A number."""
+    return number(value)
+
+
+def keep(address: Address, value: str) -> Keep:
+    """A key of a .link file (systemd 239)."""
+    return Keep("link", _KEYS[address.name], value)
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """What hangs on the queues: RSS, then RPS, RFS, XPS and interrupts of each."""
+    nic = address.nic
+    found = [f"rss.indirection@{nic}"]
+    try:
+        queues = source.listing(f"/sys/class/net/{nic}/queues")
+    except OSError:
+        queues = []
+    for queue in queues:
+        names = ("rps.cpus", "rfs.flow-count") if queue.startswith("rx") else ("xps.cpus",)
+        found += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
+    return tuple(found)
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Up to the driver's maximum; at least one queue each way must stay."""
+    found = values(source, "channels", address.nic)
+    most = found.get(address.name + "_max")
+    if address.name + "_count" not in found or not most:
+        return Limits(settable=False, because=f"the driver has no {address.name} channels")
+    least = 0 if address.name == "other" or found.get("combined_count") else 1
+    least = 1 if address.name == "combined" and not found.get("rx_count") else least
+    return Limits(min=least, max=most, because="the driver's limit")

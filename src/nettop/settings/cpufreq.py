@@ -1,0 +1,85 @@
+"""How a CPU chooses its clock: `cpufreq.governor@cpu0`, `cpufreq.epp@cpu0`, or `@all`.
+
+/sys/devices/system/cpu/cpuN/cpufreq/scaling_governor and energy_performance_preference
+(Documentation/admin-guide/pm/cpufreq.rst).
+"""
+
+from __future__ import annotations
+
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+
+RISK = "none"
+NAMES = ("governor", "epp")
+_FILES = {"governor": "scaling_governor", "epp": "energy_performance_preference"}
+_CHOICES = {
+    "governor": "scaling_available_governors",
+    "epp": "energy_performance_available_preferences",
+}
+_CPUS = "/sys/devices/system/cpu"
+
+
+def folders(source: Source, address: Address) -> list[str]:
+    """The cpufreq folders of the target; FileNotFoundError when the CPU has none."""
+    target = address.target
+    if target != "all" and not target.removeprefix("cpu").isdigit():
+        raise LookupError(f"{address} needs a CPU, such as cpu0, or all")
+    names = [f"cpu{target.removeprefix('cpu')}"]
+    if target == "all":
+        names = [n for n in source.listing(_CPUS) if n.removeprefix("cpu").isdigit()]
+        names.sort(key=lambda n: int(n[3:]))
+    found = []
+    for name in names:
+        try:
+            source.text(f"{_CPUS}/{name}/cpufreq/{_FILES[address.name]}")
+        except OSError:
+            continue
+        found.append(f"{_CPUS}/{name}/cpufreq")
+    if not found:
+        raise FileNotFoundError(2, f"{target} has no {address.name}: its clock is not ours to set")
+    return found
+
+
+def read(source: Source, address: Address) -> str:
+    """The word; of `all`, the first CPU's word, or `mixed`."""
+    file = _FILES[address.name]
+    words = {source.text(f"{folder}/{file}").strip() for folder in folders(source, address)}
+    return words.pop() if len(words) == 1 else "mixed"
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write it for each CPU; `mixed` is put back CPU by CPU, never written."""
+    if value == "mixed":
+        return
+    for folder in folders(host.source, address):
+        host.write(f"{folder}/{_FILES[address.name]}", value)
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """An echo for each CPU."""
+    try:
+        where = folders(source, address)
+    except OSError:
+        where = [f"{_CPUS}/{address.target}/cpufreq"]
+    return tuple(Deed(path=f"{folder}/{_FILES[address.name]}", text=value) for folder in where)
+
+
+def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
+    """A oneshot unit."""
+    return Keep("unit")
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """Of `all`, each CPU; of a governor, the energy preference it may move."""
+    found = []
+    if address.target == "all":
+        where = folders(source, address)
+        found = [f"cpufreq.{address.name}@{folder.split('/')[-2]}" for folder in where]
+    other = "epp" if address.name == "governor" else "governor"
+    return (*found, f"cpufreq.{other}@{address.target}")
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """What the driver offers."""
+    folder = folders(source, address)[0]
+    return Limits(choices=tuple(source.text(f"{folder}/{_CHOICES[address.name]}").split()))

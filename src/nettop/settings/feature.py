@@ -1,0 +1,126 @@
+"""Offloads by their kernel names: `feature.rx-gro@eth0`, ETHTOOL_MSG_FEATURES_SET (ethtool -K).
+
+Some rest on others (segmentation on scatter-gather and checksums; netdev_fix_features() in
+net/core/dev.c): what falls with one comes back with it.
+"""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+
+from ..netlink import ethtool
+from ..netlink.codec import Bits
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._ethtool import put, values
+from ._text import switch
+
+RISK = "none"
+NIC = True
+_KEYS = {
+    "rx-checksum": "ReceiveChecksumOffload", "tx-tcp-segmentation": "TCPSegmentationOffload",
+    "tx-tcp6-segmentation": "TCP6SegmentationOffload", "rx-gro": "GenericReceiveOffload",
+    "tx-generic-segmentation": "GenericSegmentationOffload", "rx-lro": "LargeReceiveOffload",
+    "rx-gro-hw": "GenericReceiveOffloadHardware",
+    "rx-vlan-hw-parse": "ReceiveVLANCTAGHardwareAcceleration",
+    "tx-vlan-hw-insert": "TransmitVLANCTAGHardwareAcceleration",
+    "rx-vlan-filter": "ReceiveVLANCTAGFilter", "rx-ntuple-filter": "NTupleFilter",
+}  # fmt: skip
+# what `ethtool -k` calls them, for those who type that
+_LONG = {
+    "gro": "rx-gro", "gso": "tx-generic-segmentation", "lro": "rx-lro", "rx": "rx-checksum",
+    "sg": "tx-scatter-gather", "tso": "tx-tcp-segmentation", "ntuple": "rx-ntuple-filter",
+    "rxhash": "rx-hashing", "rxvlan": "rx-vlan-hw-parse", "txvlan": "tx-vlan-hw-insert",
+    "generic-receive-offload": "rx-gro", "large-receive-offload": "rx-lro",
+    "generic-segmentation-offload": "tx-generic-segmentation",
+    "tcp-segmentation-offload": "tx-tcp-segmentation", "rx-checksumming": "rx-checksum",
+    "scatter-gather": "tx-scatter-gather", "receive-hashing": "rx-hashing",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """One feature: on now, asked for, and whether it can be changed."""
+
+    on: bool
+    wanted: bool
+    fixed: bool
+
+
+def states(source: Source, nic: str) -> dict[str, State]:
+    """Every feature the kernel knows, by name."""
+    found = values(source, "features", nic)
+    hw, wanted, active, nochange = (
+        found.get(k, Bits(0, 0, 0)).value for k in ("hw", "wanted", "active", "nochange")
+    )
+    return {
+        name: State(
+            bool(active >> i & 1), bool(wanted >> i & 1), bool(not hw >> i & 1 or nochange >> i & 1)
+        )
+        for i, name in enumerate(ethtool.strings(source, "features"))
+        if name
+    }
+
+
+def _state(source: Source, address: Address) -> State:
+    every = states(source, address.nic)
+    if address.name not in every:
+        known = list(every)
+        near = _LONG.get(address.name) or next(
+            iter(difflib.get_close_matches(address.name, known, 1, 0.4)), ""
+        )
+        hint = f"; did you mean {near!r}?" if near else ""
+        raise LookupError(f"the kernel knows no feature {address.name!r}{hint}")
+    return every[address.name]
+
+
+def read(source: Source, address: Address) -> str:
+    """On or off, as it is now."""
+    return "on" if _state(source, address).on else "off"
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Ask for it; what it rests on may keep it off."""
+    put(host, "features", address.nic, {address.name: value == "on"})
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`ethtool -K`."""
+    return (Deed(("ethtool", "-K", address.nic, address.name, value)),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """On or off."""
+    return switch(value)
+
+
+def keep(address: Address, value: str) -> Keep:
+    """A key of a .link file where systemd has one, else a oneshot unit."""
+    key = _KEYS.get(address.name)
+    return Keep("link", key, "yes" if value == "on" else "no") if key else Keep("unit")
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """Every other feature that can change."""
+    found = states(source, address.nic).items()
+    return tuple(
+        f"feature.{n}@{address.nic}" for n, s in found if not s.fixed and n != address.name
+    )
+
+
+def rank(address: Address, value: str) -> int:
+    """On: what others rest on first. Off: last."""
+    depth = 2
+    if "checksum" in address.name:
+        depth = 0
+    elif address.name in ("tx-scatter-gather", "rx-hashing"):
+        depth = 1
+    return depth if value == "on" else 4 - depth
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """On or off, unless the driver fixed it."""
+    state = _state(source, address)
+    why = "the driver has fixed it" if state.fixed else ""
+    return Limits(choices=("on", "off"), settable=not state.fixed, because=why)

@@ -1,0 +1,139 @@
+"""Which CPUs may serve an interrupt: /proc/irq/N/smp_affinity_list.
+
+The target is a queue (`eth0/rx-0`), an interrupt's name on a device (`eth0/irq:NAME`), or a
+number. A name is looked up at every read and write, because numbers move when a driver reloads its
+queues (kernel/irq/proc.c; a managed interrupt refuses with EIO).
+"""
+
+from __future__ import annotations
+
+import contextlib
+
+from ..cpulist import parse as parse_list
+from ..irqname import actions, places
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._sysfs import cpu_range, known_cpus
+from ._text import cpu_list, ranges
+
+RISK = "none"
+NIC = True
+NAMES = ("affinity",)
+
+
+def lines(source: Source) -> dict[int, tuple[str, ...]]:
+    """The actions of every numbered interrupt; names may hold spaces."""
+    found: dict[int, tuple[str, ...]] = {}
+    rows = source.text("/proc/interrupts").splitlines()
+    width = len(rows[0].split()) if rows else 0
+    for row in rows[1:]:
+        label, _, rest = row.partition(":")
+        if not label.strip().isdigit():
+            continue
+        words = rest.split(None, width)
+        # after the counts: chip, hardware number and trigger (one or two words), then the actions
+        tail = words[width].split(None, 2) if len(words) > width else []
+        found[int(label)] = actions(tail[2]) if len(tail) > 2 else ()
+    return found
+
+
+def number(source: Source, address: Address) -> int:
+    """The interrupt's number now; LookupError names what there is instead."""
+    if address.target.isdigit():
+        return int(address.target)
+    every = lines(source)
+    part = address.part
+    own = _own(source, address.nic, every)
+    if part.startswith("irq:"):
+        wanted = part.removeprefix("irq:")
+        for irq in own or every:
+            if wanted in every.get(irq, ()):
+                return irq
+        raise LookupError(f"no interrupt {wanted!r} belongs to {address.nic}")
+    by_name = {name: irq for irq in own for name in every.get(irq, ())}
+    for name, place in places(by_name).items():
+        if place.number is None:
+            continue
+        ways = ("rx", "tx") if place.direction == "rxtx" else (place.direction,)
+        if part in [f"{way}-{place.number}" for way in ways]:
+            return by_name[name]
+    known = ", ".join(sorted(by_name)) or "none"
+    raise LookupError(f"no interrupt is known for {address.target}; {address.nic} has: {known}")
+
+
+def _own(source: Source, nic: str, every: dict[int, tuple[str, ...]]) -> list[int]:
+    """The interrupts of an interface: what sysfs lists for its device, else those of its name."""
+    device = f"/sys/class/net/{nic}/device"
+    for folder in (f"{device}/msi_irqs", f"{device}/../msi_irqs"):
+        try:
+            listed = [int(name) for name in source.listing(folder) if name.isdigit()]
+        except OSError:
+            continue
+        if listed:
+            return sorted(listed)
+    owners = {nic}
+    with contextlib.suppress(OSError):
+        owners.add(source.link(device).rpartition("/")[2])
+    return [n for n, names in every.items() if any(_owner(name) in owners for name in names)]
+
+
+def _owner(name: str) -> str:
+    return next(iter(places([name]).values())).owner
+
+
+def read(source: Source, address: Address) -> str:
+    """The CPU list it may use."""
+    irq = number(source, address)
+    try:
+        return ranges(parse_list(source.text(f"/proc/irq/{irq}/smp_affinity_list")))
+    except FileNotFoundError:
+        raise FileNotFoundError(2, f"there is no interrupt {irq}") from None
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write the list; the kernel needs at least one CPU that is online."""
+    known_cpus(host.source, address, value)
+    irq = number(host.source, address)
+    try:
+        host.write(f"/proc/irq/{irq}/smp_affinity_list", value)
+    except OSError as error:
+        if error.errno == 5:
+            raise OSError(
+                5, "the kernel manages this interrupt itself: it cannot be moved"
+            ) from None
+        raise
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """An echo into the interrupt's file, by its number of now."""
+    try:
+        irq: int | str = number(source, address)
+    except (LookupError, OSError):
+        irq = "NUMBER"
+    return (Deed(path=f"/proc/irq/{irq}/smp_affinity_list", text=value),)
+
+
+def identity(source: Source, address: Address) -> str:
+    """The interface's index, or the names on a bare number."""
+    if address.target.isdigit():
+        return "actions " + ", ".join(lines(source).get(int(address.target), ()))
+    return "ifindex " + source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
+
+
+def normal(address: Address, value: str) -> str:
+    """A CPU list; an interrupt needs a CPU."""
+    found = cpu_list(value)
+    if found == "none":
+        raise ValueError(f"{address} needs at least one CPU")
+    return found
+
+
+def keep(address: Address, value: str) -> Keep | None:  # noqa: ARG001
+    """A oneshot unit, when the target has a name: numbers do not survive."""
+    return None if address.target.isdigit() else Keep("unit")
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Any CPU of the host."""
+    read(source, address)
+    return Limits(default=ranges(cpu_range(source)))

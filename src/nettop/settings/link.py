@@ -1,0 +1,146 @@
+"""Attributes of the interface itself: MTU, queue length, largest merged packets, promiscuous mode.
+
+Read from sysfs and RTM_GETLINK (net/core/rtnetlink.c), written by RTM_SETLINK so that the kernel
+can say why it refuses. Changing the MTU may restart the device and drop the link for seconds.
+"""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from ..netlink.codec import attribute, decode, messages, numbered
+from ..source import Request, Source
+from . import Address, Deed, Host, Keep, Limits
+from ._sysfs import interface, text
+from ._text import number, switch
+
+RISK = {"mtu": "link"}
+NIC = True
+NAMES = (
+    "mtu", "txqueuelen", "gso-max-size", "gro-max-size", "gso-ipv4-max-size", "gro-ipv4-max-size",
+    "promisc",
+)  # fmt: skip
+_FILES = {"mtu": "mtu", "txqueuelen": "tx_queue_len"}
+_GETLINK = 18
+_PROMISC = 0x100
+# include/uapi/linux/if_link.h
+_TABLE = {
+    **numbered(30, "promiscuity"),
+    **numbered(41, "gso_max_size"),
+    **numbered(50, "min_mtu max_mtu"),
+    **numbered(58, "gro_max_size tso_max_size"),
+    **numbered(63, "gso_ipv4_max_size gro_ipv4_max_size"),
+}
+_KEYS = {"mtu": "MTUBytes", "txqueuelen": "TransmitQueueLength"}
+_IPV6_LEAST = 1280  # RFC 8200, section 5
+
+
+def attributes(source: Source, nic: str) -> dict[str, Any]:
+    """What RTM_GETLINK tells of one interface; OSError when there is none."""
+    body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, nic.encode() + b"\0")
+    reply = source.netlink(Request("route", _GETLINK, body, f"route/link/{nic}"))
+    for _kind, start, end in messages(reply):
+        found = decode(reply, start + 16, end, _TABLE)
+        found["flags"] = struct.unpack_from("=I", reply, start + 8)[0]
+        found["index"] = struct.unpack_from("=i", reply, start + 4)[0]
+        return found
+    raise OSError(19, f"no interface {nic}")
+
+
+def read(source: Source, address: Address) -> str:
+    """The number, or on/off."""
+    if address.name in _FILES:
+        path = f"{interface(address)}/{_FILES[address.name]}"
+        return text(source, path, f"no interface {address.nic}")
+    if address.name == "promisc":
+        flags = text(source, f"{interface(address)}/flags", f"no interface {address.nic}")
+        return "on" if int(flags, 16) & _PROMISC else "off"
+    found = attributes(source, address.nic).get(address.name.replace("-", "_"))
+    if found is None:
+        raise FileNotFoundError(2, f"this kernel has no {address.name}")
+    return str(found)
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write by rtnetlink; a directory that stands in for a host has the files only."""
+    if not host.real:
+        if address.name in _FILES:
+            host.write(f"{interface(address)}/{_FILES[address.name]}", value)
+            return
+        raise FileNotFoundError(2, "a directory has no netlink", host.root)
+    index = attributes(host.source, address.nic)["index"]
+    if address.name == "promisc":
+        wanted = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
+    else:
+        key = "txqlen" if address.name == "txqueuelen" else address.name.replace("-", "_")
+        wanted = {key: int(value)}
+    host.route(lambda ipr: ipr.link("set", index=index, **wanted))
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`ip link set dev NIC …`."""
+    word = address.name.replace("-", "_") if "size" in address.name else address.name
+    return (Deed(("ip", "link", "set", "dev", address.nic, word, value)),)
+
+
+def normal(address: Address, value: str) -> str:
+    """A number, or on/off."""
+    return switch(value) if address.name == "promisc" else number(value)
+
+
+def keep(address: Address, value: str) -> Keep:
+    """A key of a .link file where there is one, else a oneshot unit."""
+    key = _KEYS.get(address.name)
+    return Keep("link", key, value) if key else Keep("unit")
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """An MTU takes IPv6's along, and may switch offloads that cannot do it."""
+    if address.name != "mtu":
+        return ()
+    found = []
+    name = f"net.ipv6.conf.{address.nic.replace('.', '/')}.mtu"
+    try:
+        source.text(f"/proc/sys/net/ipv6/conf/{address.nic}/mtu")
+        found.append(f"sysctl.{name}")
+    except OSError:
+        pass
+    if getattr(source, "live", False):
+        from .feature import states
+
+        try:
+            features = states(source, address.nic).items()
+        except OSError:
+            features = {}.items()
+        found += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
+    return tuple(found)
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """The driver's own MTU bounds; below 1280 IPv6 would lose its addresses for good."""
+    read(source, address)
+    if address.name == "promisc":
+        return Limits(default="off", choices=("on", "off"))
+    if address.name == "txqueuelen":
+        return Limits(default="1000", min=0, max=(1 << 31) - 1)
+    try:
+        told = attributes(source, address.nic)
+    except OSError:
+        told = {}
+    if address.name != "mtu":
+        most = told.get("tso_max_size") if address.name.startswith("gso") else 524280
+        return Limits(default="65536", min=1, max=most or 524280)
+    least, most = told.get("min_mtu"), told.get("max_mtu") or None
+    if (least or 0) < _IPV6_LEAST and _has_ipv6(source, address.nic):
+        return Limits("1500", _IPV6_LEAST, most, because="below it the kernel drops IPv6 addresses")
+    return Limits("1500", least, most, because="the driver's limit")
+
+
+def _has_ipv6(source: Source, nic: str) -> bool:
+    try:
+        return any(
+            line.split()[-1:] == [nic] for line in source.text("/proc/net/if_inet6").splitlines()
+        )
+    except OSError:
+        return False

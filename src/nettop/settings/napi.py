@@ -1,0 +1,64 @@
+"""How softirq polling of an interface behaves: deferral, flush timeout, threads of its own.
+
+/sys/class/net/*/napi_defer_hard_irqs, gro_flush_timeout (nanoseconds), threaded
+(Documentation/networking/napi.rst).
+"""
+
+from __future__ import annotations
+
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._sysfs import interface, text
+from ._text import number, switch
+
+RISK = "none"
+NIC = True
+NAMES = ("defer-hard-irqs", "gro-flush-timeout", "threaded")
+_FILES = {
+    "defer-hard-irqs": "napi_defer_hard_irqs",
+    "gro-flush-timeout": "gro_flush_timeout",
+    "threaded": "threaded",
+}
+_MOST = {"defer-hard-irqs": (1 << 31) - 1, "gro-flush-timeout": (1 << 63) - 1}
+
+
+def path(address: Address) -> str:
+    """The file."""
+    return f"{interface(address)}/{_FILES[address.name]}"
+
+
+def read(source: Source, address: Address) -> str:
+    """A number, or on/off."""
+    return normal(address, text(source, path(address), f"{address.nic} has no {address.name}"))
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write it."""
+    host.write(path(address), _raw(address, value))
+
+
+def _raw(address: Address, value: str) -> str:
+    return str(int(value == "on")) if address.name == "threaded" else value
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """An echo into the file."""
+    return (Deed(path=path(address), text=_raw(address, value)),)
+
+
+def normal(address: Address, value: str) -> str:
+    """A number, or on/off."""
+    return switch(value) if address.name == "threaded" else number(value)
+
+
+def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
+    """No systemd key exists: a oneshot unit."""
+    return Keep("unit")
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """What the kernel's types hold."""
+    read(source, address)
+    if address.name == "threaded":
+        return Limits(default="off", choices=("on", "off"))
+    return Limits(default="0", min=0, max=_MOST[address.name])

@@ -1,0 +1,48 @@
+"""How a process yields to others: `nice.value@PID`, -20 (first) to 19 (last), setpriority(2)."""
+
+from __future__ import annotations
+
+import os
+
+from ..source import Source
+from . import Address, Deed, Host, Limits, process
+from ._text import number
+
+RISK = "none"
+NAMES = ("value",)
+identity = process.identity
+
+
+def read(source: Source, address: Address) -> str:
+    """The nice value of its main thread (field 19 of stat)."""
+    try:
+        stat = source.text(process.folder(address) + "/stat")
+    except FileNotFoundError:
+        raise FileNotFoundError(2, f"there is no process {address.target}") from None
+    return stat[stat.rfind(")") + 1 :].split()[16]
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Set it for every thread."""
+    for tid in process.threads(host.source, address.nic):
+        try:
+            os.setpriority(os.PRIO_PROCESS, int(tid), int(value))
+        except ProcessLookupError:
+            if tid == address.nic:
+                raise
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`renice`."""
+    return (Deed(("renice", "-n", value, "-p", address.target)),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """A number."""
+    return number(value)
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """-20 to 19."""
+    read(source, address)
+    return Limits(default="0", min=-20, max=19)

@@ -1,0 +1,116 @@
+"""The CPUs a process, with all its threads, may run on: sched_setaffinity(2).
+
+The target is a process number; at undo it must still be the same program, told by its start time. A
+thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`).
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..cpulist import parse as parse_list
+from ..source import Source
+from . import Address, Deed, Host, Limits
+from ._sysfs import cpu_range, known_cpus
+from ._text import cpu_list, cpus, ranges
+
+RISK = "none"
+NAMES = ("affinity",)
+
+
+def folder(address: Address) -> str:
+    """The process's folder; LookupError when the target is no number."""
+    if not address.nic.isdigit():
+        raise LookupError(f"{address.target!r} is not a process number")
+    return f"/proc/{address.nic}"
+
+
+def threads(source: Source, pid: str) -> list[str]:
+    """The numbers of its threads, its own among them."""
+    try:
+        return [name for name in source.listing(f"/proc/{pid}/task") if name.isdigit()]
+    except FileNotFoundError:
+        raise FileNotFoundError(2, f"there is no process {pid}") from None
+
+
+def allowed(source: Source, status: str, pid: str) -> str:
+    """The CPU list in a status file."""
+    try:
+        text = source.text(status)
+    except FileNotFoundError:
+        raise FileNotFoundError(2, f"there is no process {pid}") from None
+    for line in text.splitlines():
+        if line.startswith("Cpus_allowed_list:"):
+            return ranges(parse_list(line.partition(":")[2]))
+    raise FileNotFoundError(2, f"process {pid} does not tell its CPUs")
+
+
+def place(host: Host, tid: str, value: str) -> None:
+    """Put one thread on CPUs; ProcessLookupError when it is gone."""
+    if not host.real:
+        path = f"/proc/{tid}/status"
+        rows = host.source.text(path).splitlines()
+        new = f"Cpus_allowed_list:\t{value}"
+        rows = [new if row.startswith("Cpus_allowed_list:") else row for row in rows]
+        host.write(path, "\n".join(rows))
+        return
+    try:
+        os.sched_setaffinity(int(tid), cpus(value))
+    except ProcessLookupError:
+        raise ProcessLookupError(3, f"there is no process {tid}") from None
+    except PermissionError:
+        raise PermissionError(1, f"process {tid} is another user's") from None
+
+
+def read(source: Source, address: Address) -> str:
+    """The CPUs of its main thread."""
+    return allowed(source, folder(address) + "/status", address.nic)
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Put every thread there; one that ends meanwhile does not matter."""
+    known_cpus(host.source, address, value)
+    if not host.real:
+        place(host, address.nic, value)
+        return
+    for tid in threads(host.source, address.nic):
+        try:
+            place(host, tid, value)
+        except ProcessLookupError:
+            if tid == address.nic:
+                raise
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`taskset -a -p -c`."""
+    return (Deed(("taskset", "-a", "-p", "-c", value, address.nic)),)
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """Its other threads."""
+    try:
+        listed = threads(source, address.nic)
+    except OSError:
+        return ()
+    return tuple(f"thread.affinity@{address.nic}/{tid}" for tid in listed if tid != address.nic)
+
+
+def identity(source: Source, address: Address) -> str:
+    """Name and start time (field 22 of stat): another program may get the number later."""
+    stat = source.text(folder(address) + "/stat")
+    name = stat[stat.find("(") + 1 : stat.rfind(")")]
+    return f"{name} started {stat[stat.rfind(')') + 1 :].split()[19]}"
+
+
+def normal(address: Address, value: str) -> str:
+    """A CPU list that is not empty."""
+    found = cpu_list(value)
+    if found == "none":
+        raise ValueError(f"{address} needs at least one CPU")
+    return found
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Any CPU of the host."""
+    read(source, address)
+    return Limits(default=ranges(cpu_range(source)))

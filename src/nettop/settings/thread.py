@@ -1,0 +1,47 @@
+"""The CPUs one thread may run on: `thread.affinity@PID/TID`."""
+
+from __future__ import annotations
+
+from ..source import Source
+from . import Address, Deed, Host, Limits, process
+from ._sysfs import cpu_range, known_cpus
+from ._text import ranges
+
+RISK = "none"
+NAMES = ("affinity",)
+normal = process.normal
+
+
+def _folder(address: Address) -> str:
+    if not address.part.isdigit():
+        raise LookupError(f"{address.target!r} is not PID/TID")
+    return f"{process.folder(address)}/task/{address.part}"
+
+
+def read(source: Source, address: Address) -> str:
+    """The CPU list."""
+    return process.allowed(source, _folder(address) + "/status", address.target)
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Put the thread there."""
+    known_cpus(host.source, address, value)
+    _folder(address)
+    process.place(host, address.part, value)
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`taskset -p -c`."""
+    return (Deed(("taskset", "-p", "-c", value, address.part)),)
+
+
+def identity(source: Source, address: Address) -> str:
+    """The thread's name and start time."""
+    stat = source.text(_folder(address) + "/stat")
+    return f"{stat[stat.find('(') + 1 : stat.rfind(')')]} {stat[stat.rfind(')') + 1 :].split()[19]}"
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Any CPU of the host."""
+    read(source, address)
+    return Limits(default=ranges(cpu_range(source)))

@@ -1,0 +1,52 @@
+"""Transmit packet steering: which CPUs, or receive queues, use a transmit queue.
+
+/sys/class/net/*/queues/tx-*/xps_cpus and xps_rxqs (net/core/net-sysfs.c); `none` is off. An
+interface with one transmit queue has no such map.
+"""
+
+from __future__ import annotations
+
+from ..cpulist import mask, parse_mask
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._sysfs import known_cpus, queue, text
+from ._text import cpu_list, cpus, ranges
+
+RISK = "none"
+NIC = True
+NAMES = ("cpus", "rxqs")
+
+
+def read(source: Source, address: Address) -> str:
+    """The list of CPUs (or of receive queues)."""
+    file = queue(address, "tx", "xps_" + address.name)
+    missing = f"{address.target} has no transmit steering (one queue needs none)"
+    return ranges(parse_mask(text(source, file, missing)))
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Write the mask."""
+    if address.name == "cpus":
+        known_cpus(host.source, address, value)
+    host.write(queue(address, "tx", "xps_" + address.name), mask(cpus(value)))
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """An echo into the queue's file."""
+    return (Deed(path=queue(address, "tx", "xps_" + address.name), text=mask(cpus(value))),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """A list of numbers."""
+    return cpu_list(value)
+
+
+def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
+    """No systemd key exists: a oneshot unit."""
+    return Keep("unit")
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Any CPU (or receive queue) there is."""
+    read(source, address)
+    return Limits(default="none")
