@@ -1,0 +1,100 @@
+"""Where interrupts may go and do go, and whose they are: /proc/irq/N and msi_irqs in sysfs.
+
+Documentation/core-api/irq/irq-affinity.rst and Documentation/ABI/testing/sysfs-bus-pci: a device's
+`msi_irqs` holds a file for each of its message-signalled interrupts, `irq` its legacy one; a virtio
+device's are its parent's. Only interrupts of network devices are read, unless some device does not
+tell which are its own (platform, Xen): then all are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from .. import cpulist
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 5.0
+
+_NETS: Final = "/sys/class/net"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interrupt. `allowed` is what was asked for, `effective` what the hardware does."""
+
+    irq: str = label("interrupt number, as in interrupts")
+    allowed: tuple[int, ...] | None = gauge("CPUs it may use", default=None)
+    effective: tuple[int, ...] | None = gauge("CPUs it does use (Linux 4.13)", default=None)
+    hint: tuple[int, ...] | None = gauge("CPUs the driver suggests; empty: none", default=None)
+    node: int | None = gauge("NUMA node it was allocated on", default=None)
+    device: str | None = gauge("device, e.g. 0000:41:00.0 or virtio2", default=None)
+    nics: tuple[str, ...] = gauge("interfaces of that device", default=())
+    msi: bool | None = gauge("message-signalled; False: a legacy line", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """A network device with its interrupts."""
+
+    device: str
+    nics: tuple[str, ...]
+    irqs: tuple[str, ...]
+    msi: bool
+
+
+def read(source: Source) -> list[Row]:
+    """The interrupts of network devices, or all; OSError when /proc/irq is not there."""
+    there = [name for name in source.listing("/proc/irq") if name.isdecimal()]
+    found = owners(source)
+    of = {irq: owner for owner in found for irq in owner.irqs}
+    wanted: Iterable[str] = there
+    if found and all(owner.irqs for owner in found):
+        wanted = (irq for irq in there if irq in of)
+    return [_row(source, irq, of.get(irq)) for irq in sorted(wanted, key=int)]
+
+
+def owners(source: Source) -> list[Owner]:
+    """The devices below interfaces, each with what sysfs says are its interrupts."""
+    devices: dict[str, tuple[str, list[str]]] = {}
+    for nic in _sysfs.names(source, _NETS):
+        name = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        if name is not None:
+            parent = "/.." if name.startswith("virtio") else ""
+            devices.setdefault(name, (f"{_NETS}/{nic}/device{parent}", []))[1].append(nic)
+    found = []
+    for name, (path, nics) in devices.items():
+        irqs = [irq for irq in _sysfs.names(source, f"{path}/msi_irqs") if irq.isdecimal()]
+        legacy = None if irqs else _sysfs.number(source, f"{path}/irq")
+        msi = bool(irqs)
+        found.append(
+            Owner(name, tuple(nics), tuple(irqs or ([str(legacy)] if legacy else [])), msi)
+        )
+    return found
+
+
+def _row(source: Source, irq: str, owner: Owner | None) -> Row:
+    folder = f"/proc/irq/{irq}"
+    node = _sysfs.number(source, f"{folder}/node")
+    return Row(
+        irq,
+        allowed=_sysfs.cpus(source, f"{folder}/smp_affinity_list"),
+        effective=_sysfs.cpus(source, f"{folder}/effective_affinity_list"),
+        hint=_mask(_sysfs.word(source, f"{folder}/affinity_hint")),
+        node=None if node is None or node < 0 else node,
+        device=owner.device if owner else None,
+        nics=owner.nics if owner else (),
+        msi=owner.msi if owner else None,
+    )
+
+
+def _mask(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    try:
+        return cpulist.parse_mask(text)
+    except ValueError:
+        return None

@@ -1,0 +1,114 @@
+"""The kernel that runs here, the machine below it, and whether this is a container.
+
+Release, name and command line from /proc; memory from /proc/meminfo; the hypervisor from DMI,
+/sys/hypervisor and the CPU's own flag. Read once: none of it changes while a host is up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 1e9
+
+# /sys/class/dmi/id sys_vendor and product_name, as systemd-detect-virt(1) tells them apart.
+_VENDORS: Final = (
+    ("Amazon EC2", "amazon"), ("Google", "google"), ("VMware", "vmware"), ("innotek", "oracle"),
+    ("Xen", "xen"), ("Bochs", "bochs"), ("Parallels", "parallels"), ("BHYVE", "bhyve"),
+    ("Alibaba Cloud", "alibaba"), ("KubeVirt", "kvm"), ("OpenStack", "kvm"), ("RHEV", "kvm"),
+    ("QEMU", "qemu"), ("Standard PC (", "qemu"), ("KVM", "kvm"),
+    ("Microsoft Corporation", "hyperv"),
+)  # fmt: skip
+_NET_ADMIN: Final = 12  # CAP_NET_ADMIN, include/uapi/linux/capability.h
+_PAGES: Final = (4096, 8192, 16384, 65536)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row. None: not told."""
+
+    release: str = gauge("kernel release, e.g. 6.1.0-18-amd64")
+    hostname: str | None = gauge("host name", default=None)
+    cmdline: str | None = gauge("kernel command line", default=None)
+    boot_id: str | None = gauge("random name of this boot", default=None)
+    memory: int | None = gauge("memory", "bytes", default=None)
+    page: int | None = gauge("page size", "bytes", default=None)
+    virtual: str | None = gauge("hypervisor, when it is a guest", default=None)
+    container: bool | None = gauge("in a network namespace of its own", default=None)
+    admin: bool | None = gauge("may change network settings (CAP_NET_ADMIN)", default=None)
+    product: str | None = gauge("what the machine calls itself", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError when there is no /proc/sys/kernel/osrelease."""
+    status = fields(_sysfs.word(source, "/proc/self/status") or "")
+    memory = fields(_sysfs.word(source, "/proc/meminfo") or "").get("MemTotal", "").split()
+    kilobytes = _sysfs.whole(memory[0]) if memory else None
+    return [
+        Row(
+            source.text("/proc/sys/kernel/osrelease").strip(),
+            hostname=_sysfs.word(source, "/proc/sys/kernel/hostname"),
+            cmdline=_sysfs.word(source, "/proc/cmdline"),
+            boot_id=_sysfs.word(source, "/proc/sys/kernel/random/boot_id"),
+            memory=None if kilobytes is None else kilobytes * 1024,
+            page=_page(status.get("VmSize"), _sysfs.word(source, "/proc/self/statm")),
+            virtual=_virtual(source),
+            container=_container(source),
+            admin=_admin(status.get("CapEff")),
+            product=_sysfs.word(source, "/sys/class/dmi/id/product_name"),
+        )
+    ]
+
+
+def fields(text: str) -> dict[str, str]:
+    """The `Name: value` lines of a file such as /proc/self/status."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, colon, value in pairs if colon}
+
+
+def _page(size: str | None, statm: str | None) -> int | None:
+    """Bytes of a page: the same size told in kB and in pages (fs/proc/array.c, task_mmu.c)."""
+    kilobytes = _sysfs.whole((size or "").split(" ")[0])
+    pages = _sysfs.whole((statm or "").split(" ")[0])
+    if not kilobytes or not pages:
+        return None
+    ratio = kilobytes * 1024 / pages
+    return min(_PAGES, key=lambda page: abs(page - ratio))
+
+
+def _virtual(source: Source) -> str | None:
+    told = _sysfs.word(source, "/sys/hypervisor/type")
+    if told is not None:
+        return told
+    vendor = _sysfs.word(source, "/sys/class/dmi/id/sys_vendor") or ""
+    product = _sysfs.word(source, "/sys/class/dmi/id/product_name") or ""
+    for start, name in _VENDORS:
+        virtual = name != "hyperv" or product.startswith("Virtual Machine")
+        metal = product.endswith(".metal") or "-metal" in product
+        if virtual and not metal and (vendor.startswith(start) or product.startswith(start)):
+            return name
+    info = _sysfs.word(source, "/proc/cpuinfo") or ""
+    first = info[: info.find("\n\n") if "\n\n" in info else len(info)]
+    flags = fields(first).get("flags", "").split()
+    return "unnamed" if "hypervisor" in flags else None
+
+
+def _container(source: Source) -> bool | None:
+    """Some parameters exist in the first network namespace only (net/core/sysctl_net_core.c)."""
+    there = _sysfs.names(source, "/proc/sys/net/core")
+    if there:
+        return "netdev_max_backlog" not in there
+    own = _sysfs.target(source, "/proc/self/ns/net")
+    first = _sysfs.target(source, "/proc/1/ns/net")
+    return None if own is None or first is None else own != first
+
+
+def _admin(capabilities: str | None) -> bool | None:
+    if capabilities is None:
+        return None
+    bits = _sysfs.whole("0x" + capabilities)
+    return None if bits is None else bool(bits >> _NET_ADMIN & 1)

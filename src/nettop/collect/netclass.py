@@ -1,0 +1,116 @@
+"""What sysfs tells of each interface: /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
+
+The mount decides whose interfaces these are: inside a network namespace with the host's sysfs they
+may be the host's; rtnetlink (`links`) always answers for the reader's own namespace. Reading
+`speed` or `carrier` of an interface that is down is an error: unknown, not zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 10.0
+
+_NETS: Final = "/sys/class/net"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface. Device fields are None for what is no hardware."""
+
+    name: str = label("interface")
+    index: int | None = gauge("interface index", default=None)
+    type: int | None = gauge("hardware type (ARPHRD): 1 Ethernet, 772 loopback", default=None)
+    devtype: str | None = gauge("bond, bridge, vlan, wlan …; None for plain", default=None)
+    device: str | None = gauge("device, e.g. 0000:41:00.0, virtio2, 1-1:1.0", default=None)
+    bus: str | None = gauge("its bus: pci virtio usb vmbus xen platform …", default=None)
+    address: str | None = gauge("bus address of its PCI device, virtio's parent", default=None)
+    driver: str | None = gauge("kernel driver", default=None)
+    node: int | None = gauge("NUMA node; None: not told", default=None)
+    local_cpus: tuple[int, ...] | None = gauge("CPUs near the device", default=None)
+    irqs: tuple[str, ...] = gauge("its interrupts as sysfs lists them", default=())
+    speed: float | None = gauge("link speed", "bit/s", default=None)
+    duplex: str | None = gauge("full or half", default=None)
+    carrier: bool | None = gauge("link detected", default=None)
+    operstate: str | None = gauge("operational state (RFC 2863)", default=None)
+    flags: int | None = gauge("interface flags (IFF_…)", default=None)
+    mtu: int | None = gauge("largest packet", "bytes", default=None)
+    tx_queue_len: int | None = gauge("transmit queue length", "packets", default=None)
+    threaded: bool | None = gauge("threaded NAPI", default=None)
+    defer_hard_irqs: int | None = gauge("napi_defer_hard_irqs", "polls", default=None)
+    gro_flush_timeout: int | None = gauge("gro_flush_timeout", "ns", default=None)
+    master: str | None = gauge("bond or bridge it belongs to", default=None)
+    lower: tuple[str, ...] = gauge("interfaces it stands on", default=())
+    sriov_vfs: int | None = gauge("virtual functions switched on", "functions", default=None)
+    sriov_most: int | None = gauge("virtual functions it can have", "functions", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each interface; OSError without /sys/class/net."""
+    return [
+        _row(source, name)
+        for name in source.listing(_NETS)
+        if name != "bonding_masters"  # a file among the links, drivers/net/bonding/bond_sysfs.c
+    ]
+
+
+def _row(source: Source, name: str) -> Row:
+    folder = f"{_NETS}/{name}"
+    names = _sysfs.names(source, folder)
+    there = set(names)
+    told = uevent(_sysfs.word(source, f"{folder}/uevent") or "")
+    device = _sysfs.target(source, f"{folder}/device") if "device" in there else None
+    master = _sysfs.target(source, f"{folder}/master") if "master" in there else None
+    speed = _sysfs.number(source, f"{folder}/speed")
+    carrier = _sysfs.number(source, f"{folder}/carrier")
+    threaded = _sysfs.number(source, f"{folder}/threaded")
+    return Row(
+        name,
+        index=_sysfs.whole(told.get("IFINDEX")),
+        type=_sysfs.number(source, f"{folder}/type"),
+        devtype=told.get("DEVTYPE"),
+        speed=speed * 1e6 if speed is not None and speed > 0 else None,
+        duplex=_sysfs.word(source, f"{folder}/duplex"),
+        carrier=None if carrier is None else carrier == 1,
+        operstate=_sysfs.word(source, f"{folder}/operstate"),
+        flags=_sysfs.number(source, f"{folder}/flags"),
+        mtu=_sysfs.number(source, f"{folder}/mtu"),
+        tx_queue_len=_sysfs.number(source, f"{folder}/tx_queue_len"),
+        threaded=None if threaded is None else threaded > 0,
+        defer_hard_irqs=_sysfs.number(source, f"{folder}/napi_defer_hard_irqs"),
+        gro_flush_timeout=_sysfs.number(source, f"{folder}/gro_flush_timeout"),
+        master=master,
+        lower=tuple(n.removeprefix("lower_") for n in names if n.startswith("lower_")),
+        device=device,
+        **(_device(source, f"{folder}/device", device) if device else {}),  # type: ignore[arg-type]
+    )
+
+
+def _device(source: Source, folder: str, name: str) -> dict[str, object]:
+    """What the device below an interface tells; a virtio device's place is its parent's."""
+    bus = _sysfs.target(source, f"{folder}/subsystem")
+    place = f"{folder}/.." if bus == "virtio" or name.startswith("virtio") else folder
+    node = _sysfs.number(source, f"{place}/numa_node")
+    told = uevent(_sysfs.word(source, f"{place}/uevent") or "")
+    irqs = [irq for irq in _sysfs.names(source, f"{place}/msi_irqs") if irq.isdecimal()]
+    return {
+        "bus": bus,
+        "address": told.get("PCI_SLOT_NAME"),
+        "driver": _sysfs.target(source, f"{folder}/driver"),
+        "node": None if node is None or node < 0 else node,
+        "local_cpus": _sysfs.cpus(source, f"{place}/local_cpulist"),
+        "irqs": tuple(sorted(irqs, key=int)),
+        "sriov_vfs": _sysfs.number(source, f"{place}/sriov_numvfs"),
+        "sriov_most": _sysfs.number(source, f"{place}/sriov_totalvfs"),
+    }
+
+
+def uevent(text: str) -> dict[str, str]:
+    """The KEY=value lines of a uevent file."""
+    pairs = (line.partition("=") for line in text.splitlines())
+    return {key: value for key, equals, value in pairs if equals}

@@ -1,0 +1,162 @@
+"""Processes, and the threads of the busiest: /proc/PID/stat (Documentation/filesystems/proc.rst).
+
+One small file for each process. A process whose line did not change keeps its row; a kernel thread
+that never moves packets (migration, cpuhp, rcu …) is read once. The busiest get more: their
+threads, the CPUs they may use (status) and the time they waited for one (schedstat).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .. import cpulist
+from ..frame import counter, gauge, label
+from ..source import Source
+from . import _sysfs
+from .cpu import USER_HZ
+
+EVERY: Final = 2.0
+
+BUSIEST: Final = 16  # processes whose threads are read
+THREADS: Final = 256  # threads of one process that are read
+_ROUNDS: Final = 5  # readings that a process stays among the busiest
+_KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
+_PACKETS: Final = (b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A process (`tid` equals `pid`: all its threads together) or one thread of a busy one."""
+
+    pid: int = label("process")
+    tid: int = label("thread; the process itself has its own number")
+    started: int = label("start time in clock ticks after boot: tells a reused pid apart")
+    name: str = gauge("command name")
+    thread: bool = gauge("one thread of several")
+    state: str = gauge("R running, S sleeping, D waiting for a device …")
+    user: float = counter("user time", "s")
+    system: float = counter("kernel time", "s")
+    cpu: int | None = gauge("CPU it last ran on", default=None)
+    nice: int | None = gauge("nice value", default=None)
+    threads: int | None = gauge("threads", "threads", default=None)
+    kernel: bool = gauge("a kernel thread", default=False)
+    allowed: tuple[int, ...] | None = gauge("CPUs it may use; None: not asked", default=None)
+    waited: float | None = counter("runnable but waiting for a CPU", "s", default=None)
+
+
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Every process that may matter, then threads; OSError when /proc cannot be listed."""
+    past: dict[str, tuple[bytes, Row | None]] = memory.get("seen", {})
+    now: dict[str, tuple[bytes, Row | None]] = {}
+    grown: list[tuple[float, str]] = []
+    for pid in source.listing("/proc"):
+        if not pid.isdecimal():
+            continue
+        old = past.get(pid)
+        if old is not None and old[1] is None:
+            now[pid] = old
+            continue
+        try:
+            line = source.data(f"/proc/{pid}/stat")
+        except OSError:
+            continue  # it ended meanwhile
+        if old is not None and old[0] == line:
+            now[pid] = old
+            continue
+        made = None if _dull(line) else parse(line)
+        now[pid] = (line, made)
+        if made is not None and not made.kernel:
+            before = old[1] if old is not None else None
+            spent = made.user + made.system - (before.user + before.system if before else 0.0)
+            if spent > 0:
+                grown.append((spent, pid))
+    memory["seen"] = now
+    rows = [row for _, row in now.values() if row is not None]
+    busy = _busiest(memory, grown, now)
+    threads: list[Row] = []
+    detailed = {pid: _detail(source, pid, now[pid][1], threads) for pid in busy}
+    return [detailed.get(str(row.pid), row) or row for row in rows] + threads
+
+
+def _busiest(
+    memory: dict[str, Any], grown: list[tuple[float, str]], now: dict[str, Any]
+) -> list[str]:
+    """The busiest now or a few readings ago, so that their threads have rates."""
+    left: dict[str, int] = memory.get("busy", {})
+    left = {pid: rounds - 1 for pid, rounds in left.items() if rounds > 1 and pid in now}
+    left.update({pid: _ROUNDS for _, pid in sorted(grown, reverse=True)[:BUSIEST]})
+    memory["busy"] = left
+    return list(left)
+
+
+def _dull(line: bytes) -> bool:
+    name = line[line.find(b"(") + 1 : line.find(b"(") + 24]
+    if name.startswith(_PACKETS):
+        return False
+    words = line[line.rfind(b")") + 2 :].split(None, 8)
+    return len(words) > 6 and words[6].isdigit() and bool(int(words[6]) & _KERNEL)
+
+
+def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> Row:
+    """One stat line, a thread's of `pid` when given; ValueError when it is none."""
+    start, end = line.find(b"("), line.rfind(b")")
+    words = line[end + 1 :].split()
+    if start < 1 or end < start or len(words) < 20:
+        raise ValueError(f"not a stat line: {line[:60]!r}")
+    own = int(line[:start])
+    return Row(
+        own if pid is None else pid,
+        own,
+        int(words[19]),
+        line[start + 1 : end].decode("utf-8", "surrogateescape"),
+        thread=pid is not None,
+        state=words[0].decode("ascii", "replace"),
+        user=int(words[11]) / USER_HZ,
+        system=int(words[12]) / USER_HZ,
+        cpu=int(words[36]) if len(words) > 36 else None,
+        nice=int(words[16]),
+        threads=int(words[17]),
+        kernel=bool(int(words[6]) & _KERNEL),
+        waited=waited,
+    )
+
+
+def _detail(source: Source, pid: str, row: Row | None, threads: list[Row]) -> Row | None:
+    """The process with what only the busy are asked for; its threads are added to `threads`."""
+    if row is None:
+        return None
+    tids = _sysfs.names(source, f"/proc/{pid}/task")
+    waits = []
+    for tid in tids[:THREADS]:
+        waits.append(_waited(source, f"/proc/{pid}/task/{tid}/schedstat"))
+        if len(tids) > 1:
+            try:
+                line = source.data(f"/proc/{pid}/task/{tid}/stat")
+                threads.append(parse(line, row.pid, waits[-1]))
+            except (OSError, ValueError):
+                continue  # it ended meanwhile
+    whole = None not in waits and 0 < len(tids) <= THREADS
+    return Row(
+        row.pid, row.tid, row.started, row.name, row.thread, row.state, row.user, row.system,
+        row.cpu, row.nice, row.threads, row.kernel,
+        allowed=_allowed(_sysfs.word(source, f"/proc/{pid}/status") or ""),
+        waited=sum(wait for wait in waits if wait is not None) if whole else None,
+    )  # fmt: skip
+
+
+def _waited(source: Source, path: str) -> float | None:
+    """The second figure of schedstat, in ns (Documentation/scheduler/sched-stats.rst)."""
+    words = (_sysfs.word(source, path) or "").split()
+    wait = _sysfs.whole(words[1]) if len(words) > 1 else None
+    return None if wait is None else wait / 1e9
+
+
+def _allowed(status: str) -> tuple[int, ...] | None:
+    start = status.find("Cpus_allowed_list:")
+    if start < 0:
+        return None
+    try:
+        return cpulist.parse(status[start + 18 : status.find("\n", start)])
+    except ValueError:
+        return None

@@ -1,0 +1,89 @@
+"""Software steering of each queue: /sys/class/net/IF/queues.
+
+Documentation/networking/scaling.rst and Documentation/ABI/testing/sysfs-class-net-queues: RPS and
+RFS of receive queues, XPS and byte queue limits of transmit queues. `xps_cpus` does not exist for a
+device with one transmit queue. Masks are hexadecimal.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from .. import cpulist
+from ..frame import counter, gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 10.0
+
+_NETS: Final = "/sys/class/net"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One queue of the kernel's; a device that is no hardware has one of each at least."""
+
+    nic: str = label("interface")
+    name: str = label("rx-N or tx-N")
+    rps_cpus: tuple[int, ...] | None = gauge("CPUs of RPS; empty: off", default=None)
+    rps_flow_cnt: int | None = gauge("RFS flows; 0: off", "flows", default=None)
+    xps_cpus: tuple[int, ...] | None = gauge("CPUs that send by it; empty: any", default=None)
+    xps_rxqs: tuple[int, ...] | None = gauge("receive queues it answers; empty: any", default=None)
+    bql_limit: int | None = gauge("byte queue limit", "bytes", default=None)
+    bql_inflight: int | None = gauge("bytes handed to the device", "bytes", default=None)
+    tx_timeouts: int | None = counter("transmit watchdog firings", "events", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each queue of each interface; OSError without /sys/class/net."""
+    rows = []
+    for nic in source.listing(_NETS):
+        names = _sysfs.names(source, f"{_NETS}/{nic}/queues")
+        hardware = bool(names) and _sysfs.target(source, f"{_NETS}/{nic}/device") is not None
+        for name in sorted(names, key=_order):
+            folder = f"{_NETS}/{nic}/queues/{name}"
+            if name.startswith("rx-"):
+                rows.append(_receive(source, nic, name, folder))
+            elif name.startswith("tx-"):
+                rows.append(_transmit(source, nic, name, folder, hardware=hardware))
+    return rows
+
+
+def _order(name: str) -> tuple[str, int]:
+    way, _, number = name.partition("-")
+    return way, int(number) if number.isdecimal() else 0
+
+
+def _receive(source: Source, nic: str, name: str, folder: str) -> Row:
+    return Row(
+        nic,
+        name,
+        rps_cpus=_mask(source, f"{folder}/rps_cpus"),
+        rps_flow_cnt=_sysfs.number(source, f"{folder}/rps_flow_cnt"),
+    )
+
+
+def _transmit(source: Source, nic: str, name: str, folder: str, *, hardware: bool) -> Row:
+    cpus = _mask(source, f"{folder}/xps_cpus")
+    if not hardware:
+        return Row(nic, name, xps_cpus=cpus)
+    return Row(
+        nic,
+        name,
+        xps_cpus=cpus,
+        xps_rxqs=_mask(source, f"{folder}/xps_rxqs"),
+        bql_limit=_sysfs.number(source, f"{folder}/byte_queue_limits/limit"),
+        bql_inflight=_sysfs.number(source, f"{folder}/byte_queue_limits/inflight"),
+        tx_timeouts=_sysfs.number(source, f"{folder}/tx_timeout"),
+    )
+
+
+def _mask(source: Source, path: str) -> tuple[int, ...] | None:
+    text = _sysfs.word(source, path)
+    if text is None:
+        return None
+    try:
+        return cpulist.parse_mask(text)
+    except ValueError:
+        return None

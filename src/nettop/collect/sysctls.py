@@ -1,0 +1,58 @@
+"""The kernel parameters that rules and facts name: /proc/sys, by the list `rules/sysctls.toml`.
+
+Names are written as sysctl(8) does: components joined by dots, a dot inside a component as `/`.
+Parameters of `net` are those of the reader's network namespace; some exist in the first one only
+(net/core/sysctl_net_core.c). What is absent has no row.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+from .. import config
+from ..frame import gauge, label
+from ..source import Source
+
+EVERY: Final = 10.0
+
+_SWAP: Final = str.maketrans("./", "/.")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One parameter; runs of white space in its value are single spaces."""
+
+    name: str = label("name, e.g. net.ipv4.tcp_rmem")
+    value: str = gauge("value")
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """The names of the list; ValueError when the file is not one."""
+    table = tomllib.loads((config.rules_folder() / "sysctls.toml").read_text("utf-8"))
+    found = [name for group in table.values() for name in group["names"]]
+    if not all(isinstance(name, str) for name in found):
+        raise ValueError("rules/sysctls.toml: names are text")
+    return tuple(dict.fromkeys(found))
+
+
+def path(name: str) -> str:
+    """The file of a parameter."""
+    return "/proc/sys/" + name.translate(_SWAP)
+
+
+def read(source: Source) -> list[Row]:
+    """Each parameter of the list that is here; OSError when none can be read."""
+    rows = []
+    failed: OSError | None = None
+    for name in names():
+        try:
+            rows.append(Row(name, " ".join(source.text(path(name)).split())))
+        except OSError as error:
+            failed = failed or error
+    if not rows and failed is not None:
+        raise failed
+    return rows

@@ -1,0 +1,393 @@
+"""Collectors of the host's shape: topology, interrupts' places, queues, interfaces, processes."""
+
+import os
+import subprocess
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop import cpulist
+from nettop.collect import irqs, kernel, netclass, processes, queues, sysctls, topology
+from nettop.collect import names as collector_names
+from nettop.recording import Record, Replay
+from nettop.sampler import Sampler
+from nettop.source import Live
+
+MINE = ("irqs", "kernel", "netclass", "processes", "queues", "sysctls", "topology")
+
+
+def host(files: dict[str, str]) -> Replay:
+    return Replay("c\n" + "".join(f"-- {name} --\n{body}\n" for name, body in files.items()))
+
+
+class Counting(Replay):
+    """A recording that counts what is asked of it."""
+
+    asked = 0
+
+    def text(self, path: str) -> str:
+        self.asked += 1
+        return super().text(path)
+
+
+# --- topology ---------------------------------------------------------------------------------
+
+
+def machine(packages: int, cores: int, threads: int, offline: tuple[int, ...] = ()) -> str:
+    """An archive of a host whose second threads come after all first ones, as on x86."""
+    total = packages * cores * threads
+    all_cpus = set(range(total))
+    online = all_cpus - set(offline)
+    base = "/sys/devices/system/cpu"
+    out = ["c", f"-- {base}/online --", cpulist.text(online), f"-- {base}/present --"]
+    out += [cpulist.text(all_cpus)]
+    for package in range(packages):
+        of_package = {
+            cpu for cpu in all_cpus if cpu % (packages * cores) // cores == package
+        } & online
+        out += [f"-- /sys/devices/system/node/node{package}/cpulist --", cpulist.text(of_package)]
+        for cpu in of_package:
+            core = {
+                cpu % (packages * cores) + n * packages * cores for n in range(threads)
+            } & online
+            here = f"-- {base}/cpu{cpu}"
+            out += [f"{here}/topology/physical_package_id --", str(package)]
+            out += [f"{here}/topology/core_id --", str(cpu % cores)]
+            out += [f"{here}/topology/thread_siblings_list --", cpulist.text(core)]
+            out += [f"{here}/topology/core_siblings_list --", cpulist.text(of_package)]
+            for index, (level, kind, share) in enumerate(
+                [(1, "Data", core), (1, "Instruction", core), (2, "Unified", core),
+                 (3, "Unified", of_package)]
+            ):  # fmt: skip
+                cache = f"{here}/cache/index{index}"
+                out += [f"{cache}/level --", str(level), f"{cache}/type --", kind]
+                out += [f"{cache}/shared_cpu_list --", cpulist.text(share)]
+    return "\n".join(out) + "\n"
+
+
+def test_two_sockets_with_threads_and_an_offline_cpu() -> None:
+    rows = {row.cpu: row for row in topology.update(Replay(machine(2, 4, 2, offline=(5,))), {})}
+    assert len(rows) == 16
+    assert not rows[5].online
+    assert rows[5].siblings is None
+    assert (rows[0].package, rows[0].core, rows[0].node) == (0, 0, 0)
+    assert rows[0].siblings == (0, 8)
+    assert rows[0].l2 == (0, 8)
+    assert rows[0].l3 == (0, 1, 2, 3, 8, 9, 10, 11)
+    assert rows[13].siblings == (13,)
+    assert (rows[7].package, rows[7].node) == (1, 1)
+
+
+def test_a_thousand_cpus_cost_a_few_files_each_and_then_one() -> None:
+    source, memory = Counting(machine(8, 72, 2)), dict[str, Any]()
+    rows = topology.update(source, memory)
+    assert len(rows) == 1152
+    assert source.asked < 2 * 1152
+    before = source.asked
+    assert topology.update(source, memory) is rows
+    assert source.asked == before + 1
+
+
+def test_a_host_without_caches_nodes_or_packages() -> None:
+    rows = topology.update(host({"/sys/devices/system/cpu/online": "0,3"}), {})
+    assert rows == [topology.Row(0, online=True), topology.Row(3, online=True)]
+    with pytest.raises(FileNotFoundError):
+        topology.update(host({"/proc/stat": ""}), {})
+
+
+def test_minus_one_is_unknown() -> None:
+    files = {"/sys/devices/system/cpu/online": "0"}
+    files["/sys/devices/system/cpu/cpu0/topology/physical_package_id"] = "-1"
+    assert topology.update(host(files), {})[0].package is None
+
+
+# --- interrupts' places -----------------------------------------------------------------------
+
+PCI = {
+    "/proc/irq/30/smp_affinity_list": "0-7",
+    "/proc/irq/31/smp_affinity_list": "0-7",
+    "/proc/irq/31/effective_affinity_list": "5",
+    "/proc/irq/31/affinity_hint": "00000010,00000000,00000000,00000000",
+    "/proc/irq/31/node": "1",
+    "/proc/irq/default_smp_affinity": "ff",
+    "/sys/class/net/eth0/device@": "../../../0000:41:00.0",
+    "/sys/class/net/eth0/device/msi_irqs/31": "msix",
+    "/sys/class/net/lo/mtu": "65536",
+}
+
+
+def test_interrupts_of_network_devices_only() -> None:
+    (row,) = irqs.read(host(PCI))
+    assert (row.irq, row.allowed, row.effective) == ("31", tuple(range(8)), (5,))
+    assert (row.hint, row.node, row.device, row.nics, row.msi) == (
+        (100,), 1, "0000:41:00.0", ("eth0",), True,
+    )  # fmt: skip
+
+
+def test_all_interrupts_when_a_device_does_not_tell_its_own() -> None:
+    rows = irqs.read(host({**PCI, "/sys/class/net/eth1/device@": "../../vif-0"}))
+    assert [(row.irq, row.nics) for row in rows] == [("30", ()), ("31", ("eth0",))]
+    assert [row.irq for row in irqs.read(host({"/proc/irq/30/node": "0"}))] == ["30"]
+
+
+def test_virtio_interrupts_are_the_parents_and_ports_may_share_a_device() -> None:
+    files = {
+        "/proc/irq/38/node": "-1",
+        "/proc/irq/20/node": "0",
+        "/sys/class/net/eth0/device@": "../../../virtio2",
+        "/sys/class/net/eth0/device/../msi_irqs/38": "msix",
+        "/sys/class/net/p1/device@": "../../../0000:02:00.0",
+        "/sys/class/net/p1/device/irq": "20",
+        "/sys/class/net/p2/device@": "../../../0000:02:00.0",
+    }
+    rows = irqs.read(host(files))
+    assert [(row.irq, row.device, row.nics, row.msi, row.node) for row in rows] == [
+        ("20", "0000:02:00.0", ("p1", "p2"), False, 0),
+        ("38", "virtio2", ("eth0",), True, None),
+    ]
+
+
+# --- queues and interfaces --------------------------------------------------------------------
+
+
+def test_queues_in_order_with_masks() -> None:
+    q = "/sys/class/net/eth0/queues"
+    files = {f"{q}/rx-{n}/rps_cpus": "0" for n in range(11)}
+    files[f"{q}/rx-10/rps_cpus"] = "00000001,00000000"
+    files[f"{q}/rx-10/rps_flow_cnt"] = "4096"
+    files[f"{q}/tx-0/xps_cpus"] = "3"
+    files["/sys/class/net/eth0/device@"] = "../x"
+    files[f"{q}/tx-0/byte_queue_limits/limit"] = "2020"
+    rows = queues.read(host(files))
+    assert [row.name for row in rows] == [f"rx-{n}" for n in range(11)] + ["tx-0"]
+    assert (rows[10].rps_cpus, rows[10].rps_flow_cnt) == ((32,), 4096)
+    assert (rows[11].xps_cpus, rows[11].bql_limit, rows[11].xps_rxqs) == ((0, 1), 2020, None)
+
+
+def test_an_interface_that_is_down_has_unknown_speed_not_zero() -> None:
+    n = "/sys/class/net"
+    rows = netclass.read(
+        host(
+            {
+                f"{n}/eth0/speed": "!22 Invalid argument",
+                f"{n}/eth0/uevent": "INTERFACE=eth0\nIFINDEX=2",
+                f"{n}/eth0/device@": "../../../0000:41:00.0",
+                f"{n}/eth0/device/numa_node": "1",
+                f"{n}/eth0/device/local_cpulist": "4-7",
+                f"{n}/eth0/device/uevent": "PCI_SLOT_NAME=0000:41:00.0",
+                f"{n}/eth0/device/subsystem@": "../../bus/pci",
+                f"{n}/eth0/device/driver@": "../../bus/pci/drivers/ice",
+                f"{n}/": "bonding_masters\neth0\nvlan5",
+                f"{n}/vlan5/": "lower_eth0\nuevent\nspeed",
+                f"{n}/eth0/": "device\nspeed\nuevent",
+                f"{n}/vlan5/uevent": "DEVTYPE=vlan\nIFINDEX=9",
+                f"{n}/vlan5/speed": "25000",
+            }
+        )
+    )
+    eth0, vlan5 = rows
+    assert (eth0.speed, eth0.index, eth0.node, eth0.local_cpus) == (None, 2, 1, (4, 5, 6, 7))
+    assert (eth0.bus, eth0.driver, eth0.address) == ("pci", "ice", "0000:41:00.0")
+    assert (vlan5.devtype, vlan5.lower, vlan5.speed) == ("vlan", ("eth0",), 25e9)
+    assert (vlan5.device, vlan5.driver, vlan5.carrier) == (None, None, None)
+
+
+# --- processes --------------------------------------------------------------------------------
+
+
+def stat(pid: int, name: str, user: int = 0, flags: int = 0x400000, threads: int = 1) -> str:
+    after = f"S 1 1 1 0 -1 {flags} 0 0 0 0 {user} 5 0 0 20 -3 {threads} 0 777 0 0" + " 0" * 14
+    return f"{pid} ({name}) {after} 6 0 0 0"
+
+
+def test_a_name_may_hold_anything() -> None:
+    row = processes.parse(stat(42, "a) (b", user=250).encode())
+    assert (row.pid, row.name, row.user, row.system) == (42, "a) (b", 2.5, 0.05)
+    assert (row.nice, row.threads, row.started, row.cpu) == (-3, 1, 777, 6)
+
+
+def test_kernel_threads_that_move_no_packets_are_read_once() -> None:
+    files = {
+        "/proc/1/stat": stat(1, "init"),
+        "/proc/2/stat": stat(2, "migration/0", flags=0x208040),
+        "/proc/3/stat": stat(3, "ksoftirqd/0", flags=0x208040),
+        "/proc/4/stat": stat(4, "napi/eth0-5", flags=0x208040),
+    }
+    memory: dict[str, Any] = {}
+    rows = processes.update(host(files), memory)
+    assert [(row.name, row.kernel) for row in rows] == [
+        ("init", False), ("ksoftirqd/0", True), ("napi/eth0-5", True),
+    ]  # fmt: skip
+    del files["/proc/2/stat"]
+    files["/proc/2/"] = "gone from view, still listed"
+    assert len(processes.update(host(files), memory)) == 3
+
+
+def test_the_busiest_show_their_threads() -> None:
+    files = {
+        "/proc/7/stat": stat(7, "iperf3", user=100, threads=2),
+        "/proc/7/status": "Name:\tiperf3\nCpus_allowed_list:\t2-3\nThreads:\t2",
+        "/proc/7/task/7/stat": stat(7, "iperf3", user=40, threads=2),
+        "/proc/7/task/7/schedstat": "1 1500000000 3",
+        "/proc/7/task/8/stat": stat(8, "worker", user=60, threads=2),
+        "/proc/7/task/8/schedstat": "1 500000000 3",
+        "/proc/self/stat": "",
+    }
+    rows = processes.update(host(files), {})
+    assert [(row.pid, row.tid, row.name, row.thread) for row in rows] == [
+        (7, 7, "iperf3", False), (7, 7, "iperf3", True), (7, 8, "worker", True),
+    ]  # fmt: skip
+    assert (rows[0].allowed, rows[0].waited, rows[2].waited) == ((2, 3), 2.0, 0.5)
+
+
+@given(st.binary(max_size=200) | st.text(max_size=120).map(str.encode))
+def test_any_line_is_a_process_or_a_value_error(line: bytes) -> None:
+    try:
+        row = processes.parse(line)
+    except ValueError:
+        return
+    assert row.pid == row.tid
+
+
+def test_this_process_is_seen_with_its_threads() -> None:
+    stop = threading.Event()
+    helper = threading.Thread(target=stop.wait)
+    helper.start()
+    try:
+        rows = [r for r in processes.update(Live(), {}) if r.pid == os.getpid()]
+    finally:
+        stop.set()
+        helper.join()
+    whole = next(row for row in rows if not row.thread)
+    assert whole.threads is not None
+    assert whole.threads >= 2
+    assert {row.tid for row in rows} <= {int(t) for t in os.listdir("/proc/self/task")} | {
+        row.tid for row in rows if row.thread
+    }
+    if whole.allowed is not None:
+        assert set(whole.allowed) == os.sched_getaffinity(0)
+
+
+# --- sysctls and the kernel -------------------------------------------------------------------
+
+
+def test_sysctls_by_the_list_with_absent_ones_absent() -> None:
+    rows = sysctls.read(
+        host(
+            {
+                "/proc/sys/net/ipv4/tcp_rmem": "4096\t131072\t6291456",
+                "/proc/sys/net/core/default_qdisc": "fq",
+            }
+        )
+    )
+    assert [(row.name, row.value) for row in rows] == [
+        ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ("net.core.default_qdisc", "fq"),
+    ]
+    with pytest.raises(FileNotFoundError):
+        sysctls.read(host({"/proc/stat": ""}))
+
+
+def test_a_dot_inside_a_name_is_a_slash() -> None:
+    assert sysctls.path("net.ipv4.conf.eth0/5.mtu") == "/proc/sys/net/ipv4/conf/eth0.5/mtu"
+    assert len(set(sysctls.names())) == len(sysctls.names()) > 80
+
+
+@pytest.mark.parametrize(
+    ("vendor", "product", "virtual"),
+    [
+        ("QEMU", None, "qemu"),
+        ("Amazon EC2", "m5.large", "amazon"),
+        ("Amazon EC2", "m5.metal", None),
+        ("Microsoft Corporation", "Virtual Machine", "hyperv"),
+        ("Microsoft Corporation", "Surface", None),
+        ("Dell Inc.", "PowerEdge R740", None),
+    ],
+)
+def test_hypervisors_by_what_the_machine_calls_itself(
+    vendor: str, product: str | None, virtual: str | None
+) -> None:
+    files = {"/proc/sys/kernel/osrelease": "6.1.0", "/sys/class/dmi/id/sys_vendor": vendor}
+    if product is not None:
+        files["/sys/class/dmi/id/product_name"] = product
+    assert kernel.read(host(files))[0].virtual == virtual
+
+
+@pytest.mark.parametrize(
+    ("file", "text", "virtual"),
+    [
+        ("/sys/hypervisor/type", "xen", "xen"),
+        ("/proc/cpuinfo", "processor : 0\nflags : fpu hypervisor\n\nprocessor : 1", "unnamed"),
+        ("/proc/cpuinfo", "processor : 0\nflags : fpu", None),
+        ("/proc/stat", "", None),
+    ],
+)
+def test_hypervisors_by_other_signs(file: str, text: str, virtual: str | None) -> None:
+    (row,) = kernel.read(host({"/proc/sys/kernel/osrelease": "6.1.0", file: text}))
+    assert row.virtual == virtual
+
+
+def test_a_namespace_of_its_own_lacks_the_first_ones_parameters() -> None:
+    base = {"/proc/sys/kernel/osrelease": "6.1.0"}
+    core = "/proc/sys/net/core/"
+    assert kernel.read(host(base))[0].container is None
+    assert kernel.read(host({**base, core: "netdev_max_backlog\nsomaxconn"}))[0].container is False
+    assert kernel.read(host({**base, core: "somaxconn"}))[0].container is True
+    links = {"/proc/self/ns/net@": "net:[5]", "/proc/1/ns/net@": "net:[4]"}
+    assert kernel.read(host({**base, **links}))[0].container is True
+
+
+def test_memory_page_and_capability() -> None:
+    files = {
+        "/proc/sys/kernel/osrelease": "6.1.0",
+        "/proc/meminfo": "MemTotal:  16 kB\n",
+        "/proc/self/statm": "100 5 1",
+        "/proc/self/status": "VmSize:\t    6404 kB\nCapEff:\t0000000000001000",
+    }
+    (row,) = kernel.read(host(files))
+    assert (row.memory, row.page, row.admin) == (16384, 65536, True)
+
+
+# --- this machine -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_a_recording_of_this_machine_gives_the_same_rows(name: str) -> None:
+    assert name in collector_names()
+    record: Any = Record(Live())
+    seen = Sampler(record).take([name])
+    if name in seen.missing:
+        pytest.skip(seen.missing[name])
+    replayed = Sampler(Replay(record.archive())).take([name])
+    assert replayed.rows(name) == seen.rows(name)
+    assert seen.rows(name)
+
+
+@pytest.mark.parametrize("name", MINE)
+def test_an_empty_root_is_an_os_error(name: str, tmp_path: Path) -> None:
+    frame = Sampler(Live(str(tmp_path))).take([name])
+    assert "No such file" in frame.missing[name]
+
+
+def test_topology_agrees_with_lscpu() -> None:
+    try:
+        shown = subprocess.run(
+            ["lscpu", "-p=CPU,CORE,SOCKET,NODE"], capture_output=True, text=True, check=True
+        ).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no lscpu")
+    lines = [line.split(",") for line in shown.splitlines() if not line.startswith("#")]
+    rows = {row.cpu: row for row in topology.update(Live(), {}) if row.online}
+    assert sorted(rows) == sorted(int(line[0]) for line in lines)
+    for cpu, _core, _socket, node in lines:
+        if node:
+            assert rows[int(cpu)].node in (int(node), None)
+    for a in lines:
+        for b in lines:
+            siblings = rows[int(a[0])].siblings
+            if siblings is not None:
+                assert (int(b[0]) in siblings) == (a[1] == b[1])
