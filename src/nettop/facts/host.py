@@ -103,5 +103,8 @@ class Host:
         "largest bandwidth-delay product of a bulk flow sent from here", "bytes", default=None
     )
     worst_sndbuf_limited: float | None = gauge(
-        "largest share of its busy time a bulk flow waits for its send buffer", "ratio", default=None
+        "largest share of its busy time a bulk flow waits for its send buffer",
+        "ratio",
+        default=None,
     )
+    max_mtu: int | None = gauge("largest MTU of a physical link", "bytes", default=None)

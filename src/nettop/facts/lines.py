@@ -1,0 +1,143 @@
+"""Which interrupt line serves which NIC queue, and which CPUs take it.
+
+Whose a line is: sysfs lists a device's message-signalled interrupts (`msi_irqs`); where it does not
+(virtio, Xen, legacy lines) the name says so. Which queue: the name the driver gave it (`irqname`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from .. import irqname
+
+SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts only looked in
+
+
+class Line(NamedTuple):
+    """One interrupt line of a NIC. `number` is None for what is no queue (link, events)."""
+
+    place: int  # where it stands in the interrupts table
+    irq: int | None
+    name: str
+    nic: str
+    direction: str | None  # rx, tx, rxtx
+    number: int | None
+    signalled: bool | None  # by message (MSI); None: the chip does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """All NIC lines, also by interface and by queue."""
+
+    by_nic: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
+    by_queue: Mapping[tuple[str, str, int], Line] = field(default_factory=dict)
+
+
+def assign(
+    rows: Sequence[Any], owners: Mapping[int, str], aliases: Mapping[str, str],
+    drivers: Mapping[str, str],
+) -> Lines:  # fmt: skip
+    """Every NIC's lines.
+
+    `rows` is the interrupts table; `owners` the interface of an interrupt by sysfs; `aliases` the
+    interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers.
+    """
+    mine: dict[str, list[tuple[int, Any, str]]] = {}
+    for place, row in enumerate(rows):
+        irq = number(row.irq)
+        for action in irqname.actions(row.name or ""):
+            nic = owners.get(irq) if irq is not None else None
+            if nic is None:
+                nic = aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
+            if nic is not None:
+                mine.setdefault(nic, []).append((place, row, action))
+                break
+    by_nic: dict[str, tuple[Line, ...]] = {}
+    by_queue: dict[tuple[str, str, int], Line] = {}
+    for nic, found in mine.items():
+        lines = _lines(nic, found, drivers.get(nic))
+        by_nic[nic] = lines
+        for line in lines:
+            if line.number is not None and line.direction is not None:
+                for way in ("rx", "tx"):
+                    if way in line.direction:
+                        by_queue.setdefault((nic, way, line.number), line)
+    return Lines(by_nic, by_queue)
+
+
+def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> tuple[Line, ...]:
+    places = irqname.places((action for _, _, action in found), driver or None)
+    lines = [
+        Line(
+            place, number(row.irq), action, nic,
+            places[action].direction, places[action].number, signalled(row.chip),
+        )
+        for place, row, action in found
+    ]  # fmt: skip
+    if lines and all(line.number is None for line in lines):
+        # one line for everything: it carries the interface's bare name
+        whole = [line for line in lines if line.name == nic] or lines[:1]
+        lines = [
+            line._replace(direction="rxtx", number=0) if line is whole[0] else line
+            for line in lines
+        ]
+    return tuple(lines)
+
+
+def signalled(chip: str | None) -> bool | None:
+    """Whether an interrupt is message-signalled, by its chip's name."""
+    text = (chip or "").upper()
+    if "MSI" in text:
+        return True
+    return False if "IO-APIC" in text or "XT-PIC" in text or "IOAPIC" in text else None
+
+
+def number(irq: Any) -> int | None:
+    """The interrupt's number; None for letters such as NMI."""
+    text = str(irq)
+    return int(text) if text.isascii() and text.isdigit() else None
+
+
+@dataclass(slots=True)
+class Served:
+    """Which CPUs take a NIC's receive interrupts: the last interval that had any."""
+
+    cpus: tuple[int, ...] = ()
+    top: int | None = None
+    share: float | None = None
+    moved: bool | None = None
+    homes: dict[int, int] = field(default_factory=dict)  # line's place → the CPU that took it all
+
+    def see(self, lines: Sequence[Line], rates: Sequence[Mapping[int, float] | None]) -> None:
+        """Take in one interval: interrupts per second by CPU, for each of `lines`."""
+        sums: dict[int, float] = {}
+        for line, by_cpu in zip(lines, rates, strict=True):
+            if not by_cpu:
+                continue
+            if line.direction != "tx":
+                for cpu, rate in by_cpu.items():
+                    sums[cpu] = sums.get(cpu, 0.0) + rate
+            if len(by_cpu) == 1:
+                (cpu,) = by_cpu
+                home = self.homes.setdefault(line.place, cpu)
+                if home != cpu:
+                    self.moved, self.homes[line.place] = True, cpu
+        if self.moved is None and self.homes:
+            self.moved = False
+        whole = sum(sums.values())
+        if whole > 0:
+            self.top = max(sums, key=sums.__getitem__)
+            self.share = sums[self.top] / whole
+            self.cpus = tuple(sorted(cpu for cpu, rate in sums.items() if rate >= SHARE * whole))
+
+
+def by_cpu(rates: Iterable[Mapping[int, float] | None]) -> dict[int, float]:
+    """Interrupts per second of several lines together, by CPU."""
+    sums: dict[int, float] = {}
+    for one in rates:
+        if one:
+            for cpu, rate in one.items():
+                sums[cpu] = sums.get(cpu, 0.0) + rate
+    return sums

@@ -1,0 +1,75 @@
+"""Where CPUs are: spots for the cores, nodes, and how many physical cores a set of CPUs has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .core import Spot
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The processors of a host that are online."""
+
+    spots: tuple[Spot, ...] = ()
+    by_cpu: Mapping[int, Spot] = field(default_factory=dict)
+    nodes: int = 1  # with CPUs
+    told: bool = False  # the topology was read; else only the numbers are known
+
+    @classmethod
+    def of(cls, topology: Sequence[Any], cpus: Iterable[int] = ()) -> Place:
+        """From the topology's rows; where there are none, from the bare CPU numbers."""
+        spots = [
+            Spot(
+                row.cpu,
+                row.node,
+                row.package,
+                tuple(cpu for cpu in row.siblings or () if cpu != row.cpu),
+                row.l2 or (),
+                row.l3 or (),
+                row.siblings or (),
+            )
+            for row in topology
+            if row.online and row.cpu is not None
+        ]
+        told = bool(spots)
+        if not spots:
+            spots = [Spot(cpu) for cpu in cpus]
+        spots.sort(key=lambda spot: spot.cpu)
+        nodes = {spot.node for spot in spots if spot.node is not None}
+        return cls(tuple(spots), {spot.cpu: spot for spot in spots}, max(1, len(nodes)), told)
+
+    def node(self, cpu: int | None) -> int | None:
+        """The NUMA node of a CPU."""
+        spot = self.by_cpu.get(cpu) if cpu is not None else None
+        return spot.node if spot is not None else None
+
+    def cores(self, cpus: Iterable[int]) -> int | None:
+        """How many physical cores these online CPUs are; None when their siblings are not told."""
+        found: set[tuple[int, ...]] = set()
+        for cpu in cpus:
+            spot = self.by_cpu.get(cpu)
+            if spot is None:
+                continue
+            if not spot.core:
+                return None
+            found.add(spot.core)
+        return len(found) or None
+
+    def near(self, node: int | None) -> tuple[int, ...]:
+        """The CPUs of a node."""
+        return tuple(spot.cpu for spot in self.spots if node is not None and spot.node == node)
+
+    @property
+    def packages(self) -> int | None:
+        """Processor packages; None when not told."""
+        return len({s.package for s in self.spots if s.package is not None}) or None
+
+    @property
+    def smt(self) -> bool | None:
+        """Whether some core runs more than one thread; None when not told."""
+        if not any(spot.core for spot in self.spots):
+            return None
+        return any(other in self.by_cpu for spot in self.spots for other in spot.siblings)

@@ -1,0 +1,134 @@
+"""What the host seems to be for, from what moves now: packet sizes, round trips, capture sockets.
+
+The hints are engineering judgement, not measurement; the user's own choice always wins, and the
+reason is always shown. A profile changes only when another one has been seen for a while.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Final
+
+from . import Profile
+from .capture import Capture
+from .flow import Flow
+from .nic import Nic
+
+QUIET: Final = 125_000.0  # bytes/s: below 1 Mbit/s nothing can be told
+BUSY_PACKETS: Final = 1000.0  # packets/s that make small packets a purpose
+BULK_FRAME: Final = 1000.0  # bytes
+SMALL_FRAME: Final = 300.0
+LAN_RTT: Final = 0.002  # seconds
+WAN_RTT: Final = 0.010
+LATENCY_RTT: Final = 0.001
+FEW_FLOWS: Final = 64
+STEADY: Final = 5.0  # seconds another profile must be seen before it takes over
+
+
+@dataclass(frozen=True, slots=True)
+class Guess:
+    """A profile with its reason; `sure` is False when too little moves to tell."""
+
+    name: str
+    why: str
+    sure: bool = True
+
+
+def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture]) -> Guess:
+    """The profile that this one moment suggests."""
+    seen = _capturing(nics, captures)
+    if seen is not None:
+        return seen
+    ports = [nic for nic in nics if nic.kind == "nic"] or [
+        nic for nic in nics if nic.kind not in ("loopback", "bond", "bridge", "vlan")
+    ]
+    moved, frame, packets = _traffic(ports)
+    small = frame is not None and frame < SMALL_FRAME and packets >= BUSY_PACKETS
+    if frame is None or (moved < QUIET and not small):
+        return Guess("server", "too little moves to tell more", sure=False)
+    trips = [
+        trip for flow in flows if (trip := _trip(flow)) is not None and (flow.bulk or _moves(flow))
+    ]
+    trip = median(trips) if trips else None
+    seen_text = f"mean packet {frame:.0f} bytes"
+    if trip is None:
+        return Guess("server", f"{seen_text}, round trip unknown")
+    seen_text += f", median round trip {_milliseconds(trip)}"
+    if frame > BULK_FRAME and trip > WAN_RTT:
+        return Guess("bulk-wan", seen_text)
+    if frame > BULK_FRAME and trip < LAN_RTT:
+        return Guess("bulk-lan", seen_text)
+    if small and trip < LATENCY_RTT and len(trips) <= FEW_FLOWS:
+        return Guess("latency", f"{seen_text}, {len(trips)} flows")
+    return Guess("server", seen_text)
+
+
+@dataclass(slots=True)
+class Chooser:
+    """The profile in force: steady, though the moment's guesses waver."""
+
+    current: Guess | None = None
+    other: Guess | None = None
+    since: float = 0.0
+
+    def choose(self, wanted: str | None, found: Guess, at: float) -> Profile:
+        """The user's `wanted`, else what has been guessed for `STEADY` seconds."""
+        if wanted:
+            return Profile(wanted, "chosen", chosen=True)
+        current = self.current
+        if current is None or not current.sure or found.name == current.name:
+            if current is None or found.sure:
+                self.current = found
+            self.other = None
+        elif found.sure:
+            if self.other is None or self.other.name != found.name:
+                self.other, self.since = found, at
+            elif at - self.since >= STEADY:
+                self.current, self.other = found, None
+        else:
+            self.other = None
+        now = self.current or found
+        return Profile(now.name, now.why)
+
+
+def _capturing(nics: Sequence[Nic], captures: Sequence[Capture]) -> Guess | None:
+    """A capture worth the name: a ring, a fanout, losses, or a NIC that takes every frame.
+
+    DHCP clients and LLDP daemons have packet sockets too.
+    """
+    ports = {nic.name: nic for nic in nics if nic.kind != "loopback"}
+    for one in captures:
+        port = ports.get(one.nic or "")
+        if one.nic is not None and port is None:
+            continue
+        takes_all = port is not None and bool(port.promisc) and port.master is None
+        if one.ring_version is not None or one.fanout is not None or one.drops_per_s or takes_all:
+            where = one.nic or "every interface"
+            return Guess("capture", f"{one.process or 'a packet socket'} captures on {where}")
+    return None
+
+
+def _traffic(ports: Sequence[Nic]) -> tuple[float, float | None, float]:
+    """Bytes/s of the busier direction, its mean packet (None: no packets), packets/s of both."""
+    ways = [
+        (sum(getattr(nic.per_s, size) or 0 for nic in ports),
+         sum(getattr(nic.per_s, count) or 0 for nic in ports))
+        for size, count in (("rx_bytes", "rx_packets"), ("tx_bytes", "tx_packets"))
+    ]  # fmt: skip
+    size, count = max(ways)
+    return size, (size / count if count else None), ways[0][1] + ways[1][1]
+
+
+def _trip(flow: Flow) -> float | None:
+    """The least round trip where known: queueing on a full link is not distance."""
+    return flow.min_rtt if flow.min_rtt is not None else flow.rtt
+
+
+def _moves(flow: Flow) -> bool:
+    return bool(flow.rx_per_s or flow.tx_per_s)
+
+
+def _milliseconds(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms"
