@@ -1,0 +1,61 @@
+"""IP addresses of the interfaces: RTM_GETADDR (net/ipv4/devinet.c, net/ipv6/addrconf.c)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..netlink import route
+from ..netlink.codec import decode, messages
+from ..source import Source
+
+EVERY = 5.0
+
+_HEAD: Final = struct.Struct("=BBBBI")  # ifaddrmsg
+_SCOPES: Final = {0: "global", 200: "site", 253: "link", 254: "host"}
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One address of one interface."""
+
+    interface: str = label("interface name")
+    address: str = label("IP address")
+    prefix: int = gauge("length of its network prefix", "bits")
+    family: int = gauge("4 or 6")
+    scope: str = gauge("global site link host")
+    tentative: bool = gauge("IPv6: not yet usable", default=False)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every address."""
+    return parse(route.addresses(source), route.names(source))
+
+
+def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
+    """The rows of an answer to RTM_GETADDR; ValueError when it is cut off."""
+    rows = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWADDR:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("an address is cut off")
+        family, prefix, flags, scope, index = _HEAD.unpack_from(reply, start)
+        values = decode(reply, start + _HEAD.size, end, route.ADDRESS)
+        raw = values.get("local") or values.get("address")
+        if not raw or index not in names:
+            continue
+        rows.append(
+            Row(
+                names[index],
+                route.ip(raw),
+                prefix,
+                6 if family == 10 else 4,
+                _SCOPES.get(scope, str(scope)),
+                bool(values.get("flags", flags) & 0x40),
+            )
+        )
+    return rows

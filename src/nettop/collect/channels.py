@@ -1,0 +1,42 @@
+"""Queues a driver uses and could use: ETHTOOL_MSG_CHANNELS_GET (net/ethtool/channels.c), `-l`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..frame import gauge, label
+from ..source import Source
+from ._settings import every
+
+EVERY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Channels of one interface; None: the driver has no channels of that kind."""
+
+    interface: str = label("interface name")
+    rx: int | None = gauge("receive channels", "channels", default=None)
+    tx: int | None = gauge("transmit channels", "channels", default=None)
+    combined: int | None = gauge("combined channels", "channels", default=None)
+    other: int | None = gauge("channels for link events and the like", "channels", default=None)
+    rx_max: int | None = gauge("most receive channels", "channels", default=None)
+    tx_max: int | None = gauge("most transmit channels", "channels", default=None)
+    combined_max: int | None = gauge("most combined channels", "channels", default=None)
+    other_max: int | None = gauge("most other channels", "channels", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface whose driver has channels."""
+    return [
+        Row(
+            interface=name,
+            **{kind: values.get(f"{kind}_count") for kind in ("rx", "tx", "combined", "other")},
+            **{
+                f"{kind}_max": values.get(f"{kind}_max")
+                for kind in ("rx", "tx", "combined", "other")
+            },
+        )
+        for name, values in every(source, "channels").items()
+    ]

@@ -1,0 +1,58 @@
+"""Offloads: ETHTOOL_MSG_FEATURES_GET (net/ethtool/features.c), `ethtool -k`; Linux 5.7.
+
+A feature is fixed when the device cannot change it (not in `hw`) or the kernel never lets anyone
+(`nochange`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..frame import gauge, label
+from ..netlink import ethtool
+from ..netlink.codec import Bits
+from ..source import Source
+
+EVERY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One offload of one interface, by the kernel's name."""
+
+    interface: str = label("interface name")
+    name: str = label("kernel feature name, e.g. tx-tcp-segmentation")
+    on: bool = gauge("active")
+    wanted: bool = gauge("asked for")
+    fixed: bool = gauge("cannot be changed")
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every feature of every interface; the names are the kernel's and read once."""
+    if "names" not in memory:
+        memory["names"] = ethtool.strings(source, "features")
+    rows: list[Row] = []
+    for interface, values in ethtool.every(source, "features").items():
+        rows += features(interface, values, memory["names"])
+    return rows
+
+
+def features(interface: str, values: Mapping[str, Bits], names: Sequence[str]) -> list[Row]:
+    """Every feature the kernel has a name for; what the device lacks is off and fixed."""
+    none = Bits(0, 0, 0)
+    hardware, wanted, active, never = (
+        values.get(which, none).value for which in ("hw", "wanted", "active", "nochange")
+    )
+    return [
+        Row(
+            interface,
+            name,
+            on=bool(active >> bit & 1),
+            wanted=bool(wanted >> bit & 1),
+            fixed=bool(never >> bit & 1) or not hardware >> bit & 1,
+        )
+        for bit, name in enumerate(names)
+        if name
+    ]

@@ -1,0 +1,107 @@
+"""Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET; Linux 5.6."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, gauge, label
+from ..netlink import ethtool
+from ..netlink.codec import Bits
+from ..source import Source
+
+EVERY = 5.0
+
+_UNKNOWN_SPEED: Final = 0xFFFFFFFF
+_DUPLEX: Final = {0: "half", 1: "full"}
+_PORTS: Final = {0: "TP", 1: "AUI", 2: "MII", 3: "FIBRE", 4: "BNC", 5: "DA", 0xEF: "none"}
+_WHY_DOWN: Final = {
+    0: "autoneg", 1: "link training failure", 2: "link logical mismatch", 3: "bad signal integrity",
+    4: "no cable", 5: "cable issue", 6: "EEPROM issue", 7: "calibration failure",
+    8: "power budget exceeded", 9: "overheat", 10: "module",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The link of one interface; None: not known (link down, or the driver does not say)."""
+
+    interface: str = label("interface name")
+    speed: float | None = gauge("link speed", "bit/s", default=None)
+    duplex: str | None = gauge("full or half", default=None)
+    autoneg: bool | None = gauge("negotiated with the link partner", default=None)
+    lanes: int | None = gauge("lanes in use", "lanes", default=None)
+    port: str | None = gauge("connector: TP FIBRE DA …", default=None)
+    link: bool | None = gauge("link detected", default=None)
+    why_down: str | None = gauge("why the link is down, as the driver says", default=None)
+    supported: tuple[str, ...] = gauge("modes it can do", default=())
+    advertised: tuple[str, ...] = gauge("modes it offers", default=())
+    partner: tuple[str, ...] = gauge("modes the link partner offers", default=())
+    best: float | None = gauge("fastest supported mode", "bit/s", default=None)
+    down_count: int | None = counter(
+        "times the device saw the link go down", "events", default=None
+    )
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every interface whose driver tells its link; the names of modes are read once."""
+    if "names" not in memory:
+        memory["names"] = ethtool.strings(source, "linkmodes")
+    modes = ethtool.every(source, "linkmodes")
+    states = _optional(source, "linkstate")
+    ports = _optional(source, "linkinfo")
+    return [
+        row(name, values, states.get(name, {}), ports.get(name, {}), memory["names"])
+        for name, values in modes.items()
+    ]
+
+
+def _optional(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    try:
+        return ethtool.every(source, what)
+    except OSError:
+        return {}
+
+
+def row(
+    name: str,
+    modes: Mapping[str, Any],
+    state: Mapping[str, Any],
+    port: Mapping[str, Any],
+    names: Sequence[str],
+) -> Row:
+    """One link from its three messages. In `ours` the mask is supported, the value advertised."""
+    none = Bits(0, 0, 0)
+    ours, peer = modes.get("ours", none), modes.get("peer", none)
+    supported = _names(ours.mask, names)
+    speed = modes.get("speed", _UNKNOWN_SPEED)
+    return Row(
+        interface=name,
+        speed=None if speed in {0, _UNKNOWN_SPEED} else speed * 1e6,
+        duplex=_DUPLEX.get(modes.get("duplex", 255)),
+        autoneg=bool(modes["autoneg"]) if "autoneg" in modes else None,
+        lanes=modes.get("lanes") or None,
+        port=_PORTS.get(port.get("port", 255)),
+        link=bool(state["link"]) if "link" in state else None,
+        why_down=_WHY_DOWN.get(state.get("ext_state", -1)),
+        supported=supported,
+        advertised=_names(ours.value, names),
+        partner=_names(peer.value, names),
+        best=max((_speed(mode) for mode in supported), default=0.0) or None,
+        down_count=state.get("ext_down_cnt"),
+    )
+
+
+def _names(bits: int, names: Sequence[str]) -> tuple[str, ...]:
+    return tuple(
+        names[bit] if bit < len(names) else f"mode {bit}"
+        for bit in range(bits.bit_length())
+        if bits >> bit & 1
+    )
+
+
+def _speed(mode: str) -> float:
+    """Bits per second of a mode's name (`25000baseCR/Full`); 0 for `Autoneg`, `TP`, `Pause`."""
+    digits = mode.partition("base")[0] if "base" in mode else ""
+    return float(digits) * 1e6 if digits.isdecimal() else 0.0

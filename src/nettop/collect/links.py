@@ -1,0 +1,136 @@
+"""Network interfaces: RTM_GETLINK without counters (net/core/rtnetlink.c, rtnl_fill_ifinfo()).
+
+Only a changed answer is parsed: without counters, equal links are equal bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, gauge, label
+from ..netlink import route
+from ..netlink.codec import Field, decode, messages
+from ..source import Source
+
+EVERY = 0.9
+
+_UP, _LOOPBACK, _RUNNING, _PROMISC, _LOWER_UP = 0x1, 0x8, 0x40, 0x100, 0x10000
+_OPERSTATES: Final = ("unknown", "notpresent", "down", "lowerlayerdown", "testing", "dormant", "up")
+_XDP: Final = {1: "driver", 2: "generic", 3: "offload", 4: "multi"}
+_VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface. None: the kernel does not say (older, or the device has none)."""
+
+    interface: str = label("interface name")
+    index: int = gauge("interface index")
+    type: int = gauge("ARPHRD type: 1 Ethernet, 772 loopback, 32 InfiniBand …")
+    kind: str = gauge("kind of a software interface: veth bond bridge vlan …; empty for hardware")
+    loopback: bool = gauge("the loopback interface")
+    up: bool = gauge("administratively up")
+    running: bool = gauge("can carry packets")
+    promisc: bool = gauge("set promiscuous by hand")
+    carrier: bool | None = gauge("link detected", default=None)
+    operstate: str | None = gauge("RFC 2863 state: up down dormant …", default=None)
+    mtu: int | None = gauge("largest packet", "bytes", default=None)
+    min_mtu: int | None = gauge("smallest MTU the driver takes", "bytes", default=None)
+    max_mtu: int | None = gauge("largest MTU the driver takes", "bytes", default=None)
+    txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
+    promiscuity: int | None = gauge("users that want every frame", "users", default=None)
+    address: str | None = gauge("MAC address", default=None)
+    master: str | None = gauge("bond or bridge it belongs to", default=None)
+    slave_kind: str | None = gauge("how it belongs to it: bond, bridge …", default=None)
+    link: str | None = gauge("interface below (VLAN) or other end (veth), when here", default=None)
+    link_netns: int | None = gauge("id of the namespace where that one is", default=None)
+    vlan: int | None = gauge("VLAN number", default=None)
+    rx_queues: int | None = gauge("receive queues allocated", "queues", default=None)
+    tx_queues: int | None = gauge("transmit queues allocated", "queues", default=None)
+    gso_max_segs: int | None = gauge("segments in a segmentation packet", "segments", default=None)
+    gso_max_size: int | None = gauge("largest segmentation packet", "bytes", default=None)
+    gro_max_size: int | None = gauge("largest merged packet", "bytes", default=None)
+    tso_max_size: int | None = gauge("largest the device can segment", "bytes", default=None)
+    qdisc: str | None = gauge("root queueing discipline", default=None)
+    xdp: str | None = gauge("XDP program attached: driver generic offload multi", default=None)
+    xdp_program: int | None = gauge("its BPF program id", default=None)
+    parent: str | None = gauge("device it sits on, e.g. 0000:41:00.0", default=None)
+    bus: str | None = gauge("bus of that device: pci, virtio, usb …", default=None)
+    alias: str | None = gauge("description set by the administrator", default=None)
+    carrier_changes: int | None = counter("times the link went up or down", "events", default=None)
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every interface; the same rows again while the kernel's answer is the same."""
+    reply = route.links(source)
+    if memory.get("reply") != reply:
+        memory["rows"] = parse(reply)
+        memory["reply"] = reply
+    rows: Sequence[Row] = memory["rows"]
+    return rows
+
+
+def parse(reply: bytes) -> list[Row]:
+    """The rows of an answer to RTM_GETLINK; ValueError when it is cut off."""
+    found = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWLINK:
+            continue
+        if end - start < route.IFINFO.size:
+            raise ValueError("a link is cut off")
+        head = route.IFINFO.unpack_from(reply, start)
+        found.append((head, decode(reply, start + route.IFINFO.size, end, route.LINK)))
+    names = {head[2]: values.get("name", "") for head, values in found}
+    return [_row(head, values, names) for head, values in found if values.get("name")]
+
+
+def _row(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, str]) -> Row:
+    _family, hardware, index, flags, _change = head
+    info = values.get("info", {})
+    data = info.get("data", b"")
+    vlan = decode(data, 0, len(data), _VLAN).get("id") if info.get("kind") == "vlan" else None
+    state = values.get("operstate")
+    xdp = values.get("xdp", {})
+    carrier = values.get("carrier")
+    address = values.get("address")
+    elsewhere = values.get("link_netns")
+    below = None if elsewhere is not None else names.get(values.get("link", 0))
+    return Row(
+        interface=values["name"],
+        index=index,
+        type=hardware,
+        kind=info.get("kind", ""),
+        loopback=bool(flags & _LOOPBACK),
+        up=bool(flags & _UP),
+        running=bool(flags & _RUNNING),
+        promisc=bool(flags & _PROMISC),
+        # a driver's carrier means something only while the interface is up
+        carrier=bool(carrier) if carrier is not None and flags & _UP else None,
+        operstate=_OPERSTATES[state] if state is not None and state < len(_OPERSTATES) else None,
+        mtu=values.get("mtu"),
+        min_mtu=values.get("min_mtu") or None,
+        max_mtu=values.get("max_mtu") or None,
+        txqueuelen=values.get("txqlen"),
+        promiscuity=values.get("promiscuity"),
+        address=route.mac(address) if address else None,
+        master=names.get(values.get("master", 0)),
+        slave_kind=info.get("slave_kind"),
+        link=below if below != values["name"] else None,
+        link_netns=elsewhere,
+        vlan=vlan,
+        rx_queues=values.get("rx_queues"),
+        tx_queues=values.get("tx_queues"),
+        gso_max_segs=values.get("gso_max_segs"),
+        gso_max_size=values.get("gso_max_size"),
+        gro_max_size=values.get("gro_max_size"),
+        tso_max_size=values.get("tso_max_size"),
+        qdisc=values.get("qdisc"),
+        xdp=_XDP.get(xdp.get("attached", 0)),
+        xdp_program=xdp.get("program"),
+        parent=values.get("parent"),
+        bus=values.get("bus"),
+        alias=values.get("alias"),
+        carrier_changes=values.get("carrier_changes"),
+    )

@@ -1,0 +1,45 @@
+"""Ethernet flow control and its frames: ETHTOOL_MSG_PAUSE_GET (net/ethtool/pause.c), `ethtool -a`.
+
+With autoneg on, drivers differ in whether rx and tx are what is offered or what was negotiated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..frame import counter, gauge, label
+from ..source import Source
+from ._settings import every, flag
+
+EVERY = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Flow control of one interface."""
+
+    interface: str = label("interface name")
+    autoneg: bool | None = gauge("pause negotiated with the link partner", default=None)
+    rx: bool | None = gauge("obeys pause frames", default=None)
+    tx: bool | None = gauge("sends pause frames", default=None)
+    rx_frames: int | None = counter("pause frames received", "frames", default=None)
+    tx_frames: int | None = counter("pause frames sent", "frames", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface whose driver knows flow control."""
+    rows = []
+    for name, values in every(source, "pause").items():
+        counted = values.get("stats", {})
+        rows.append(
+            Row(
+                interface=name,
+                autoneg=flag(values.get("autoneg")),
+                rx=flag(values.get("rx")),
+                tx=flag(values.get("tx")),
+                rx_frames=counted.get("rx_frames"),
+                tx_frames=counted.get("tx_frames"),
+            )
+        )
+    return rows

@@ -1,0 +1,40 @@
+"""The driver's private flags: ETHTOOL_MSG_PRIVFLAGS_GET (net/ethtool/privflags.c); Linux 5.7."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..frame import gauge, label
+from ..netlink import ethtool
+from ..source import Source
+
+EVERY = 10.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One private flag of one interface."""
+
+    interface: str = label("interface name")
+    name: str = label("the driver's name for it, e.g. rx_cqe_compress")
+    on: bool = gauge("set")
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """The flags of every interface that has any; a device's names are read once."""
+    rows: list[Row] = []
+    for interface, values in ethtool.every(source, "privflags").items():
+        bits = values.get("flags")
+        if bits is None or not bits.size:
+            continue
+        names = memory.get(interface, ())
+        if len(names) != bits.size:
+            names = memory[interface] = ethtool.strings(source, "privflags", interface)
+        rows += [
+            Row(interface, name, bool(bits.value >> bit & 1))
+            for bit, name in enumerate(names)
+            if name
+        ]
+    return rows

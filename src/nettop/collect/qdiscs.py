@@ -1,0 +1,89 @@
+"""Queueing disciplines with their drops: RTM_GETQDISC (net/sched/sch_api.c, tc_fill_qdisc())."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, gauge, label
+from ..netlink import route
+from ..netlink.codec import decode, messages
+from ..source import Source
+
+EVERY = 0.9
+
+_HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
+_ROOT, _INGRESS = 0xFFFFFFFF, 0xFFFFFFF1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One qdisc. The leaves that mq makes by itself all have the handle 0."""
+
+    interface: str = label("interface name")
+    parent: str = label("root, ingress, or the class it hangs on, e.g. 1:2")
+    handle: str = label("its own number, e.g. 8001:")
+    kind: str = gauge("fq_codel fq mq noqueue pfifo_fast …")
+    root: bool = gauge("the interface's root qdisc")
+    backlog: int | None = gauge("bytes waiting", "bytes", default=None)
+    qlen: int | None = gauge("packets waiting", "packets", default=None)
+    bytes: int | None = counter("bytes sent", "bytes", default=None)
+    packets: int | None = counter("packets sent", "packets", default=None)
+    drops: int | None = counter("packets dropped", "packets", default=None)
+    requeues: int | None = counter("packets the driver did not take", "packets", default=None)
+    overlimits: int | None = counter("times its rate was exceeded", "events", default=None)
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every qdisc; the same rows again while the kernel's answer is the same."""
+    reply = route.qdiscs(source)
+    if memory.get("reply") != reply:
+        memory["rows"] = parse(reply, route.names(source))
+        memory["reply"] = reply
+    rows: Sequence[Row] = memory["rows"]
+    return rows
+
+
+def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
+    """The rows of an answer to RTM_GETQDISC; ValueError when it is cut off."""
+    rows = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWQDISC:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("a qdisc is cut off")
+        _family, _pad, index, handle, parent, _info = _HEAD.unpack_from(reply, start)
+        if index in names:
+            values = decode(reply, start + _HEAD.size, end, route.QDISC)
+            rows.append(_row(names[index], handle, parent, values))
+    return rows
+
+
+def _row(interface: str, handle: int, parent: int, values: Mapping[str, Any]) -> Row:
+    stats = values.get("stats", {})
+    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
+    octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)
+    counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
+    qlen, backlog, drops, requeues, overlimits = counts
+    return Row(
+        interface=interface,
+        parent={_ROOT: "root", _INGRESS: "ingress"}.get(parent, _number(parent)),
+        handle=_number(handle),
+        kind=values.get("kind", ""),
+        root=parent == _ROOT,
+        backlog=backlog,
+        qlen=qlen,
+        bytes=octets,
+        packets=stats.get("packets", packets),  # 64 bits since Linux 5.5
+        drops=drops,
+        requeues=requeues,
+        overlimits=overlimits,
+    )
+
+
+def _number(handle: int) -> str:
+    """A handle or class as tc(8) writes it: hexadecimal major:minor."""
+    minor = f"{handle & 0xFFFF:x}" if handle & 0xFFFF else ""
+    return f"{handle >> 16:x}:{minor}" if handle >> 16 or not minor else f":{minor}"

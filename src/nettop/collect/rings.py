@@ -1,0 +1,56 @@
+"""Descriptor rings: ETHTOOL_MSG_RINGS_GET (net/ethtool/rings.c), as `ethtool -g` shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from ._settings import every, flag
+
+EVERY = 10.0
+
+_SPLIT: Final = {0: None, 1: False, 2: True}  # ETHTOOL_TCP_DATA_SPLIT_*
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Rings of one interface; None: the driver has no such ring, or its size is not told."""
+
+    interface: str = label("interface name")
+    rx: int | None = gauge("receive ring", "descriptors", default=None)
+    rx_max: int | None = gauge("largest receive ring", "descriptors", default=None)
+    tx: int | None = gauge("transmit ring", "descriptors", default=None)
+    tx_max: int | None = gauge("largest transmit ring", "descriptors", default=None)
+    rx_jumbo: int | None = gauge("jumbo receive ring", "descriptors", default=None)
+    rx_jumbo_max: int | None = gauge("largest jumbo receive ring", "descriptors", default=None)
+    rx_mini: int | None = gauge("mini receive ring", "descriptors", default=None)
+    rx_mini_max: int | None = gauge("largest mini receive ring", "descriptors", default=None)
+    rx_buf_len: int | None = gauge("size of a receive buffer", "bytes", default=None)
+    cqe_size: int | None = gauge("size of a completion entry", "bytes", default=None)
+    tcp_data_split: bool | None = gauge("headers and data in separate buffers", default=None)
+    tx_push: bool | None = gauge("descriptors are pushed to the device", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """The rings of every interface whose driver has them."""
+    return [row(name, values) for name, values in every(source, "rings").items()]
+
+
+def row(name: str, values: dict[str, int]) -> Row:
+    """A ring whose size reads 0 while its maximum is not 0 (be2net) is not told."""
+    known = {field: values.get(field) or None for field in _SIZES}
+    return Row(
+        interface=name,
+        **known,
+        tcp_data_split=_SPLIT.get(values.get("tcp_data_split", 0)),
+        tx_push=flag(values.get("tx_push")),
+    )
+
+
+_SIZES: Final = (
+    "rx", "rx_max", "tx", "tx_max", "rx_jumbo", "rx_jumbo_max", "rx_mini", "rx_mini_max",
+    "rx_buf_len", "cqe_size",
+)  # fmt: skip

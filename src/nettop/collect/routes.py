@@ -1,0 +1,108 @@
+"""Where packets go: unicast routes by RTM_GETROUTE (net/ipv4/fib_semantics.c, net/ipv6/route.c)."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import gauge, label
+from ..netlink import route
+from ..netlink.codec import decode, messages
+from ..source import Source
+
+EVERY = 10.0
+
+_HEAD: Final = struct.Struct("=BBBBBBBBI")  # rtmsg
+_UNICAST, _LOCAL_TABLE, _CACHED = 1, 255, 0x200
+_HOP: Final = struct.Struct("=HBBi")  # rtnexthop
+_LARGEST: Final = 32 << 20  # bytes of answer: a router with a whole Internet table is not read
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One unicast route; a multipath route is one row for each hop."""
+
+    to: str = label("network, e.g. 10.0.0.0/8; default is 0.0.0.0/0 or ::/0")
+    interface: str = label("interface it leaves by")
+    metric: int = label("preference: the lowest wins")
+    table: int = label("routing table; 254 is main")
+    gateway: str | None = gauge("next hop", default=None)
+    source: str | None = gauge("address used as the sender's", default=None)
+    family: int = gauge("4 or 6", default=4)
+    initcwnd: int | None = gauge("first congestion window", "segments", default=None)
+    initrwnd: int | None = gauge("first receive window", "segments", default=None)
+    mtu: int | None = gauge("path MTU set on the route", "bytes", default=None)
+    advmss: int | None = gauge("segment size advertised", "bytes", default=None)
+    congestion: str | None = gauge("congestion control set on the route", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """The unicast routes of both families; IPv6 may be absent."""
+    names = route.names(source)
+    rows = parse(route.routes(source, 2), names)
+    try:
+        return rows + parse(route.routes(source, 10), names)
+    except OSError:
+        return rows
+
+
+def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
+    """The rows of an answer to RTM_GETROUTE; ValueError when it is cut off or absurdly large."""
+    if len(reply) > _LARGEST:
+        raise ValueError(f"a routing table of {len(reply) >> 20} MiB is not read")
+    rows: list[Row] = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWROUTE:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("a route is cut off")
+        head = _HEAD.unpack_from(reply, start)
+        if head[7] == _UNICAST and head[4] != _LOCAL_TABLE and not head[8] & _CACHED:
+            rows += _rows(head, decode(reply, start + _HEAD.size, end, route.ROUTE), names)
+    return rows
+
+
+def _rows(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, str]) -> list[Row]:
+    family, bits = head[0], head[1]
+    if family not in {2, 10}:
+        return []
+    to = values.get("to") or bytes(4 if family == 2 else 16)
+    metrics = values.get("metrics", {})
+    origin = values.get("source")
+    return [
+        Row(
+            to=f"{route.ip(to)}/{bits}",
+            interface=names[index],
+            metric=values.get("metric", 0),
+            table=values.get("table", head[4]),
+            gateway=route.ip(gateway) if gateway else None,
+            source=route.ip(origin) if origin else None,
+            family=6 if family == 10 else 4,
+            initcwnd=metrics.get("initcwnd"),
+            initrwnd=metrics.get("initrwnd"),
+            mtu=metrics.get("mtu"),
+            advmss=metrics.get("advmss"),
+            congestion=metrics.get("congestion"),
+        )
+        for index, gateway in _hops(values)
+        if index in names
+    ]
+
+
+def _hops(values: Mapping[str, Any]) -> list[tuple[int, bytes | None]]:
+    """The interface and gateway of each hop."""
+    raw = values.get("multipath")
+    if not raw:
+        return [(values.get("interface", 0), values.get("gateway"))]
+    hops = []
+    at = 0
+    while len(raw) - at >= _HOP.size:
+        length, _flags, _weight, index = _HOP.unpack_from(raw, at)
+        if length < _HOP.size or length > len(raw) - at:
+            raise ValueError("a route's hop has a wrong length")
+        inner = decode(raw, at + _HOP.size, at + length, route.ROUTE)
+        hops.append((index, inner.get("gateway")))
+        at += (length + 3) & ~3
+    return hops

@@ -1,0 +1,75 @@
+"""How receive queues are chosen: the RSS key and table (ETHTOOL_GRSSH) and the hashed fields.
+
+By ioctl, which every kernel since 3.16 answers (net/ethtool/ioctl.c, ethtool_get_rxfh()); RSS over
+netlink came in 6.2. Some drivers (vmxnet3) hide the key: then it is None, not zeros.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..netlink import driver, route
+from ..source import Source
+
+EVERY = 10.0
+
+_FUNCTIONS: Final = {1: "toeplitz", 2: "xor", 4: "crc32"}  # ETH_RSS_HASH_*_BIT
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """RSS of one interface. Hashed fields in ethtool's letters: s d addresses, f n ports."""
+
+    interface: str = label("interface name")
+    key: str | None = gauge("hash key, colon hex", default=None)
+    table: tuple[int, ...] = gauge("indirection table: the queue of each hash bucket", default=())
+    function: str | None = gauge("hash function: toeplitz xor crc32", default=None)
+    symmetric: bool | None = gauge("input is made the same for both directions", default=None)
+    rings: int | None = gauge("receive rings it may spread over", "rings", default=None)
+    hash_tcp4: str | None = gauge("fields hashed for TCP over IPv4", default=None)
+    hash_udp4: str | None = gauge("fields hashed for UDP over IPv4", default=None)
+    hash_tcp6: str | None = gauge("fields hashed for TCP over IPv6", default=None)
+    hash_udp6: str | None = gauge("fields hashed for UDP over IPv6", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface whose driver tells anything about RSS."""
+    rows = []
+    for interface in route.names(source).values():
+        try:
+            found = driver.rss(source, interface)
+        except OSError:
+            continue  # its driver has no RSS, or it is gone
+        fields = {f"hash_{flow}": _fields(source, interface, flow) for flow in driver.FLOW_TYPES}
+        rings = _rings(source, interface)
+        if not found.table and not any(found.key) and not any(fields.values()) and not rings:
+            continue
+        rows.append(
+            Row(
+                interface=interface,
+                key=found.key.hex(":") if any(found.key) else None,
+                table=found.table,
+                function=_FUNCTIONS.get(found.function),
+                symmetric=bool(found.symmetric & 3),
+                rings=rings,
+                **fields,
+            )
+        )
+    return rows
+
+
+def _fields(source: Source, interface: str, flow: str) -> str | None:
+    try:
+        return driver.hash_fields(source, interface, flow) or None
+    except OSError:
+        return None
+
+
+def _rings(source: Source, interface: str) -> int | None:
+    try:
+        return driver.receive_rings(source, interface) or None
+    except OSError:
+        return None
