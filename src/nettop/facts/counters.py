@@ -1,0 +1,138 @@
+"""What an interface counted, folded from the kernel's and the driver's many names into few.
+
+The kernel's own counters (include/uapi/linux/if_link.h) mean different things by driver; where the
+driver table (`nicstats`) names the loss in the receive ring, that is taken, else what most drivers
+put into rx_missed_errors or rx_fifo_errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .nic import Counters
+
+_NAMES: Final = tuple(Counters.__slots__)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The rows of one interface, all as they are now or all as rates; None: not read."""
+
+    link: Any = None  # of link_stats
+    dev: Any = None  # of netdev
+    driver: Any = None  # of nicstats
+    pause: Any = None
+    flags: Any = None  # of links
+    qdisc_drops: float | None = None
+    interrupts: float | None = None
+    timeouts: float | None = None
+
+
+def fold(parts: Parts, *, hardware: bool) -> Counters:
+    """One interface's counters; `hardware`: it has a receive ring of its own."""
+    driver, pause, link = parts.driver, parts.pause, parts.link
+    if link is not None:
+        values = _of_link(link, hardware=hardware)
+    elif parts.dev is not None:
+        values = _of_dev(parts.dev, hardware=hardware)
+    else:
+        values = {}
+    if pause is not None:
+        values["pause_rx"], values["pause_tx"] = pause.rx_frames, pause.tx_frames
+    values["qdisc_drops"] = parts.qdisc_drops
+    values["interrupts"] = parts.interrupts
+    values["tx_timeouts"] = parts.timeouts
+    if parts.flags is not None:
+        values["carrier_changes"] = parts.flags.carrier_changes
+    if driver is not None:
+        for name in DRIVER:
+            told = getattr(driver, name, None)
+            if told is not None:
+                values[name] = told
+    return Counters(**values)
+
+
+DRIVER: Final = tuple(
+    name
+    for name in _NAMES
+    if name not in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "interrupts",
+                    "qdisc_drops", "carrier_changes")
+)  # fmt: skip
+"""What the driver's own statistics know better than the kernel's."""
+
+
+def _of_link(row: Any, *, hardware: bool) -> dict[str, Any]:
+    return {
+        "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
+        "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
+        "rx_dropped": row.rx_dropped, "tx_dropped": row.tx_dropped,
+        "rx_missed": row.rx_missed_errors,
+        # many drivers put one loss into both
+        "ring_drops": largest(row.rx_missed_errors, row.rx_fifo_errors) if hardware else None,
+        "phy_errors": total((row.rx_crc_errors, row.rx_frame_errors)),
+        "length_errors": row.rx_length_errors,
+    }  # fmt: skip
+
+
+def _of_dev(row: Any, *, hardware: bool) -> dict[str, Any]:
+    return {
+        "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
+        "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
+        "rx_dropped": row.rx_drop, "tx_dropped": row.tx_drop,
+        "ring_drops": row.rx_fifo if hardware else None,
+        "phy_errors": row.rx_frame,
+    }  # fmt: skip
+
+
+def total(values: Iterable[float | None]) -> float | None:
+    """The sum of what is known; None when nothing is."""
+    known = [value for value in values if value is not None]
+    return sum(known) if known else None
+
+
+def largest(*values: float | None) -> float | None:
+    """The largest of what is known; None when nothing is."""
+    return max((value for value in values if value is not None), default=None)
+
+
+def qdiscs(entries: Iterable[Any]) -> dict[str, Qdisc]:
+    """The root qdisc of each interface with its drops (mq sums up those of its leaves)."""
+    found: dict[str, Qdisc] = {}
+    leaves: dict[str, str] = {}
+    for entry in entries:
+        row, rate = entry.now, entry.per_s
+        if row.root:
+            drops = rate.drops if rate is not None else None
+            found[row.interface] = Qdisc(row.kind, None, row.drops, drops)
+        elif row.parent != "ingress":
+            leaves.setdefault(row.interface, row.kind)
+    for name, kind in leaves.items():
+        root = found.get(name)
+        if root is not None and root.kind in ("mq", "mqprio", "multiq"):
+            found[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Qdisc:
+    """An interface's queueing discipline."""
+
+    kind: str
+    leaf: str | None = None
+    drops: float | None = None
+    drops_per_s: float | None = None
+
+
+def timeouts(queues: Iterable[Any]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Transmit watchdog firings by interface: counted, and per second."""
+    counted: dict[str, float] = {}
+    rates: dict[str, float] = {}
+    for entry in queues:
+        row, rate = entry.now, entry.per_s
+        if row.tx_timeouts is not None:
+            counted[row.nic] = counted.get(row.nic, 0) + row.tx_timeouts
+        if rate is not None and rate.tx_timeouts is not None:
+            rates[row.nic] = rates.get(row.nic, 0) + rate.tx_timeouts
+    return counted, rates
