@@ -1,4 +1,4 @@
-'''What a rule, a finding and a silence are; and the form of a rule file.
+"""What a rule, a finding and a silence are; and the form of a rule file.
 
 A rule is one TOML file, `rules/<surface>/<problem>.toml`. The file's name is its id: lower case
 words with dashes that name the *problem*, never the remedy. Keys (those marked * are required):
@@ -10,16 +10,16 @@ words with dashes that name the *problem*, never the remedy. Keys (those marked 
     why*      what happens, what it costs, what the change does, what could go wrong
     encodes   ids of knowledge.md; required in the rules that come with nettop
     links     kinds of interface: nic veth bond bridge vlan tunnel loopback wireless other.
-              Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow, process
-              and capture: all but loopback
+              Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
+              process, capture: all but loopback
     profiles  bulk-lan bulk-wan latency capture server; default all
     hold      seconds `when` must have been true (default 0); rates want 3 or more
-    unless    [{ when = "…", say = "why it stays silent" }, …]; an unknown one silences the rule too:
+    unless    [{ when = "…", say = "why it stays silent" }]; an unknown one silences the rule too:
               write known(x) and … where it should not
     show      fields that are evidence besides those that made `when` true
     expected  the published effect under its conditions; never a promise
     gain      the published effect as a ratio, 1.26 for +26 %: only orders findings of one severity
-    [limits]  named numbers, read as limits.NAME; users override them
+    [limits]  named numbers or lists of texts, read as limits.NAME; users override them
     [[source]]*     paper or doc, place, figure; url and note optional
     [[competing]]   the same plus because: advice that points the other way, and why it loses here
     [[fix]]         set + to, or advice; optional if, each, experiment
@@ -31,7 +31,7 @@ Conditions and values are Python-like expressions. Names: the fact named by `ove
 Allowed: and or not, == != < <= > >= (also chained), in / not in, + - * / // %, a if c else b,
 numbers, 'text', tuples, x[2] with a constant, and these functions:
 
-    on(nic, 'rx-gro') fixed(nic, 'rx-gro')   offload is on / cannot be changed; unknown if not listed
+    on(nic, 'rx-gro') fixed(nic, 'rx-gro')   on / cannot be changed; unknown when not listed
     sysctl('net.ipv4.tcp_rmem')              number, tuple of numbers, or text; unknown when absent
     known(x)                                 whether x is known: the only way to ask
     core(cpu)                                the Core with that number: core(queue.cpu).softirq
@@ -41,24 +41,30 @@ numbers, 'text', tuples, x[2] with a constant, and these functions:
     since_boot(nic.per_s.ring_drops)         the count behind a rate of nic.per_s
     nth(cpus, i)                             the i-th of a tuple, going round
     both(cpus, others)  without(cpus, x, …)  CPUs in both; CPUs less those (numbers or tuples)
+    beside(cpu)                              the CPU for the reader of what `cpu` receives: another
+                                             core that shares its L2, else L3, else node
+    spread(cpus, i)                          the i-th, going round, siblings last: spread(
+                                             nic.local_cpus, queue.number)
+    own_cpus(queue.number, nic.tx_queues)    the CPUs of a transmit queue, each its own
     cpu_list(cpus)                           (0, 1, 2, 8) as '0-2,8'; takes numbers or tuples
-    triple(a, b, c), keep                    only in `to`: three numbers of a sysctl; keep = as it is
+    triple(a, b, c), keep                    only in `to`: a sysctl's numbers; keep = as it is
     text(x)                                  only in `to`: a number as text
 
-A field that is None is *unknown*. Logic is three-valued: unknown and False is False, unknown or True
-is True, every other use of an unknown is unknown; x / 0 is unknown. None cannot be written.
+A field that is None is *unknown*. Logic is three-valued: unknown and False is False, unknown or
+True is True, every other use of an unknown is unknown; x / 0 is unknown. None cannot be written.
 
 [[fix]] All whose `if` is true count, in order; of several that set the same setting the first wins.
     set  = "ring.rx@{nic}"      an address of a setting; {nic} {queue} {cpu} {pid} are the target's
                                 names ({queue} is rx-0, so irq.affinity@{nic}/{queue})
     to   = "min(nic.ring.rx * 2, nic.ring.rx_max)"   always an expression: text is "'fq'", a switch
-                                is "True" or "False" (canonical on / off), CPUs are cpu_list(…)
+                                is "True" or "False" (canonical on / off), CPUs are numbers,
+                                lists of them, or text such as "'0-3'"
     to   = { latency = "…", capture = "…", default = "…" }    by profile
     if   = "…"                  default: always; unknown counts as not
-    each = "queue"              once for each queue of the nic (or core, nic); `queue` can be used in
+    each = "queue"              once for each queue of the nic (or core, nic); `queue` is known in
                                 set, to and if
     experiment = true           an offer to test (`p`), not an assertion
-    advice = "…"                words only; may contain {templates}; stands alone or with `if`, `each`
+    advice = "…"                words only; may contain {templates}; alone or with `if`, `each`
 What is already so, or beyond what the driver allows, is left out by itself.
 
 Templates: {nic} {queue} {cpu} {pid} {process} {flow} are names; any other {expression} is its value
@@ -81,4 +87,106 @@ They work in title, why, expected, advice and say.
     advice   = "…"  silent = "…"  title = "…"    a part of the advice / why silent / title
     name     = "…"              what the test shows
 A test that gives a child gets its parent: queue = {…} alone also makes the nic it belongs to.
-'''
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from .expression import Expression, Limits
+from .template import Template
+
+SEVERITIES: Final = ("critical", "warning", "advice", "info")
+LINKS: Final = (
+    "nic", "veth", "bond", "bridge", "vlan", "tunnel", "loopback", "wireless", "other",
+)  # fmt: skip
+_NOTHING: Final = Template(())
+Cite = Mapping[str, str]  # paper or doc, place, figure, url, note; because in competing advice
+
+
+@dataclass(frozen=True, slots=True)
+class Unless:
+    """A condition under which the rule has nothing to say, and the sentence that tells why."""
+
+    when: Expression
+    say: Template
+
+
+@dataclass(frozen=True, slots=True)
+class Fix:
+    """One thing to do: a setting and its value, or words."""
+
+    setting: Template | None = None
+    to: Mapping[str, Expression] = field(default_factory=dict)  # by profile, or "default"
+    when: Expression | None = None
+    each: str | None = None
+    experiment: bool = False
+    advice: Template | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One problem: how it shows, why it matters, what to do, and how that is known."""
+
+    id: str
+    surface: str
+    path: str
+    title: Template
+    severity: str
+    over: str
+    when: Expression
+    why: Template
+    links: frozenset[str] | None = None  # None: every kind
+    profiles: frozenset[str] | None = None  # None: every profile
+    hold: float = 0.0
+    unless: tuple[Unless, ...] = ()
+    show: tuple[Expression, ...] = ()
+    encodes: tuple[str, ...] = ()
+    expected: Template = _NOTHING
+    gain: float = 1.0
+    limits: Limits = field(default_factory=dict)
+    sources: tuple[Cite, ...] = ()
+    competing: tuple[Cite, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A setting and the canonical value it should have; an experiment is an offer to test."""
+
+    setting: str
+    value: str
+    experiment: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A rule that holds on a target, with its evidence and what would put it right."""
+
+    id: str  # rule@target
+    rule: str
+    target: str
+    severity: str
+    title: str
+    why: str
+    held: float  # seconds
+    evidence: tuple[Mapping[str, Any], ...]  # {field, value, unit}
+    sources: tuple[Cite, ...]
+    competing: tuple[Cite, ...]
+    encodes: tuple[str, ...]
+    wanted: tuple[Wanted, ...]
+    advice: tuple[str, ...]
+    expected: str
+    seen: bool = False  # a loss or a saturation was seen, not only a setting
+    gain: float = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Silent:
+    """A rule that does not speak on a target, and why."""
+
+    rule: str
+    target: str
+    because: str

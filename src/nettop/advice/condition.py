@@ -1,0 +1,65 @@
+"""A rule's whole condition: `when`, and none of its `unless`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from .evaluate import Scope, evaluate
+from .expression import Expression
+from .moment import Moment
+from .rule import Rule
+from .vocabulary import SWITCH
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """A `worst(field, seconds)` of a condition."""
+
+    text: str
+    field: ast.expr
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A rule made ready for judging."""
+
+    rule: Rule
+    condition: Expression
+    worst: tuple[Worst, ...] = ()
+
+    @classmethod
+    def of(cls, rule: Rule) -> Judged:
+        """Put `when` and `unless` together."""
+        condition = whole(rule)
+        found = [
+            Worst(ast.unparse(call), call.args[0], float(ast.literal_eval(call.args[1])))
+            for call in condition.calls("worst")
+        ]
+        return cls(rule, condition, tuple(found))
+
+    def careful(
+        self, moment: Moment, label: Callable[[Any], str]
+    ) -> Callable[[tuple[Any, ...]], bool]:
+        """Whether the condition holds on a row, by the three-valued walk."""
+        rule = self.rule
+
+        def holds(row: tuple[Any, ...]) -> bool:
+            names = moment.scope(rule.over, row[0])
+            scope = Scope(names, moment, rule.limits, label(row[0]))
+            return evaluate(self.condition, scope).value is True
+
+        return holds
+
+
+def whole(rule: Rule) -> Expression:
+    """`when and not unless and not unless …` as one expression."""
+    if not rule.unless:
+        return rule.when
+    parts = [rule.when.tree]
+    parts += [ast.UnaryOp(ast.Not(), exempt.when.tree) for exempt in rule.unless]
+    tree = ast.BoolOp(ast.And(), parts)
+    return Expression(ast.unparse(tree), rule.over, tree, SWITCH)

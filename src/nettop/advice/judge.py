@@ -1,0 +1,224 @@
+"""Judging: which rules hold on which targets, since when, on what evidence; and why others do not.
+
+Each frame, every rule runs as one compiled loop over its targets (`native`); evidence, remedies and
+reasons for silence are worked out only for what is found, or asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final
+
+from ..facts import Facts, targets
+from .condition import Judged, whole
+from .evaluate import Read, Scope, evaluate
+from .expression import path_of
+from .moment import Moment, Past
+from .native import Loop, code_of, compile_loops
+from .reason import because
+from .remedy import remedy
+from .rule import SEVERITIES, Finding, Rule, Silent
+from .seen import seen
+from .vocabulary import PARENTS
+
+_LABEL: Final[dict[str, Callable[[Any], str]]] = {
+    "host": lambda _host: "host",
+    "nic": attrgetter("name"),
+    "queue": lambda queue: f"{queue.nic}/{queue.name}",
+    "core": lambda core: f"cpu{core.cpu}",
+    "flow": attrgetter("id"),
+    "process": lambda process: str(process.pid),
+    "capture": lambda capture: f"{capture.nic or 'any'}/{capture.inode}",
+    "path": lambda path: f"{path.nic}/{path.direction}",
+}
+_NAMED: Final = {
+    "process": attrgetter("name"),
+    "capture": attrgetter("process"),
+    "flow": attrgetter("process"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one moment's facts amount to: the findings, the most valuable first."""
+
+    findings: tuple[Finding, ...] = ()
+    _silent: Callable[[], tuple[Silent, ...]] = field(default=tuple, compare=False, repr=False)
+
+    def silent(self) -> tuple[Silent, ...]:
+        """Every rule that does not speak, on every target, and why; worked out when asked."""
+        return self._silent()
+
+
+class Judge:
+    """Judges frame after frame; remembers since when rules hold, and what `worst` asks for."""
+
+    def __init__(
+        self,
+        rules: Iterable[Rule],
+        limits: Any = None,
+        muted: Collection[str] = (),
+        window: float | None = None,
+    ) -> None:
+        """`muted`: rule, rule@target, or rule@process name. `window`: no rule holds longer (s)."""
+        del limits  # applied when the rules are loaded
+        self.rules = tuple(rules)
+        self.muted = frozenset(muted)
+        self.window = window
+        self._judged = [Judged.of(rule) for rule in self.rules]
+        self._loops: list[Loop] | None = None
+        self._since: dict[tuple[str, str], float] = {}
+        self._at: float | None = None
+        self._past = Past()
+
+    def judge(self, facts: Facts) -> Judgement:
+        """The findings of this moment."""
+        moment = Moment(facts, self._past)
+        self._remember(moment)
+        if self._loops is None:
+            self._loops = self._compile()
+        slack = 0.0 if self._at is None else (facts.at - self._at) / 2
+        began = facts.at if self._at is None else self._at  # rates cover the time since then
+        rows = _Rows(moment)
+        since: dict[tuple[str, str], float] = {}
+        findings: list[Finding] = []
+        for judged, loop in zip(self._judged, self._loops, strict=True):
+            rule = judged.rule
+            if rule.profiles is not None and moment.profile not in rule.profiles:
+                continue
+            label = _LABEL[rule.over]
+            wait = rule.hold if self.window is None else min(rule.hold, self.window)
+            for row in loop(rows.of(rule), moment, judged.careful(moment, label), label):
+                key = (rule.id, label(row[0]))
+                since[key] = self._since.get(key, began)
+                held = facts.at - since[key]
+                if held + slack >= wait and not self._mutes(rule, key[1], row[0]):
+                    findings.append(_finding(judged, moment, row[0], key[1], held))
+        self._since, self._at = since, facts.at
+        findings.sort(key=_rank)
+        return Judgement(tuple(findings), lambda: self._why_silent(moment, findings, since))
+
+    def _compile(self) -> list[Loop]:
+        made = compile_loops(
+            [
+                code_of(f"rule_{index}", judged.condition, judged.rule.limits) or ""
+                for index, judged in enumerate(self._judged)
+            ]
+        )
+        return [made.get(f"rule_{index}", _slowly) for index in range(len(self._judged))]
+
+    def _remember(self, moment: Moment) -> None:
+        """Keep what some rule's `worst` asks for."""
+        for judged in self._judged:
+            for call in judged.worst:
+                label, read = _LABEL[judged.rule.over], path_of(call.field) or ()
+                for fact in targets(moment.facts, judged.rule.over):
+                    value: Any = moment.scope(judged.rule.over, fact).get(read[0])
+                    for name in read[1:]:
+                        value = None if value is None else getattr(value, name)
+                    if value is not None:
+                        at = moment.facts.at
+                        self._past.add(call.text, label(fact), at, value, call.seconds)
+
+    def _mutes(self, rule: Rule, target: str, fact: Any) -> bool:
+        if not self.muted:
+            return False
+        named = _NAMED.get(rule.over)
+        names = {rule.id, f"{rule.id}@{target}", f"{rule.id}@{named(fact) if named else target}"}
+        return not names.isdisjoint(self.muted)
+
+    def _why_silent(
+        self,
+        moment: Moment,
+        findings: Sequence[Finding],
+        waiting: Collection[tuple[str, str]],
+    ) -> tuple[Silent, ...]:
+        spoken = {(found.rule, found.target) for found in findings}
+        out = []
+        for judged in self._judged:
+            rule, label = judged.rule, _LABEL[judged.rule.over]
+            for fact in targets(moment.facts, rule.over):
+                key = (rule.id, label(fact))
+                if key in spoken:
+                    continue
+                if self._mutes(rule, key[1], fact):
+                    reason = "muted"
+                elif key in waiting:
+                    reason = f"it has not held for {rule.hold:g} s yet"
+                else:
+                    reason = because(judged, moment, fact, key[1])
+                out.append(Silent(*key, reason))
+        return tuple(out)
+
+
+class _Rows:
+    """The targets of each kind with their parents, as the loops take them; made once a frame."""
+
+    def __init__(self, moment: Moment) -> None:
+        self.moment = moment
+        self.known: dict[tuple[str, frozenset[str] | None], list[tuple[Any, ...]]] = {}
+
+    def of(self, rule: Rule) -> list[tuple[Any, ...]]:
+        key = (rule.over, rule.links)
+        if key not in self.known:
+            facts = targets(self.moment.facts, rule.over)
+            made = (row_of(self.moment, rule, fact) for fact in facts)
+            self.known[key] = [row for row in made if row is not None]
+        return self.known[key]
+
+
+def row_of(moment: Moment, rule: Rule, fact: Any) -> tuple[Any, ...] | None:
+    """A target with its parents; None when its interface is of a kind the rule does not judge."""
+    scope = moment.scope(rule.over, fact)
+    nic = scope.get("nic")
+    if rule.over in ("queue", "path") and nic is None:
+        return None
+    if rule.links is not None and nic is not None and nic.kind not in rule.links:
+        return None
+    return (fact, *(scope[name] for name in PARENTS[rule.over]))
+
+
+def _slowly(
+    rows: Sequence[tuple[Any, ...]], _moment: Moment, careful: Any, _label: Any
+) -> list[Any]:
+    return [row for row in rows if careful(row)]
+
+
+def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float) -> Finding:
+    rule = judged.rule
+    scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
+    result = evaluate(whole(rule), scope)
+    extra = (read for shown in rule.show for read in evaluate(shown, scope).reads)
+    reads = [read for read in dict.fromkeys((*result.reads, *extra)) if read.value is not None]
+    wanted, advice = remedy(rule, scope)
+    return Finding(
+        id=f"{rule.id}@{target}",
+        rule=rule.id,
+        target=target,
+        severity=rule.severity,
+        title=rule.title.prose(scope),
+        why=rule.why.prose(scope),
+        held=held,
+        evidence=tuple(_evidence(reads)),
+        sources=rule.sources,
+        competing=rule.competing,
+        encodes=rule.encodes,
+        wanted=wanted,
+        advice=advice,
+        expected=rule.expected.prose(scope),
+        seen=any(seen(read.field, read.value) for read in reads),
+        gain=rule.gain,
+    )
+
+
+def _evidence(reads: Iterable[Read]) -> list[dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = {}
+    for read in reads:
+        found.setdefault(read.field, {"field": read.field, "value": read.value, "unit": read.unit})
+    return list(found.values())
+
+
+def _rank(found: Finding) -> tuple[int, bool, float, str]:
+    return (SEVERITIES.index(found.severity), not found.seen, -found.gain, found.id)

@@ -1,0 +1,200 @@
+"""Conditions as Python loops: the fast way to find the targets a condition is true on.
+
+Negations are pushed down to the comparisons; each comparison is guarded by `is not None` on what it
+reads. In that form a condition is true in three-valued logic exactly when the code is: an unknown
+comparison decides nothing, which is what False does in `and` and `or`. Only checked expressions
+come here (`expression.parse`); of their text only names, fields and constants reach the code.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, Final
+
+from .expression import Expression, Limits, path_of
+from .functions import FUNCTIONS, MOMENT, item
+from .vocabulary import PARENTS, names, words
+
+Loop = Callable[..., list[Any]]
+_OPERATORS: Final = {
+    ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
+    ast.In: "in", ast.NotIn: "not in",
+    ast.Add: "+", ast.Sub: "-", ast.Mult: "*", ast.Div: "/", ast.FloorDiv: "//", ast.Mod: "%",
+}  # fmt: skip
+_GLOBALS: Final = {
+    "__builtins__": {},
+    "item": item,
+    **{name: known.call for name, known in FUNCTIONS.items() if known.call},
+}
+_ERRORS: Final = (ArithmeticError, TypeError, ValueError, IndexError)
+
+
+class _Carefully(Exception):  # noqa: N818 - a detour, not a failure
+    """This form has no native code; the careful way will do."""
+
+
+class _Writer:
+    def __init__(self, over: str, limits: Limits) -> None:
+        self.over = over
+        self.limits = limits
+        self.certain = {over, "host"} | ({"nic"} if over in ("queue", "path") else set())
+        self.once: dict[str, str] = {}  # what is the same for all targets of a frame
+        self.temporary = count()
+
+    def condition(self, node: ast.expr, want: bool) -> str:
+        if isinstance(node, ast.BoolOp):
+            joint = " and " if isinstance(node.op, ast.And) == want else " or "
+            return f"({joint.join(self.condition(value, want) for value in node.values)})"
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
+            return self.condition(node.operand, not want)
+        if isinstance(node, ast.IfExp):
+            yes = f"{self.condition(node.test, True)} and {self.condition(node.body, want)}"
+            no = f"{self.condition(node.test, False)} and {self.condition(node.orelse, want)}"
+            return f"({yes} or {no})"
+        if isinstance(node, ast.Compare):
+            left, pairs = node.left, []
+            for op, right in zip(node.ops, node.comparators, strict=True):
+                pairs.append(self.pair(left, op, right, want))
+                left = right
+            return f"({(' and ' if want else ' or ').join(pairs)})"
+        if isinstance(node, ast.Call):
+            name = node.func.id  # type: ignore[attr-defined]
+            if name == "known":
+                guards, _ = self.value(node.args[0])
+                inner = " and ".join(guards) or "True"
+                return f"({inner})" if want else f"(not ({inner}))"
+            if name in ("any", "all") and isinstance(node.args[0], ast.Tuple):
+                joint = " and " if (name == "all") == want else " or "
+                parts = [self.condition(part, want) for part in node.args[0].elts]
+                return f"({joint.join(parts) or str((name == 'all') == want)})"
+        guards, code = self.value(node)
+        return self.literal(guards, code if want else f"not {code}")
+
+    @staticmethod
+    def literal(guards: Sequence[str], code: str) -> str:
+        return f"({' and '.join((*guards, code))})"
+
+    def pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr, want: bool) -> str:
+        first, a = self.value(left)
+        second, b = self.value(right)
+        code = f"{a} {_OPERATORS[type(op)]} {b}"
+        return self.literal((*first, *second), code if want else f"not ({code})")
+
+    def value(self, node: ast.expr) -> tuple[list[str], str]:
+        write = getattr(self, f"_{type(node).__name__.lower()}", None)
+        if write is None:
+            raise _Carefully
+        found: tuple[list[str], str] = write(node)
+        return found
+
+    def guarded(self, guards: list[str], code: str) -> tuple[list[str], str]:
+        name = f"t{next(self.temporary)}"
+        return [*guards, f"({name} := {code}) is not None"], name
+
+    def hoisted(self, code: str) -> tuple[list[str], str]:
+        name = self.once.setdefault(code, f"c{len(self.once)}")
+        return [f"{name} is not None"], name
+
+    def _constant(self, node: ast.Constant) -> tuple[list[str], str]:
+        return [], repr(node.value)
+
+    def _name(self, node: ast.Name) -> tuple[list[str], str]:
+        return [], node.id
+
+    def _attribute(self, node: ast.Attribute) -> tuple[list[str], str]:
+        path = path_of(node)
+        if path is None:
+            guards, base = self.value(node.value)
+            return self.guarded(guards, f"{base}.{node.attr}")
+        if path[0] == "limits":
+            return [], repr(self.limits[path[1]])
+        base = path[0]
+        guards = [] if base in self.certain else [f"{base} is not None"]
+        here = names(self.over)[base]
+        for index, name in enumerate(path[1:], 1):
+            word = words(here)[name]
+            base = f"{base}.{name}"
+            if word.optional:
+                guards, base = self.guarded(guards, base)
+            if word.kind is not None and index < len(path) - 1:
+                here = word.kind
+        return guards, base
+
+    def _binop(self, node: ast.BinOp) -> tuple[list[str], str]:
+        first, a = self.value(node.left)
+        second, b = self.value(node.right)
+        return [*first, *second], f"({a} {_OPERATORS[type(node.op)]} {b})"
+
+    def _unaryop(self, node: ast.UnaryOp) -> tuple[list[str], str]:
+        if not isinstance(node.op, ast.USub):
+            raise _Carefully
+        guards, code = self.value(node.operand)
+        return guards, f"(-{code})"
+
+    def _tuple(self, node: ast.Tuple) -> tuple[list[str], str]:
+        parts = [self.value(value) for value in node.elts]
+        guards = [guard for part, _ in parts for guard in part]
+        return guards, f"({''.join(f'{code}, ' for _, code in parts)})"
+
+    def _subscript(self, node: ast.Subscript) -> tuple[list[str], str]:
+        guards, code = self.value(node.value)
+        return self.guarded(guards, f"item({code}, {ast.literal_eval(node.slice)})")
+
+    def _call(self, node: ast.Call) -> tuple[list[str], str]:
+        name = node.func.id  # type: ignore[attr-defined]
+        plain = not isinstance(node.args[0], ast.Tuple)
+        if name == "known" or (name in ("any", "all") and not plain):
+            raise _Carefully
+        if name == "sysctl":
+            return self.hoisted(f"moment.sysctl({ast.literal_eval(node.args[0])!r})")
+        if name in ("on", "fixed"):
+            feature = ast.literal_eval(node.args[1])
+            guards = [] if "nic" in self.certain else ["nic is not None"]
+            return self.guarded(guards, f"moment.{name}(nic, {feature!r})")
+        if name == "since_boot":
+            path = path_of(node.args[0]) or ()
+            tree = ast.parse(f"nic.total.{path[-1]}", mode="eval").body
+            return self.value(tree)
+        if name == "worst":
+            guards, now = self.value(node.args[0])
+            now = f"({now} if {' and '.join(guards) or 'True'} else None)"
+            code = f"moment.worst({ast.unparse(node)!r}, label(row[0]), {now})"
+            return self.guarded([], code)
+        parts = [self.value(arg) for arg in node.args]
+        guards = [guard for part, _ in parts for guard in part]
+        code = f"{name}({', '.join(code for _, code in parts)})"
+        if name in MOMENT:
+            return self.guarded(guards, f"moment.{code}")
+        return self.guarded(guards, code) if FUNCTIONS[name].unknown else (guards, code)
+
+
+def code_of(name: str, condition: Expression, limits: Limits) -> str | None:
+    """The source of a function `name(rows, moment, careful, label)`; None when there is none.
+
+    `rows` are tuples (fact, parents …) as `PARENTS` orders them; the rows on which the condition is
+    true come back. `careful(row)` decides where arithmetic fails.
+    """
+    writer = _Writer(condition.over, limits)
+    try:
+        test = writer.condition(condition.tree, True)
+    except _Carefully:
+        return None
+    once = "".join(f"    {variable} = {code}\n" for code, variable in writer.once.items())
+    unpacked = ", ".join((condition.over, *PARENTS[condition.over]))
+    return (
+        f"def {name}(rows, moment, careful, label):\n"
+        f"    found = []\n    host = moment.facts.host\n    profile = moment.profile\n{once}"
+        f"    for row in rows:\n        {unpacked}, = row\n"
+        f"        try:\n            if {test}:\n                found.append(row)\n"
+        f"        except errors:\n            if careful(row):\n                found.append(row)\n"
+        f"    return found\n"
+    )
+
+
+def compile_loops(sources: Sequence[str]) -> dict[str, Loop]:
+    """The functions of the sources, by name."""
+    space: dict[str, Any] = {**_GLOBALS, "errors": _ERRORS}
+    exec(compile("\n".join(sources), "<rules>", "exec"), space)  # noqa: S102
+    return {name: made for name, made in space.items() if name.startswith("rule_")}
