@@ -108,3 +108,6 @@ class Host:
         default=None,
     )
     max_mtu: int | None = gauge("largest MTU of a physical link", "bytes", default=None)
+    ring_drops: float | None = gauge(
+        "lost in the receive rings of all NICs", "packets/s", default=None
+    )
