@@ -219,3 +219,6 @@ class Nic:
     private_flags: tuple[tuple[str, bool], ...] = gauge("driver's private flags", default=())
     per_s: Counters = gauge("rates", default=Counters())
     total: Counters = gauge("counts since the interface was made", default=Counters())
+    local_cores: tuple[int, ...] = gauge(
+        "one CPU of each physical core near the device", default=()
+    )

@@ -58,6 +58,18 @@ class Place:
             found.add(spot.core)
         return len(found) or None
 
+    def firsts(self, cpus: Iterable[int]) -> tuple[int, ...]:
+        """One CPU of each physical core among these: the lowest number; () when not told."""
+        found: dict[tuple[int, ...], int] = {}
+        for cpu in sorted(cpus):
+            spot = self.by_cpu.get(cpu)
+            if spot is None:
+                continue
+            if not spot.core:
+                return ()
+            found.setdefault(spot.core, cpu)
+        return tuple(found.values())
+
     def near(self, node: int | None) -> tuple[int, ...]:
         """The CPUs of a node."""
         return tuple(spot.cpu for spot in self.spots if node is not None and spot.node == node)

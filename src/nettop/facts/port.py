@@ -125,7 +125,7 @@ def _port(
 ) -> Port:  # fmt: skip
     name: str = link.interface
     info, modes, queues = one["drvinfo"], one["linkmodes"], many["queues"]
-    driver = first(row, "driver") or first(info, "driver") or ""
+    driver = first(info, "driver") or first(row, "driver") or ""
     mtu = first(link, "mtu") or first(row, "mtu")
     node = first(row, "node") if place.nodes > 1 else None
     local = tuple(cpu for cpu in first(row, "local_cpus") or () if cpu in place.by_cpu)
@@ -144,7 +144,7 @@ def _port(
         "driver_version": first(info, "version") or None,
         "firmware": first(info, "firmware") or None,
         "bus": first(row, "address") or first(row, "device") or link.parent or None,
-        "para": driver in wiring.PARAVIRTUAL,
+        "para": bool(first(info, "para")) or driver in wiring.PARAVIRTUAL,
         "up": link.up if link.up is not None else _bit(flags, 0x1),
         "carrier": link.carrier if link.carrier is not None else first(row, "carrier"),
         "speed": speed,
@@ -162,6 +162,7 @@ def _port(
         "node": node,
         "local_cpus": local,
         "node_cores": place.cores(local) if local else None,
+        "local_cores": place.firsts(local),
         "rx_queues": _count(channels.rx, channels.combined, queues, "rx-", link.rx_queues),
         "tx_queues": _count(channels.tx, channels.combined, queues, "tx-", link.tx_queues),
         "rss_key": key,

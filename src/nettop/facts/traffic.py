@@ -48,7 +48,7 @@ class Around:
     captured: Container[str] = ()
     ssh: Container[str] = ()
     driver: Mapping[str, Entry] = field(default_factory=dict)  # nicstats by interface
-    by_queue: Mapping[tuple[str, str, int], Counted] = field(default_factory=dict)
+    by_queue: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
     irqbalance: bool | None = None
     flows_known: bool = False
 
@@ -169,7 +169,7 @@ def _queues(
             cpu,
             spot.node if spot is not None else None,
             sum(by.values()) if by is not None else None,
-            around.by_queue.get((slot.nic, slot.direction, slot.number), _NOTHING),
+            around.by_queue.get((slot.nic, slot.name), _NOTHING),
             packets[slot.direction == "tx"] if packets is not None else None,
             busy.softirq if busy is not None else None,
         )
