@@ -1,8 +1,8 @@
 """64-bit counters of every interface: RTM_GETSTATS (net/core/rtnetlink.c, Linux 4.7).
 
-/proc/net/dev folds several of these into one; here each stands alone. The kernel gives the interface
-by its number: names are read when an unknown one shows up, and now and then because one may be
-renamed.
+/proc/net/dev folds several of these into one; here each stands alone. The kernel gives the
+interface by its number: names are read when an unknown one shows up, and now and then because
+one may be renamed.
 """
 
 from __future__ import annotations

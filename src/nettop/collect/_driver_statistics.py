@@ -1,0 +1,109 @@
+"""The drivers' own statistics (`ethtool -S`), asked once for all collectors of one frame.
+
+`nicstats`, `nicqueues` and `nicstats_raw` show the same numbers in three ways; a driver may take a
+millisecond to give them, so what was read within the last moment is taken again.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from .. import drivers
+from ..netlink import driver, route
+from ..source import Source
+
+_MOMENT = 0.05  # seconds: collectors of one frame run one after the other
+_NEW_INTERFACES = 5.0  # seconds between looks for interfaces that came
+_FEW = 32  # software interfaces beyond this many are not asked: a container host has hundreds
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One interface's statistics; names may repeat (vmxnet3 repeats them for each queue)."""
+
+    interface: str
+    driver: drivers.Driver
+    plan: drivers.Plan
+    names: tuple[str, ...]
+    values: tuple[int, ...]
+
+
+@dataclass
+class _Known:
+    """What stays from frame to frame for one source."""
+
+    source: Source
+    listed: float = float("-inf")
+    at: float = float("-inf")
+    names: dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]] = field(
+        default_factory=dict
+    )
+    readings: list[Reading] = field(default_factory=list)
+
+
+_known: list[_Known] = []  # of the last source asked
+
+
+def readings(source: Source) -> Sequence[Reading]:
+    """The statistics of every interface that has any; OSError without netlink."""
+    if not _known or _known[0].source is not source:
+        _known[:] = [_Known(source)]
+    known = _known[0]
+    now = source.now()
+    if not 0 <= now - known.at < _MOMENT:
+        _read(known, now)
+    return known.readings
+
+
+def _read(known: _Known, now: float) -> None:
+    if not 0 <= now - known.listed < _NEW_INTERFACES:
+        known.names = _list(known)
+        known.listed = now
+    found = []
+    for interface in tuple(known.names):
+        try:
+            reading = _one(known, interface)
+        except (OSError, ValueError) as error:
+            if getattr(error, "errno", None) == errno.ENODEV:  # renamed or gone
+                known.listed = float("-inf")
+            continue
+        if reading is not None:
+            found.append(reading)
+    known.readings = found
+    known.at = now
+
+
+def _one(known: _Known, interface: str) -> Reading | None:
+    source = known.source
+    about, sums, names = known.names[interface]
+    values = driver.statistics(source, interface, len(names)) if names else None
+    if names and values is None:  # its queues changed, and so did its names
+        names = driver.string_names(source, interface)
+        sums = drivers.plan(about, names)
+        known.names[interface] = about, sums, names
+        values = driver.statistics(source, interface, len(names)) if names else None
+    return None if values is None else Reading(interface, about, sums, names, values)
+
+
+def _list(
+    known: _Known,
+) -> dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]]:
+    """The interfaces with statistics, their driver, and the names; what is known is kept."""
+    every = route.names(known.source).values()
+    found = {}
+    for interface in every:
+        if interface in known.names:
+            found[interface] = known.names[interface]
+            continue
+        try:
+            about = drivers.driver(driver.info(known.source, interface).driver)
+            if about.virtual and len(every) > _FEW:
+                continue
+            names = driver.string_names(known.source, interface)
+        except (OSError, ValueError):
+            found[interface] = drivers.Driver(""), drivers.Plan({}, {}), ()
+            continue
+        found[interface] = about, drivers.plan(about, names), names
+    return found

@@ -1,0 +1,58 @@
+"""Who drives each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from .. import drivers
+from ..frame import gauge, label
+from ..netlink import driver, route
+from ..source import Source
+
+EVERY = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface's driver. Since Linux 5.x the version of most is the kernel's."""
+
+    interface: str = label("interface name")
+    driver: str = gauge("kernel driver")
+    version: str | None = gauge("driver version as the driver tells it", default=None)
+    firmware: str | None = gauge("firmware version", default=None)
+    bus: str | None = gauge("bus address, e.g. 0000:41:00.0", default=None)
+    title: str | None = gauge("what it drives; None when not in the table", default=None)
+    para: bool | None = gauge("a hypervisor's device", default=None)
+    arfs: bool | None = gauge("can steer a flow to its application's core", default=None)
+    fcs_counted: bool | None = gauge("its byte counters include the frame check", default=None)
+    notes: str | None = gauge("what to know when reading its counters", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface whose driver names itself."""
+    rows = []
+    for interface in route.names(source).values():
+        try:
+            info = driver.info(source, interface)
+        except OSError:
+            continue
+        rows.append(row(interface, info))
+    return rows
+
+
+def row(interface: str, info: driver.Info) -> Row:
+    """What the driver says, and what the table knows of it."""
+    about = drivers.table().get(info.driver)
+    return Row(
+        interface=interface,
+        driver=info.driver,
+        version=info.version or None,
+        firmware=None if info.firmware in {"", "N/A"} else info.firmware,
+        bus=info.bus or None,
+        title=about.title if about else None,
+        para=about.para if about else None,
+        arfs=about.arfs if about else None,
+        fcs_counted=about.fcs_counted if about else None,
+        notes=about.notes or None if about else None,
+    )

@@ -1,0 +1,32 @@
+"""All statistics of the drivers under their own names, as `ethtool -S` prints them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..frame import counter, label, light
+from ..source import Source
+from ._driver_statistics import readings
+
+EVERY = 0.9
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One statistic. `place` tells names apart that a driver repeats for each queue."""
+
+    interface: str = label("interface name")
+    place: int = label("place in the driver's list")
+    name: str = label("the driver's name")
+    value: int = counter("its value; most are counters, a few are not")
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every statistic of every interface."""
+    return [
+        Row(reading.interface, place, name, value)
+        for reading in readings(source)
+        for place, (name, value) in enumerate(zip(reading.names, reading.values, strict=True))
+    ]
