@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import os
 import queue
+import re
 import shlex
 import signal
 import subprocess
@@ -138,10 +139,12 @@ def _programs(prefix: Sequence[str]) -> Iterator[str]:
 
 @cache
 def _texts(script: str) -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (f"nettop.trials.far.{name}", (_FAR / f"{name}.py").read_text(encoding="utf-8"))
-        for name in ("link", script)
-    )
+    """The script's text after those it imports; the last one is run."""
+    text = (_FAR / f"{script}.py").read_text(encoding="utf-8")
+    found: dict[str, str] = {}
+    for needed in re.findall(r"^from nettop\.trials\.far\.(\w+) import", text, re.MULTILINE):
+        found.update(_texts(needed))
+    return (*found.items(), (f"nettop.trials.far.{script}", text))
 
 
 class End:

@@ -108,6 +108,9 @@ def _document(text: str) -> dict[str, Any]:
         raise TrialError("iperf3: its output is not an object")
     if found.get("error"):
         raise TrialError(f"iperf3: {found['error']}")
+    for key in ("start", "end"):
+        if not isinstance(found.get(key), dict):
+            found[key] = {}
     return found
 
 

@@ -1,0 +1,129 @@
+"""Send datagrams: paced one by one, or as many as the kernel takes (sendmmsg)."""
+
+import ctypes
+import os
+import socket
+import struct
+import time
+from typing import Any, Dict
+
+from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.sample import cores, read
+
+BATCH = 64
+HEAD = struct.Struct("!II")  # point, sequence number
+
+
+class Vector(ctypes.Structure):
+    """struct iovec."""
+
+    _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
+
+
+class Message(ctypes.Structure):
+    """struct mmsghdr: a msghdr and how much of it was sent."""
+
+    _fields_ = (
+        ("name", ctypes.c_void_p),
+        ("name_length", ctypes.c_uint32),
+        ("vectors", ctypes.c_void_p),
+        ("vector_count", ctypes.c_size_t),
+        ("control", ctypes.c_void_p),
+        ("control_length", ctypes.c_size_t),
+        ("flags", ctypes.c_int),
+        ("sent", ctypes.c_uint),
+    )
+
+
+def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float) -> int:
+    """`count` numbered datagrams, `spacing` seconds apart; it spins: nothing else is so exact."""
+    room = bytearray(max(size, HEAD.size))
+    view = memoryview(room)[: max(size, HEAD.size)]
+    clock, send, pack = time.perf_counter, sock.send, HEAD.pack_into
+    due = clock()
+    done = 0
+    for number in range(count):
+        pack(room, 0, point, number)
+        while clock() < due:
+            pass
+        due += spacing
+        try:
+            send(view)
+            done += 1
+        except OSError:
+            continue
+    return done
+
+
+def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
+    """Equal datagrams in batches for `seconds`, at most `rate` a second (0: no limit)."""
+    payload = ctypes.create_string_buffer(os.urandom(min(size, 64)), max(1, size))
+    vector = Vector(ctypes.addressof(payload), size)
+    batch = (Message * BATCH)()
+    for message in batch:
+        message.vectors = ctypes.addressof(vector)
+        message.vector_count = 1
+    sendmmsg = ctypes.CDLL(None, use_errno=True).sendmmsg
+    number = sock.fileno()
+    clock = time.perf_counter
+    begun = clock()
+    done = 0
+    while not stopping.is_set():
+        now = clock() - begun
+        if now >= seconds:
+            break
+        want = BATCH
+        if rate:
+            want = min(BATCH, int(rate * now) + 1 - done)
+            if want <= 0:
+                ahead = done / rate - now
+                if ahead > 0.0002:
+                    time.sleep(ahead / 2)
+                continue
+        sent = sendmmsg(number, batch, want, 0)
+        if sent > 0:
+            done += sent
+    return done
+
+
+def busy(before: Dict[str, Any], after: Dict[str, Any]) -> float:
+    """Percent busy of the busiest core between two readings of /proc/stat."""
+    top = 0.0
+    for cpu, old in before.items():
+        steps = [new - was for new, was in zip(after.get(cpu, old), old)]
+        whole = sum(steps)
+        if whole > 0:
+            top = max(top, 100.0 * (whole - steps[3] - steps[4]) / whole)
+    return round(top, 1)
+
+
+def connect(to: str, port: int, v6: bool) -> socket.socket:
+    """A datagram socket towards the other end."""
+    sock = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
+    sock.connect((to, port))
+    return sock
+
+
+def main(options: Dict[str, Any]) -> None:
+    """`points`: each `{size, count, spacing}` paced, or `{size, seconds, rate}` flooded."""
+    listen()
+    pin(options.get("cpus"))
+    try:
+        sock = connect(options["to"], int(options["port"]), bool(options.get("v6")))
+    except OSError as error:
+        say(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
+        return
+    for number, point in enumerate(options["points"]):
+        size = int(point["size"])
+        before = cores(read("/proc/stat"))
+        begun = time.perf_counter()
+        if "spacing" in point:
+            sent = paced(sock, size, number, int(point["count"]), float(point["spacing"]))
+        else:
+            sent = flood(sock, size, float(point["seconds"]), float(point.get("rate") or 0))
+        lasted = time.perf_counter() - begun
+        load = busy(before, cores(read("/proc/stat")))
+        say(point=number, size=size, sent=sent, lasted=lasted, busy=load)
+        if stopping.wait(float(options.get("pause", 0.1))):
+            return

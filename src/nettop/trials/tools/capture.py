@@ -1,0 +1,139 @@
+"""capture: what this host captures of what the other end sends, by frame size and offered rate.
+
+The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
+papers compute it, of the packets that were sent, and corrected for framing where the link has a
+line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import socket
+import struct
+from collections.abc import Mapping
+from contextlib import ExitStack
+from typing import Any, Final
+
+from ... import formulas
+from ..result import Loss, Measured
+from ..run import Trial, TrialError
+
+TOOL: Final = "capture"
+PACKAGE: Final = ""
+BUILT_IN: Final = True
+HELP: Final = "packets captured and lost, by frame size and offered rate"
+PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
+PORT: Final = 7009
+SIOCGIFADDR: Final = 0x8915
+
+
+def measure(trial: Trial) -> Measured:
+    """A capture here and a generator there, anew for each size."""
+    o = trial.options
+    trial.far()
+    own = local_address(o.to)
+    interface = o.interface or carrier(own)
+    sizes = o.sizes or ((o.length,) if o.length else PAYLOADS)
+    link = trial.samples.about["here"]["links"].get(interface, {})
+    each = max(0.3, o.seconds / len(sizes))
+    rows = []
+    with ExitStack() as stack:
+        deaf = trial.here.start("udp_sink", {"port": o.port or 0, "v6": ":" in own, "deaf": True})
+        port = int(stack.enter_context(deaf).wait_for("port"))
+        for size in sizes:
+            rate = o.rate / (8 * (size + 46)) if o.rate else 0
+            rows.append(_one(trial, own, port, interface, size, each, rate, link))
+    sent = sum(r["sent"] for r in rows)
+    captured = sum(r["captured"] for r in rows)
+    if not sent:
+        raise TrialError("the generator sent nothing")
+    last = rows[-1]
+    return Measured(
+        bits_per_second=last["capture_bits"],
+        loss=Loss(sent, min(sent, captured)),
+        details={"interface": interface, "points": rows},
+    )
+
+
+def _one(
+    trial: Trial, own: str, port: int, interface: str, size: int, seconds: float, rate: float,
+    link: Mapping[str, Any],
+) -> dict[str, Any]:  # fmt: skip
+    """One size at one offered rate (packets per second; 0: as fast as the generator can)."""
+    o = trial.options
+    v6 = ":" in own
+    with ExitStack() as stack:
+        wish = {"interface": interface, "port": port, "v6": v6, "cpus": list(o.cpu_here)}
+        near = stack.enter_context(trial.here.start("capture", wish))
+        near.wait_for("capturing")
+        point = {"size": size, "seconds": seconds, "rate": rate}
+        blast = {"to": own, "port": port, "v6": v6, "points": [point], "cpus": list(o.cpu_there)}
+        far = stack.enter_context(trial.far().start("blast", blast))
+        sent = next((m for m in trial.follow(far, seconds + 20) if "sent" in m), None)
+        near.stop()
+        got = next((m for m in trial.follow(near, 20) if "packets" in m), None)
+    if sent is None or got is None:
+        raise TrialError("the generator or the capture ended early")
+    return row(size, sent, got, link)
+
+
+def row(
+    size: int, sent: Mapping[str, Any], got: Mapping[str, Any], link: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Offered, captured, dropped; loss by the papers' formula and corrected for framing."""
+    frame = size + 46  # with FCS: 14 + 20 + 8 around the payload, 4 behind
+    offered, captured = int(sent["sent"]), int(got["packets"])
+    seconds = float(sent["lasted"]) or 1e-9
+    rate = formulas.capture_rate(captured, frame, seconds)
+    found = {
+        "size": size,
+        "frame": frame,
+        "offered_pps": offered / seconds,
+        "sent": offered,
+        "captured": captured,
+        "dropped": int(got["dropped"]),
+        "loss": max(0.0, formulas.loss_percent(offered, captured)) if offered else 0.0,
+        "capture_bits": rate,
+        "generator_busy": float(sent.get("busy", 0.0)),
+    }
+    speed = link.get("speed")
+    if speed and link.get("subsystem") and link.get("driver") != "virtio_net":
+        found["framed_loss"] = max(0.0, formulas.framed_loss_percent(rate, speed * 1e6, frame))
+    return found
+
+
+def local_address(to: str) -> str:
+    """The address of this host that traffic from `to` arrives at; TrialError without a route."""
+    family = socket.AF_INET6 if ":" in to else socket.AF_INET
+    with socket.socket(family, socket.SOCK_DGRAM) as sock:
+        try:
+            sock.connect((to, 9))
+        except OSError as error:
+            raise TrialError(f"no route to {to}: {error.strerror or error}") from None
+        return str(sock.getsockname()[0])
+
+
+def carrier(address: str) -> str:
+    """The interface that has this address; TrialError when none does."""
+    if ":" in address:
+        wanted = socket.inet_pton(socket.AF_INET6, address).hex()
+        try:
+            with open("/proc/net/if_inet6") as lines:
+                for line in lines:
+                    words = line.split()
+                    if words and words[0] == wanted:
+                        return words[5]
+        except OSError:
+            pass
+        raise TrialError(f"no interface has {address}: name it with --interface")
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        for _, name in socket.if_nameindex():
+            try:
+                wish = struct.pack("256s", os.fsencode(name)[:15])
+                said = fcntl.ioctl(sock.fileno(), SIOCGIFADDR, wish)
+            except OSError:
+                continue
+            if socket.inet_ntoa(said[20:24]) == address:
+                return name
+    raise TrialError(f"no interface has {address}: name it with --interface")

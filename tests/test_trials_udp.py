@@ -1,0 +1,179 @@
+"""The built-in UDP tools and the capture: histograms, sweeps, knees, losses, filters."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop.trials.far import blast, udp_sink
+from nettop.trials.far import capture as far_capture
+from nettop.trials.run import TrialError
+from nettop.trials.tools import capture, udp_latency, udp_sweep
+
+
+def test_a_histogram_of_tenths_of_microseconds_is_read() -> None:
+    found = udp_latency.latency([(100, 1), (219, 500), (220, 480), (300, 10), (5000, 9)])
+    assert (found.min, found.p50, found.p99, found.max) == (10.05, 21.95, 30.05, 500.05)
+    assert found.p999 == 500.05
+    assert found.count == 1000
+    assert sum(count for _, count in found.histogram) == 1000
+
+
+def test_the_width_at_half_height_is_a_gaussians() -> None:
+    draw = random.Random(2)
+    seen: dict[int, int] = {}
+    for _ in range(100_000):
+        place = int(10 * draw.gauss(200, 4))
+        seen[place] = seen.get(place, 0) + 1
+    found = udp_latency.latency(sorted(seen.items()))
+    assert found.fwhm == pytest.approx(2.355 * 4, rel=0.15)
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**6)), max_size=50))
+def test_any_histogram_is_ordered_or_empty(bins: list[tuple[int, int]]) -> None:
+    try:
+        found = udp_latency.latency(bins)
+    except ValueError:
+        assert not any(count for _, count in bins)
+    else:
+        assert found.min <= found.p50 <= found.p99 <= found.p999 <= found.max
+        assert sum(count for _, count in found.histogram) == found.count
+
+
+def test_latency_against_size_has_a_slope_and_what_explains_it() -> None:
+    said = [
+        {"size": size, "asked": 100, "lost": 0, "kernel": [], "histogram": [(20 + size // 10, 100)]}
+        for size in (100, 500, 1000)
+    ]
+    found = udp_latency.fold([*said, {"copying": 1e-10}], 1e9)
+    assert found.details["us_per_byte"] == pytest.approx(0.01)
+    assert found.details["us_at_zero"] == pytest.approx(2.05)
+    assert found.details["us_per_byte_explained"] == pytest.approx(2 * (2 * 1e-4 + 8e-3))
+    assert found.loss is None
+    with pytest.raises(TrialError, match="no request was answered"):
+        udp_latency.fold([{"size": 1, "asked": 5, "lost": 5, "histogram": []}], None)
+
+
+def sent(count: int, lasted: float, point: int = 0) -> dict[str, Any]:
+    return {"point": point, "sent": count, "lasted": lasted, "busy": 50.0}
+
+
+def test_wire_rate_is_user_data_and_66_bytes_around_it() -> None:
+    wish = {"size": 8000, "spacing": 6.938e-6}
+    got = {"received": 1001, "lasted": 1000 * 6.938e-6, "reordered": 2, "gaps": [(13, 1000)]}
+    found = udp_sweep.row(wish, sent(1001, 1001 * 6.938e-6), got)
+    assert found["wire_bits"] == pytest.approx(9.3e9, rel=1e-3)  # Manchester 2.2
+    assert found["loss"] == 0
+    assert found["gap_p50_us"] == 6.5
+    nothing = udp_sweep.row(wish, sent(1001, 1.0), {})
+    assert (nothing["loss"], nothing["wire_bits"], nothing["gap_p50_us"]) == (100.0, 0.0, None)
+
+
+def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:
+    points = [{"size": 1000, "spacing": gap / 1e6} for gap in (2, 4, 8)]
+    offers = [sent(1000, 1000 * gap / 1e6, n) for n, gap in enumerate((2, 4, 8))]
+    got = [
+        {"point": 0, "received": 600, "lasted": 2.4e-3},
+        {"point": 1, "received": 1000, "lasted": 4e-3},
+        {"point": 2, "received": 1000, "lasted": 8e-3},
+    ]
+    found = udp_sweep.fold(points, offers, got)
+    knee = found.details["knees"][0]
+    assert knee["limit"] == "path"
+    assert knee["spacing_us"] == pytest.approx(4.0)
+    assert knee["plateau_bits"] == pytest.approx(8 * 1066 / 4e-6, rel=0.01)
+    assert found.loss is not None
+    assert found.loss.percent == pytest.approx(100 * 400 / 3000)
+    easy = udp_sweep.fold(points[1:], [sent(1000, 4e-3)], [{**got[1], "point": 0}])
+    assert easy.details["knees"][0]["limit"] == "sender"
+    with pytest.raises(TrialError, match="no datagram arrived"):
+        udp_sweep.fold(points, offers, [])
+
+
+def test_frame_sizes_are_rfc_2544s() -> None:
+    assert udp_sweep.sizes(1500, ()) == (18, 82, 210, 466, 978, 1234, 1472)
+    assert udp_sweep.sizes(9000, ())[-1] == 8972
+    assert udp_sweep.sizes(1500, (99,)) == (99,)
+
+
+def test_the_sink_counts_order_and_gaps() -> None:
+    point = udp_sink.Point()
+    for sequence, at in ((0, 1.0), (2, 1.00001), (1, 1.00002), (3, 1.00003)):
+        point.take(sequence, at)
+    assert (point.received, point.reordered) == (4, 1)
+    assert sum(point.gaps.values()) == 3
+
+
+def test_the_busiest_core_counts() -> None:
+    before = {"0": [0] * 8, "1": [0] * 8}
+    after = {"0": [10, 0, 20, 70, 0, 0, 0, 0], "1": [0, 0, 90, 0, 10, 0, 0, 0]}
+    assert blast.busy(before, after) == 90.0
+    assert blast.busy(before, before) == 0.0
+
+
+def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
+    """Valente Table 27: 1500-byte frames on a full gigabit, 987 Mbit/s, were no loss at all."""
+    count = 82236  # what a gigabit carries of 1520 byte times a second
+    got = {"packets": count, "dropped": 0}
+    real = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
+    found = capture.row(1454, sent(count, 1.0), got, real)
+    assert found["frame"] == 1500
+    assert found["capture_bits"] == pytest.approx(986.8e6, rel=1e-3)
+    assert found["framed_loss"] == pytest.approx(0, abs=0.01)
+    lossy = capture.row(1454, sent(100, 1.0), {"packets": 93, "dropped": 7}, {})
+    assert lossy["loss"] == pytest.approx(7.0)
+    assert "framed_loss" not in lossy
+
+
+def run_filter(program: list[tuple[int, int, int, int]], packet: bytes) -> bool:
+    """A classic BPF machine, as far as these filters use one."""
+    a = x = at = 0
+    while True:
+        code, true, false, k = program[at]
+        at += 1
+        if code in (0x28, 0x48):
+            place = k + (x if code == 0x48 else 0)
+            a = int.from_bytes(packet[place : place + 2], "big")
+        elif code == 0x30:
+            a = packet[k]
+        elif code == 0xB1:
+            x = 4 * (packet[k] & 15)
+        elif code == 0x15:
+            at += true if a == k else false
+        elif code == 0x45:
+            at += true if a & k else false
+        elif code == 0x06:
+            return k > 0
+        else:
+            raise AssertionError(hex(code))
+
+
+def datagram(
+    port: int, *, v6: bool, protocol: int = 17, fragment: int = 0, words: int = 5
+) -> bytes:
+    if v6:
+        head = bytes([0x60, 0, 0, 0, 0, 8, protocol, 64]) + bytes(32)
+        kind = 0x86DD
+    else:
+        head = bytes([0x40 + words, 0, 0, 28, 0, 0]) + fragment.to_bytes(2, "big")
+        head += bytes([64, protocol]) + bytes(10 + 4 * (words - 5))
+        kind = 0x0800
+    return (
+        bytes(12) + kind.to_bytes(2, "big") + head + bytes(2) + port.to_bytes(2, "big") + bytes(4)
+    )
+
+
+@pytest.mark.parametrize("v6", [False, True])
+def test_the_filter_takes_its_port_and_nothing_else(v6: bool) -> None:
+    program = far_capture.filtered(7009, v6)
+    assert run_filter(program, datagram(7009, v6=v6))
+    assert not run_filter(program, datagram(7010, v6=v6))
+    assert not run_filter(program, datagram(7009, v6=v6, protocol=6))
+    assert not run_filter(program, datagram(7009, v6=not v6))
+    if not v6:
+        assert run_filter(program, datagram(7009, v6=False, words=7))
+        assert not run_filter(program, datagram(7009, v6=False, fragment=100))
