@@ -142,7 +142,7 @@ class _Checker:
                 raise ExpressionError(
                     f"unknown limit {'.'.join(path)}{near(path[1], tuple(self.limits))}"
                 )
-            return NUMBER
+            return TUPLE if isinstance(self.limits[path[1]], tuple) else NUMBER
         if path is not None:
             if path[0] not in self.facts:
                 known = (*self.facts, "profile", "limits")

@@ -1,0 +1,174 @@
+"""Rules and their verdicts as prose: what is looked for, why, what to change, who says so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from ..text import safe, wrap
+from .evaluate import Read
+from .reason import values
+from .rule import Cite, Finding, Fix, Rule
+
+_CONDITION = 400  # characters of a condition that a page shows
+
+
+def cited(where: Cite) -> str:
+    """One source in a line: who, where, what figure."""
+    parts = [where.get("paper") or where.get("doc"), where.get("place"), where.get("figure")]
+    tail = [f"({where['note']})"] if where.get("note") else []
+    tail += [f"<{where['url']}>"] if where.get("url") else []
+    return " ".join(
+        [": ".join(filter(None, (", ".join(filter(None, parts[:2])), parts[2]))), *tail]
+    )
+
+
+def page(rule: Rule, width: int = 80) -> list[str]:
+    """A rule without a target: lines of at most `width` cells."""
+    lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
+    lines += wrap(plain(rule.title.source()), width)
+    lines += ["", *wrap(plain(rule.why.source()), width), ""]
+    lines += _titled("Judged on", [_where(rule)], width)
+    lines += _titled("When", [rule.when.text], width)
+    lines += _titled(
+        "Silent when", [f"{e.say.source()} ({e.when.text})" for e in rule.unless], width
+    )
+    limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
+    lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
+    lines += _titled("What to do", [_fix(fix) for fix in rule.fixes], width)
+    lines += _titled("Expected", [plain(rule.expected.source())], width)
+    lines += _sources(rule.sources, rule.competing, width)
+    lines += _titled("Encodes", [", ".join(rule.encodes)], width)
+    lines += _titled("File", [rule.path], width)
+    return lines
+
+
+def verdict(found: Finding, rule: Rule, width: int = 80) -> list[str]:
+    """A finding: why it is so on this target, what would change, who says so and who else."""
+    lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
+    lines += wrap(found.title, width)
+    lines += ["", *wrap(found.why, width), ""]
+    seen = [
+        safe(values([Read(line["field"], line["value"], line["unit"])])) for line in found.evidence
+    ]
+    lines += _titled("Seen here", seen, width)
+    lines += _titled("It speaks when", [rule.when.text], width)
+    changes = [
+        f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
+        for one in found.wanted
+    ]
+    lines += _titled("What to do", [*map(safe, changes), *found.advice], width)
+    lines += _titled("Expected", [found.expected], width)
+    lines += _sources(found.sources, found.competing, width)
+    return lines
+
+
+def data(rule: Rule) -> dict[str, Any]:
+    """A rule as data."""
+    return {
+        "id": rule.id,
+        "surface": rule.surface,
+        "severity": rule.severity,
+        "title": plain(rule.title.source()),
+        "why": plain(rule.why.source()),
+        "over": rule.over,
+        "links": sorted(rule.links) if rule.links else [],
+        "profiles": sorted(rule.profiles) if rule.profiles else [],
+        "when": rule.when.text,
+        "unless": [{"when": e.when.text, "say": e.say.source()} for e in rule.unless],
+        "hold": rule.hold,
+        "limits": dict(rule.limits),
+        "encodes": list(rule.encodes),
+        "expected": plain(rule.expected.source()),
+        "sources": list(rule.sources),
+        "competing": list(rule.competing),
+        "fixes": [_fix(fix) for fix in rule.fixes],
+        "path": rule.path,
+    }
+
+
+def plain(text: str) -> str:
+    """A template's text for a page without a target: braces of expressions stay as they are."""
+    return " ".join(text.split()) if "\n\n" not in text else text
+
+
+def _where(rule: Rule) -> str:
+    every = f"every {rule.over}" if rule.over != "host" else "the host"
+    links = f" of kind {', '.join(sorted(rule.links))}" if rule.links else ""
+    if rule.links is not None and len(rule.links) > 3:
+        links = " but loopback"
+    profiles = f", for {', '.join(sorted(rule.profiles))}" if rule.profiles else ""
+    hold = f", once true for {rule.hold:g} s" if rule.hold else ""
+    return f"{every}{links}{profiles}{hold}"
+
+
+def _limit(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else f"{value:g}"
+
+
+def _fix(fix: Fix) -> str:
+    test = f" (if {fix.when.text})" if fix.when else ""
+    each = f", for each {fix.each}" if fix.each else ""
+    if fix.setting is None:
+        return f"{fix.advice.source() if fix.advice else ''}{test}{each}"
+    chosen = "; ".join(
+        made.text if profile == "default" else f"{profile}: {made.text}"
+        for profile, made in fix.to.items()
+    )
+    words = " (an experiment: prove it)" if fix.experiment else ""
+    return f"{fix.setting.source()} = {chosen}{each}{test}{words}"
+
+
+def _sources(sources: Iterable[Cite], competing: Iterable[Cite], width: int) -> list[str]:
+    lines = _titled("Who says so", [cited(where) for where in sources], width)
+    others = [f"{cited(where)}. Not here: {where['because']}" for where in competing]
+    return lines + _titled("Who says otherwise", others, width)
+
+
+def _titled(title: str, texts: Iterable[str], width: int) -> list[str]:
+    given = [text for text in texts if text]
+    if not given:
+        return []
+    lines = [title]
+    for text in given:
+        wrapped = wrap(text, width - 4)
+        lines += [f"  - {line}" if i == 0 else f"    {line}" for i, line in enumerate(wrapped)]
+    return [*lines, ""]
+
+
+def index(rules: Iterable[Rule]) -> str:
+    """The page that lists all rules (`rules/README.md`), by surface."""
+    by_surface: dict[str, list[Rule]] = {}
+    for rule in sorted(rules, key=lambda one: (one.surface, one.id)):
+        by_surface.setdefault(rule.surface, []).append(rule)
+    count = sum(map(len, by_surface.values()))
+    lines = [
+        "# The rules",
+        "",
+        f"{count} rules, one file each. `nettop rules show ID` prints one as prose, with sources;",
+        "`nettop rules test` runs the tests that each carries. This page is made by",
+        "`nettop rules list --markdown > rules/README.md`; a test keeps it so.",
+    ]
+    for surface, members in by_surface.items():
+        lines += ["", f"## {surface}", "", "| rule | severity | what is wrong | knowledge |"]
+        lines += ["|---|---|---|---|"]
+        lines += [_row(rule) for rule in members]
+    return "\n".join(lines) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    title = plain(rule.title.source()).replace("|", "\\|")
+    link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
+    return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
+
+
+def summary(rule: Rule) -> Mapping[str, Any]:
+    """A rule in a list."""
+    return {
+        "id": rule.id,
+        "surface": rule.surface,
+        "severity": rule.severity,
+        "over": rule.over,
+        "title": plain(rule.title.source()),
+        "path": rule.path,
+    }

@@ -1,0 +1,82 @@
+"""Mute findings: they are judged as ever, and not shown.
+
+    nettop mute RULE@TARGET       that finding; of a process by its name: app-on-other-node@iperf3
+    nettop mute RULE              the rule, on every target
+    nettop mute --list            what is muted
+    nettop mute --remove NAME     hear it again
+
+The list is one name a line in ~/.config/nettop/muted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+
+from . import Refused, emit, json_argument, nearest
+from .rules import every_rule
+
+HELP = "do not show a finding again"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("names", nargs="*", metavar="RULE[@TARGET]")
+    parser.add_argument("--list", action="store_true", help="what is muted")
+    parser.add_argument("--remove", action="store_true", help="take names off the list")
+    json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Change the list, or show it; 0 when done."""
+    from .. import config
+
+    try:
+        before = config.muted()
+    except config.ConfigError as error:
+        raise Refused(str(error), 2) from None
+    if not args.names and not args.list:
+        raise Refused("which finding? RULE@TARGET, or --list", 2)
+    after = list(dict.fromkeys(_changed(before, args.names, remove=args.remove)))
+    if after != before:
+        _write(after)
+    if args.json:
+        emit({"muted": after})
+    elif args.list:
+        print("\n".join(after) if after else "nothing is muted")
+    else:
+        print("\n".join(f"{name}: {_said(args.remove)}" for name in args.names))
+    return 0
+
+
+def _said(remove: bool) -> str:
+    return "heard again" if remove else "muted"
+
+
+def _changed(before: list[str], names: list[str], *, remove: bool) -> list[str]:
+    if remove:
+        for name in names:
+            if name not in before:
+                raise Refused(f"{name!r} is not muted{nearest(name, before)}", 2)
+        return [name for name in before if name not in names]
+    known = {rule.id for rule in every_rule()} if names else set()
+    for name in names:
+        rule = name.partition("@")[0]
+        if rule not in known:
+            raise Refused(f"no rule {rule!r}{nearest(rule, known)}", 2)
+        if not name.isprintable():
+            raise Refused("a name to mute is one printable line", 2)
+    return [*before, *names]
+
+
+def _write(names: list[str]) -> None:
+    from .. import config
+
+    folder = config.user_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        new = folder / f"muted.{os.getpid()}"
+        new.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+        new.replace(folder / "muted")
+    except OSError as error:
+        raise Refused(f"cannot write {folder / 'muted'}: {error.strerror}", 4) from None

@@ -1,0 +1,167 @@
+"""The rules: list them, show one as prose, check that files are right, run the tests they carry.
+
+    nettop rules list                    every rule, by surface
+    nettop rules show RULE               one rule as prose, with its sources
+    nettop rules check [PATH…]           are the files right? (a file or a folder; default: all)
+    nettop rules test [PATH…]            … and does each rule do what its own tests say?
+
+Rules of your own stand in ~/.config/nettop/rules/ or /etc/nettop/rules/; one with the id of a rule
+that came with nettop replaces it. Exit code 1: a test failed; 2: a file is wrong.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from . import Refused, emit, json_argument, nearest
+
+if TYPE_CHECKING:
+    from ..advice.check import Outcome, Recorded
+    from ..advice.rule import Rule
+    from ..facts import Facts
+
+HELP = "list, show, check and test the rules"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("what", choices=("list", "show", "check", "test"))
+    parser.add_argument("names", nargs="*", metavar="RULE|PATH")
+    parser.add_argument("--markdown", action="store_true", help="list: as rules/README.md is made")
+    json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Do what is asked; 0 unless a test failed or a file is wrong."""
+    if args.what == "list":
+        return _list(args)
+    if args.what == "show":
+        return _show(args)
+    return _check(args)
+
+
+def every_rule() -> tuple[Rule, ...]:
+    """All rules, the user's thresholds applied; Refused when a file is wrong."""
+    from .. import config
+    from ..advice.load import RuleError, load
+
+    try:
+        return load(config.rule_folders(), config.load().limits)
+    except (config.ConfigError, RuleError) as error:
+        raise Refused(str(error), 2) from None
+
+
+def rule_named(name: str) -> Rule:
+    """The rule of that id; Refused, with the nearest, when there is none."""
+    rules = {rule.id: rule for rule in every_rule()}
+    if name not in rules:
+        raise Refused(f"no rule {name!r}{nearest(name, rules)}", 2)
+    return rules[name]
+
+
+def _list(args: argparse.Namespace) -> int:
+    from ..advice import explain
+
+    rules = every_rule()
+    if args.markdown:
+        print(explain.index(rules), end="")
+    elif args.json:
+        emit({"rules": [explain.summary(rule) for rule in rules]})
+    else:
+        surface = ""
+        for rule in sorted(rules, key=lambda one: (one.surface, one.id)):
+            if rule.surface != surface:
+                surface = rule.surface
+                print(f"\n{surface}" if surface else "")
+            print(f"  {rule.severity:<8} {rule.id:<34} {explain.plain(rule.title.source())}")
+    return 0
+
+
+def _show(args: argparse.Namespace) -> int:
+    from ..advice import explain
+
+    if not args.names:
+        raise Refused("which rule? nettop rules list shows them all", 2)
+    rules = [rule_named(name) for name in args.names]
+    if args.json:
+        emit({"rules": [explain.data(rule) for rule in rules]})
+    else:
+        print("\n".join(line for rule in rules for line in explain.page(rule)))
+    return 0
+
+
+def paths(names: Sequence[str]) -> list[Path]:
+    """The rule files that are named; those of all folders when none is."""
+    from .. import config
+    from ..advice.load import files
+
+    given = [Path(name) for name in names] or config.rule_folders()
+    found: list[Path] = []
+    for path in given:
+        if not path.exists():
+            raise Refused(f"no such file or folder: {path}", 2)
+        found += files(path) if path.is_dir() else [path]
+    return found
+
+
+def _check(args: argparse.Namespace) -> int:
+    from ..advice.address import check as check_addresses
+    from ..advice.check import check
+    from ..advice.load import RuleError, read
+
+    wrong: list[str] = []
+    outcomes: list[Outcome] = []
+    files = paths(args.names)
+    for path in files:
+        try:
+            check_addresses(read(path))
+            outcomes += check(path, recorded(path.resolve()))
+        except RuleError as error:
+            wrong.append(str(error))
+    if args.what == "check":
+        outcomes = []
+    failed = [one for one in outcomes if not one.passed]
+    if args.json:
+        tests = [
+            {"rule": o.rule, "number": o.number, "name": o.name, "passed": o.passed, "why": o.why}
+            for o in outcomes
+        ]
+        emit({"files": len(files), "wrong": wrong, "tests": tests})
+    else:
+        for sentence in wrong:
+            print(sentence, file=sys.stderr)
+        for one in failed:
+            print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
+        ran_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
+        print(f"{len(files)} rules, {len(wrong)} wrong{ran_text}")
+    return 2 if wrong else int(bool(failed))
+
+
+def recorded(path: Path) -> Recorded:
+    """How a test's recorded host is read: beside the rule file, or under tests/ of a checkout."""
+
+    def moments(name: str, profile: str | None) -> Sequence[Facts]:
+        from ..advice.inline import InlineError
+        from ..facts.joined import NEEDS, Joiner
+        from ..recording import RecordingError, Replay, load
+        from ..sampler import frames
+
+        places = [path.parent / name, *(folder / "tests" / name for folder in path.parents)]
+        found = next((place for place in places if place.is_file()), None)
+        if found is None:
+            raise InlineError(f"no recording {name}")
+        try:
+            source = Replay(load(str(found)))
+        except (OSError, RecordingError) as error:
+            raise InlineError(f"{found}: {error}") from None
+        joiner = Joiner()
+        return [
+            joiner.build(frame, profile=profile)
+            for frame in frames(source, lambda: NEEDS, lambda: 1)
+        ]
+
+    return moments
