@@ -1,0 +1,324 @@
+"""TCP sockets with tcp_info, memory and congestion control, by sock_diag (net/ipv4/tcp_diag.c).
+
+Ten thousand connections must cost less than `ss` does. So a row is a named tuple made from one
+unpack of tcp_info, and a socket that did nothing since keeps its row: of its message only the
+timers and the four ages within tcp_info may differ then.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final, NamedTuple
+
+from ..frame import counter, gauge, label, light
+from ..netlink import diag, route
+from ..netlink.codec import attributes, text
+from ..source import Source
+
+_HEAD: Final = struct.Struct("=IH")
+_NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
+_COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner, inode
+_NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
+# struct tcp_info as of Linux 4.18 from `snd_mss` at byte 16, in the order of `Row`; older kernels
+# send less, newer ones more
+_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQ8xQQIIIIIIQQQQIIQQ")
+_AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
+_MEMORY: Final = struct.Struct("=9I")
+_ENDLESS: Final = 0x7FFFFFFF
+_UNKNOWN: Final = 0xFFFFFFFF
+_NO_LIMIT: Final = 0xFFFFFFFFFFFFFFFF
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One TCP socket. None: not known to this kernel, or without meaning (a listening socket)."""
+
+    cookie: int = label("the kernel's number of the socket, unique since boot")
+    family: int = gauge("4 or 6")
+    local: str = gauge("local address")
+    local_port: int = gauge("local port")
+    remote: str = gauge("remote address")
+    remote_port: int = gauge("remote port")
+    interface: str | None = gauge("interface it is bound to; None: to none")
+    state: str = gauge("established listen close-wait …")
+    recv_q: int = gauge("bytes not yet read; listening: connections not yet accepted", "bytes")
+    send_q: int = gauge("bytes not acknowledged; listening: most that may wait", "bytes")
+    uid: int = gauge("owner")
+    inode: int = gauge("socket inode")
+    congestion: str | None = gauge("congestion control", default=None)
+    timestamps: bool | None = gauge("TCP timestamps in use", default=None)
+    sack: bool | None = gauge("SACK in use", default=None)
+    wscale: bool | None = gauge("window scaling in use", default=None)
+    ecn: bool | None = gauge("ECN negotiated", default=None)
+    snd_wscale: int | None = gauge("scale of the peer's window", "bits", default=None)
+    rcv_wscale: int | None = gauge("scale of our window", "bits", default=None)
+    app_limited: bool | None = gauge("delivery rate is limited by the application", default=None)
+    rmem_alloc: int | None = gauge("receive memory in use", "bytes", default=None)
+    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
+    wmem_alloc: int | None = gauge("send memory in use below the socket", "bytes", default=None)
+    sndbuf: int | None = gauge("send buffer", "bytes", default=None)
+    fwd_alloc: int | None = gauge("memory reserved", "bytes", default=None)
+    wmem_queued: int | None = gauge("send memory in use", "bytes", default=None)
+    optmem: int | None = gauge("memory of options", "bytes", default=None)
+    backlog: int | None = gauge("waiting while the owner holds the socket", "bytes", default=None)
+    drops: int | None = counter("packets dropped at the socket", "packets", default=None)
+    mss: int | None = gauge("segment size", "bytes", default=None)
+    unacked: int | None = gauge("segments in flight", "segments", default=None)
+    lost: int | None = gauge("segments thought lost", "segments", default=None)
+    pmtu: int | None = gauge("path MTU", "bytes", default=None)
+    rtt: int | None = gauge("smoothed round trip", "us", default=None)
+    rttvar: int | None = gauge("round trip variation", "us", default=None)
+    ssthresh: int | None = gauge(
+        "slow-start threshold; None: not yet set", "segments", default=None
+    )
+    cwnd: int | None = gauge("congestion window", "segments", default=None)
+    rcv_rtt: int | None = gauge("round trip as the receiver sees it", "us", default=None)
+    rcv_space: int | None = gauge("receive space", "bytes", default=None)
+    total_retrans: int | None = counter("segments sent again", "segments", default=None)
+    pacing_rate: int | None = gauge("pacing rate; None: unlimited", "bytes/s", default=None)
+    bytes_acked: int | None = counter("bytes the peer acknowledged", "bytes", default=None)
+    bytes_received: int | None = counter("bytes received", "bytes", default=None)
+    segs_out: int | None = counter("segments sent", "segments", default=None)
+    segs_in: int | None = counter("segments received", "segments", default=None)
+    notsent: int | None = gauge("bytes not yet sent once", "bytes", default=None)
+    min_rtt: int | None = gauge("least round trip", "us", default=None)
+    data_segs_in: int | None = counter("segments received with data", "segments", default=None)
+    data_segs_out: int | None = counter("segments sent with data", "segments", default=None)
+    delivery_rate: int | None = gauge("delivery rate; None: none yet", "bytes/s", default=None)
+    busy_time: int | None = counter("time with data in flight", "us", default=None)
+    rwnd_limited: int | None = counter("time limited by the peer's window", "us", default=None)
+    sndbuf_limited: int | None = counter("time limited by the send buffer", "us", default=None)
+    delivered: int | None = counter("segments delivered", "segments", default=None)
+    delivered_ce: int | None = counter(
+        "segments delivered with an ECN mark", "segments", default=None
+    )
+    bytes_sent: int | None = counter("bytes sent, again ones included", "bytes", default=None)
+    bytes_retrans: int | None = counter("bytes sent again", "bytes", default=None)
+
+
+_PLACES: Final = {field.name: place for place, field in enumerate(fields(Row))}
+_FIRST: Final = _PLACES["mss"]
+_SSTHRESH, _PACING, _MIN_RTT, _DELIVERY = (
+    _PLACES[name] - _FIRST for name in ("ssthresh", "pacing_rate", "min_rtt", "delivery_rate")
+)
+
+
+class _Seen(NamedTuple):
+    """What is remembered of a socket: its bytes but for the ages and timers, and its row."""
+
+    head: bytes
+    tail: bytes
+    ages: int  # where in its message the ages begin
+    row: Row
+
+
+class _Layout(NamedTuple):
+    """Where in a message of some length the attributes' payloads begin and end; 0: not there."""
+
+    memory: int
+    memory_end: int
+    info: int
+    info_end: int
+    congestion: int
+    congestion_end: int
+
+
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every TCP socket that moves data or listens; an idle one keeps its row."""
+    before: dict[bytes, _Seen] = memory.get("seen", {})
+    seen: dict[bytes, _Seen] = {}
+
+    def name_of(index: int) -> str:
+        if index not in memory.setdefault("names", {}):
+            memory["names"] = route.names(source)
+        name: str = memory["names"].setdefault(index, str(index))
+        return name
+
+    rows = parse(diag.tcp(source, diag.IPV4), before, seen, name_of)
+    with suppress(OSError):  # a kernel without IPv6
+        rows += parse(diag.tcp(source, diag.IPV6), before, seen, name_of)
+    memory["seen"] = seen
+    return rows
+
+
+def parse(
+    reply: bytes,
+    before: dict[bytes, _Seen],
+    seen: dict[bytes, _Seen],
+    name_of: Callable[[int], str] = str,
+) -> list[Row]:
+    """The rows of one answer; `seen` is filled with what the next call needs as `before`.
+
+    `name_of` gives the name of an interface by its number: few sockets are bound to one.
+    ValueError when the answer is cut off.
+    """
+    rows = []
+    layouts: dict[int, _Layout] = {}
+    at, whole = 0, len(reply)
+    while at < whole:
+        if whole - at < _HEAD.size:
+            raise ValueError("a socket is cut off")
+        length, kind = _HEAD.unpack_from(reply, at)
+        end = at + length
+        if length < 16 or end > whole:
+            raise ValueError("a netlink message has a wrong length")
+        if kind == diag.BY_FAMILY:
+            if length < _ATTRIBUTES_AT:
+                raise ValueError("a socket is cut off")
+            cookie = reply[at + _COOKIE_AT : at + _COUNTS_AT - 4]
+            old = before.get(cookie)
+            if (
+                old is not None
+                and reply[at + _COUNTS_AT : at + old.ages] == old.head
+                and reply[at + old.ages + 16 : end] == old.tail
+            ):
+                seen[cookie] = old
+                rows.append(old.row)
+            else:
+                layout = layouts.get(length)
+                if layout is None or not _fits(reply, at, layout):
+                    layout = layouts[length] = _layout(reply, at, end)
+                names = old.row[:7] if old else _identity(reply, at, name_of)  # type: ignore[index]
+                row = _row(reply, at, layout, names)
+                ages = layout.info + _AGES_AT if layout.info else length
+                head, tail = reply[at + _COUNTS_AT : at + ages], reply[at + ages + 16 : end]
+                seen[cookie] = _Seen(head, tail, ages, row)
+                rows.append(row)
+        at += (length + 3) & ~3
+    return rows
+
+
+def _layout(reply: bytes, at: int, end: int) -> _Layout:
+    found = {
+        number: (a - at, e - at) for number, a, e in attributes(reply, at + _ATTRIBUTES_AT, end)
+    }
+    none = (0, 0)
+    memory, info, name = (found.get(what, none) for what in (diag.SKMEMINFO, diag.INFO, diag.CONG))
+    return _Layout(*memory, *info, *name)
+
+
+_ATTRIBUTE: Final = struct.Struct("=HH")
+
+
+def _fits(reply: bytes, at: int, layout: _Layout) -> bool:
+    """Whether a message of the same length has its attributes at the same places."""
+    if not (layout.info and layout.memory and layout.congestion):
+        return False
+    header = _ATTRIBUTE.unpack_from
+    return (
+        header(reply, at + layout.info - 4) == (layout.info_end - layout.info + 4, diag.INFO)
+        and header(reply, at + layout.memory - 4)
+        == (layout.memory_end - layout.memory + 4, diag.SKMEMINFO)
+        and header(reply, at + layout.congestion - 4)
+        == (layout.congestion_end - layout.congestion + 4, diag.CONG)
+    )
+
+
+def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
+    """A socket's row; `names` are its first fields, which never change."""
+    state = reply[at + 17]
+    name = diag.STATES[state] if state < len(diag.STATES) else str(state)
+    make: Any = Row
+    waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
+    if name == "listen" or not layout.info:
+        memory = _memory(reply, at, layout)
+        return make(*names, name, *waits, None, *_NO_OPTIONS, *memory)  # type: ignore[no-any-return]
+    begin, end = at + layout.info, at + layout.info_end
+    if end - begin >= _INFO.size:
+        info = list(_INFO.unpack_from(reply, begin))
+    else:
+        info = _short(reply[begin:end])
+    if info[_SSTHRESH] is not None and info[_SSTHRESH] >= _ENDLESS:
+        info[_SSTHRESH] = None
+    if info[_PACING] == _NO_LIMIT:
+        info[_PACING] = None
+    if info[_MIN_RTT] == _UNKNOWN:
+        info[_MIN_RTT] = None
+    if not info[_DELIVERY]:
+        info[_DELIVERY] = None
+    congestion = reply[at + layout.congestion : at + layout.congestion_end]
+    row: Row = make(
+        *names,
+        name,
+        *waits,
+        _congestion(congestion),
+        *_options(reply[begin + 5 : begin + 8]),
+        *_memory(reply, at, layout),
+        *info,
+    )
+    return row
+
+
+def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any, ...]:
+    family, ports, source, destination, interface = _NAMES.unpack_from(reply, at + _NAMES_AT)
+    local_port, remote_port = struct.unpack(">HH", ports)
+    size = 4 if family == diag.IPV4 else 16
+    return (
+        struct.unpack_from("=Q", reply, at + _COOKIE_AT)[0],
+        4 if family == diag.IPV4 else 6,
+        route.ip(source[:size]),
+        local_port,
+        route.ip(destination[:size]),
+        remote_port,
+        name_of(interface) if interface else None,
+    )
+
+
+_NO_OPTIONS: Final = (None,) * 7
+_NO_MEMORY: Final = (None,) * 9
+
+
+@cache
+def _options(raw: bytes) -> tuple[bool | int | None, ...]:
+    """What three bytes of tcp_info say: options, window scales, and whether the sender was idle."""
+    if len(raw) < 3:
+        return _NO_OPTIONS
+    bits, scales, flags = raw
+    scaled = bool(bits & 4)
+    return (
+        bool(bits & 1), bool(bits & 2), scaled, bool(bits & 8),
+        scales & 15 if scaled else None, scales >> 4 if scaled else None, bool(flags & 1),
+    )  # fmt: skip
+
+
+@cache
+def _congestion(raw: bytes) -> str | None:
+    return text(raw) or None
+
+
+def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
+    """The socket's memory; `drops` came with Linux 4.10."""
+    size = layout.memory_end - layout.memory
+    if size >= _MEMORY.size:
+        return _MEMORY.unpack_from(reply, at + layout.memory)
+    if not size:
+        return _NO_MEMORY
+    known = struct.unpack_from(f"={size // 4}I", reply, at + layout.memory)
+    return (*known, *_NO_MEMORY[len(known) :])
+
+
+@cache
+def _ends() -> tuple[int, ...]:
+    """Where in tcp_info each field of `_INFO` ends."""
+    whole = _INFO.format.removeprefix("=")
+    ends, at, count = [], 0, ""
+    for letter in whole:
+        if letter.isdigit():
+            count += letter
+            continue
+        at += struct.calcsize(f"={count}{letter}")
+        count = ""
+        if letter != "x":
+            ends.append(at)
+    return tuple(ends)
+
+
+def _short(raw: bytes) -> list[int | None]:
+    """The fields of an older kernel's tcp_info; None for those it did not have yet."""
+    values = _INFO.unpack(raw.ljust(_INFO.size, b"\0"))
+    return [value if end <= len(raw) else None for value, end in zip(values, _ends(), strict=True)]
