@@ -1,1 +1,35 @@
-"""Panes: one screen a module, pure functions from a scene to lines of (text, role)."""
+"""Panes: one screen a module, pure functions from a scene to lines of (text, role).
+
+A pane module has `TITLE`, `KEY` (the digit that opens it), `NEEDS` (tables read only while it is
+shown), `items(scene, view)` (the ids of the rows a cursor can be on, in the order shown) and
+`lines(scene, view, width, height) -> list[Line]` of at most `height` lines. A new pane is one new
+file.
+"""
+
+from __future__ import annotations
+
+import os
+from functools import cache
+from importlib import import_module
+from types import ModuleType
+
+_SHARED = frozenset({"scene", "past", "parts", "grid", "page", "path"})  # modules that are no pane
+
+
+@cache
+def names() -> tuple[str, ...]:
+    """Every pane there is, in the order of its key."""
+    found = (
+        entry.removesuffix(".py")
+        for entry in os.listdir(__path__[0])
+        if entry.endswith(".py") and not entry.startswith("_")
+    )
+    return tuple(sorted((n for n in found if n not in _SHARED), key=lambda n: str(pane(n).KEY)))
+
+
+@cache
+def pane(name: str) -> ModuleType:
+    """The pane's module; KeyError for an unknown name."""
+    if name in _SHARED or not os.path.exists(os.path.join(__path__[0], f"{name}.py")):
+        raise KeyError(name)
+    return import_module(f"{__name__}.{name}")

@@ -1,0 +1,255 @@
+"""Cores & IRQs: which queue interrupts which core, how often, where it might, and who is there.
+
+In a cell: the interrupts per second; `.` where the affinity forbids the core; `+` `-` `*` where
+RPS, XPS or both name it; nothing where it may but does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..facts import Facts
+from ..text import Line, fit, fit_line, level, line
+from ..units import brief, packets, percent
+from . import grid
+from .parts import core_load, listing, load_role, matches, section, waiting
+from .scene import Scene, View, chosen
+
+TITLE = "Cores & IRQs"
+KEY = "2"
+NEEDS: tuple[str, ...] = ("irqs", "queues")
+SORTS = 4
+_CELL = 6
+_SORTS = ("name", "interrupts", "packets", "core")
+
+
+def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
+    """The queues by interrupt (a combined pair is one row), filtered and sorted."""
+    facts = scene.facts
+    if facts is None:
+        return []
+    by: dict[Any, list[Any]] = {}
+    for queue in facts.queues:
+        if view.nic and queue.nic != view.nic:
+            continue
+        key = (queue.nic, queue.irq if queue.irq is not None else queue.name)
+        by.setdefault(key, []).append(queue)
+    rows = [(f"{group[0].nic}/{group[0].name}", group) for group in by.values()]
+    wanted = view.spot.filter
+    rows = [r for r in rows if matches(wanted, r[0], r[1][0].irq_name, str(r[1][0].irq))]
+    sort = view.spot.sort % len(_SORTS)
+    if sort:
+        rows.sort(key=lambda r: _figure(r[1], sort), reverse=not view.spot.invert)
+    elif view.spot.invert:
+        rows.reverse()
+    return rows
+
+
+def _figure(group: Sequence[Any], sort: int) -> float:
+    if sort == 1:
+        return float(max(q.irq_per_s or 0.0 for q in group))
+    if sort == 2:
+        return float(sum(q.packets_per_s or 0.0 for q in group))
+    cpu: int | None = group[0].cpu
+    return -1.0 if cpu is None else float(cpu)
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """The queues in the order shown."""
+    return tuple(name for name, _ in rows_of(scene, view))
+
+
+def of_interest(facts: Facts, rows: Sequence[tuple[str, list[Any]]], fold: bool) -> list[Any]:
+    """The cores that get a column: all, or those that serve a queue, work or run a process."""
+    if not fold:
+        return list(facts.cores)
+    serving = {q.cpu for _, group in rows for q in group if q.irq_per_s or len(rows) <= 16}
+    picked = [
+        c
+        for c in facts.cores
+        if c.cpu in serving or (core_load(c) or 0.0) >= 5 or c.processes or len(facts.cores) <= 16
+    ]
+    return picked or list(facts.cores[:16])
+
+
+def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
+    """Interrupts per second by IRQ and CPU, as the kernel's table tells."""
+    out: dict[int, Mapping[int, float]] = {}
+    if scene.frame is None:
+        return out
+    for entry in scene.frame.tables.get("interrupts", ()):
+        if entry.per_s is None:
+            continue
+        name = str(getattr(entry.per_s, "irq", ""))
+        counts = getattr(entry.per_s, "by_cpu", None)
+        if counts and name.isdigit():
+            out[int(name)] = counts
+    return out
+
+
+def cell(
+    group: Sequence[Any], cpu: int, rates: Mapping[int, Mapping[int, float]]
+) -> tuple[str, str]:
+    """One crossing of a queue and a core."""
+    first = group[0]
+    seen = rates.get(first.irq, {}) if first.irq is not None else {}
+    rate = seen.get(cpu, 0.0)
+    if not seen and cpu == first.cpu:
+        rate = first.irq_per_s or 0.0
+    if rate >= 0.5:
+        return brief(rate), "accent"
+    rx = any(q.direction == "rx" and cpu in q.rps_cpus for q in group)
+    tx = any(q.direction == "tx" and cpu in q.rps_cpus for q in group)
+    if rx or tx:
+        return ("*" if rx and tx else "+" if rx else "-"), "key"
+    if first.allowed and cpu not in first.allowed:
+        return ".", "faint"
+    if cpu == first.cpu:
+        return "0", "dim"
+    return "", ""
+
+
+def head_lines(cores: Sequence[Any], label: int, width: int) -> list[Line]:
+    """Node, number and load of each column's core."""
+    nodes: list[tuple[str, str]] = [(" " * label, "")]
+    numbers: list[tuple[str, str]] = [(fit(" CORE", label), "head")]
+    loads: list[tuple[str, str]] = [(fit(" busy", label), "dim")]
+    last: Any = "none yet"
+    for core in cores:
+        here = core.node != last and core.node is not None
+        nodes.append(
+            (fit(f"node {core.node}"[: _CELL - 1] if here else "", _CELL - 1) + " ", "dim")
+        )
+        if here:
+            nodes[-1] = (fit(f"│n{core.node}", _CELL), "head")
+        last = core.node
+        numbers.append((fit(str(core.cpu), _CELL - 1, ">") + " ", "head"))
+        load = core_load(core)
+        role = load_role(load)
+        loads.append((level(load).rjust(1), grid.main_kind(core)))
+        told = "–" if load is None else f"{load:.0f}%"
+        loads.append((fit(told, _CELL - 2, ">") + " ", role if role in ("bad", "warn") else "dim"))
+    out = [fit_line(tuple(nodes), width)] if any(c.node is not None for c in cores) else []
+    return [*out, fit_line(tuple(numbers), width), fit_line(tuple(loads), width)]
+
+
+def matrix_row(
+    name: str,
+    group: Sequence[Any],
+    cores: Sequence[Any],
+    rates: Mapping[int, Mapping[int, float]],
+    label: int,
+) -> Line:
+    """One queue: its name and interrupt, rates, and a cell for each core."""
+    first = group[0]
+    full = name + ("+" + group[1].name if len(group) > 1 else "")
+    wide = label - 27
+    off = any(q.off_node for q in group)
+    load = sum(q.packets_per_s or 0.0 for q in group)
+    known = any(q.packets_per_s is not None for q in group)
+    head = line(
+        (" " + fit(full, wide - 1), "warn" if off else ""),
+        (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
+        (
+            fit(f"{brief(first.irq_per_s)}/s" if first.irq_per_s is not None else "–", 8, ">")
+            + " ",
+            "strong",
+        ),
+        (fit(packets(load) if known else "–", 10, ">"), "dim"),
+        ("  ", ""),
+    )
+    cells: list[tuple[str, str]] = []
+    for core in cores:
+        text, role = cell(group, core.cpu, rates)
+        cells.append((fit(text, _CELL - 1, ">") + " ", role))
+    return head + grid.merge(cells)
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The matrix, and below it the cores by kind of work."""
+    waits = waiting(scene.facts, width)
+    if waits is not None or scene.facts is None:
+        return waits or []
+    facts = scene.facts
+    rows = rows_of(scene, view)
+    label = 44 if width >= 100 else 38
+    cores = of_interest(facts, rows, view.fold)
+    room = max(1, (width - label) // _CELL)
+    left = max(0, min(view.spot.left, len(cores) - room))
+    shown = cores[left : left + room]
+    hidden = len(facts.cores) - len(shown)
+    told = f"{len(rows)} queues × {len(facts.cores)} cores"
+    if hidden > 0:
+        told += (
+            f", {hidden} not shown (z unfolds, ← → scroll)"
+            if view.fold
+            else f", {hidden} not shown (← →)"
+        )
+    out = [section("QUEUES × CORES", told, width)]
+    if not rows:
+        say = (
+            " no queue interrupts are known here"
+            if not view.spot.filter
+            else " no queue matches the filter"
+        )
+        out.append(fit_line(line((say, "dim")), width))
+    else:
+        out += head_lines(shown, label, width)
+        below = min(len(facts.cores) + 1, max(0, (height - len(out)) // 2)) if height >= 14 else 0
+        rates = spread(scene)
+        cursor = chosen(tuple(name for name, _ in rows), view.spot)
+        drawn = [matrix_row(name, group, shown, rates, label) for name, group in rows]
+        out += listing(drawn, cursor, width, min(len(drawn), height - len(out) - below))
+        if 0 <= cursor < len(rows) and len(out) < height:
+            out.append(fit_line(explain(rows[cursor], facts), width))
+    if height - len(out) >= 3:
+        idle = sum(1 for c in facts.cores if (core_load(c) or 0.0) < 5)
+        out.append(
+            section(
+                "CORES",
+                f"█ softirq ▓ irq ▒ system ░ user   {idle} of {len(facts.cores)} idle",
+                width,
+            )
+        )
+        out += grid.block(facts, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def explain(found: tuple[str, list[Any]], facts: Facts) -> Line:
+    """The queue under the cursor in words: where it is served, where it may be, what sits there."""
+    _, group = found
+    queue = group[0]
+    core = next((c for c in facts.cores if c.cpu == queue.cpu), None)
+    parts = [f" {queue.irq_name or queue.name}"]
+    if queue.cpu is not None:
+        parts.append(
+            f"served by core {queue.cpu}"
+            + (f" (node {queue.node})" if queue.node is not None else "")
+        )
+    if core is not None and core.softirq is not None:
+        parts.append(f"softirq there {percent(core.softirq)}")
+    if queue.allowed:
+        parts.append(f"allowed {ranges(queue.allowed)}")
+    if queue.rps_cpus:
+        parts.append(f"{'RPS' if queue.direction == 'rx' else 'XPS'} {ranges(queue.rps_cpus)}")
+    if queue.off_node:
+        parts.append("NOT ON THE NIC'S NODE")
+    return line(
+        (" · ".join(parts), "warn" if queue.off_node else "dim"), ("   e move  S spread", "key")
+    )
+
+
+def ranges(cpus: Sequence[int]) -> str:
+    """CPU numbers as the kernel writes lists: `0-3,8`."""
+    out: list[str] = []
+    numbers = sorted(cpus)
+    start = index = 0
+    while index < len(numbers):
+        start = index
+        while index + 1 < len(numbers) and numbers[index + 1] == numbers[index] + 1:
+            index += 1
+        first, last = numbers[start], numbers[index]
+        out.append(str(first) if first == last else f"{first}-{last}")
+        index += 1
+    return ",".join(out)

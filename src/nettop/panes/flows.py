@@ -1,0 +1,227 @@
+"""Flows: who talks to whom, how fast, what limits each, how far process and interrupt are."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ..text import Line, fit, fit_line, graph, line
+from ..units import UNKNOWN, amount, percent, seconds, share, size
+from .cores import ranges
+from .parts import Column, heading, listing, matches, row, section, sort_rows, waiting, widths
+from .scene import Scene, View, chosen
+
+TITLE = "Flows"
+KEY = "4"
+NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
+SORTS = 8
+COLUMNS: Final = (
+    Column(" PROCESS", 16, grow=2),
+    Column("PEER", 21, grow=3),
+    Column("RECEIVES", 10, ">"),
+    Column("SENDS", 10, ">"),
+    Column("LIMIT", 11),
+    Column("RTT", 8, ">"),
+    Column("RETR/s", 7, ">"),
+    Column("CWND", 6, ">"),
+    Column("APP", 4, ">"),
+    Column("IRQ", 4, ">"),
+    Column("DISTANCE", 12, grow=1),
+    Column("QUEUE", 6),
+    Column("NIC", 8),
+)
+_ROWS: Final = 2000  # a list longer than this is filtered, not read
+
+
+def _key(flow: Any, column: int) -> Any:
+    rate = (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+    return (
+        rate, flow.rx_per_s, flow.tx_per_s, flow.rtt, flow.retransmits_per_s, flow.cwnd,
+        flow.process or "", flow.remote,
+    )[column % 8]  # fmt: skip
+
+
+_SORTED: Final = {1: 2, 2: 3, 3: 5, 4: 6, 5: 7, 6: 0, 7: 1}  # order → column that is marked
+
+
+def rows_of(scene: Scene, view: View) -> list[Any]:
+    """The flows shown: filtered, sorted (first by rate)."""
+    facts = scene.facts
+    if facts is None:
+        return []
+    wanted = view.spot.filter
+    found = [
+        f
+        for f in facts.flows
+        if (not view.nic or f.nic == view.nic)
+        and matches(wanted, f.id, f.process, f.nic, f.limit, f.distance, f.queue)
+    ]
+    sort = view.spot.sort % 8
+    down = (sort not in (6, 7)) != view.spot.invert
+    return sort_rows(found, lambda f: _key(f, sort), down=down)[:_ROWS]
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """The flows in the order shown."""
+    if view.spot.open:
+        return ()
+    return tuple(flow.id for flow in rows_of(scene, view))
+
+
+def flow_row(flow: Any, scene: Scene, sizes: list[int]) -> Line:
+    """One flow."""
+    name = flow.process or "?"
+    who = f" {name}[{flow.pid}]" if flow.pid is not None else f" {name}"
+    bad = bool(flow.far and flow.bulk)
+    limit = flow.limit or UNKNOWN
+    retr = flow.retransmits_per_s
+    return row(
+        (
+            (who, "user" if flow.bulk else ""),
+            f"{flow.remote}:{flow.remote_port}",
+            (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
+            (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
+            (limit, "dim" if limit in ("none", "application", UNKNOWN) else "warn"),
+            seconds(flow.rtt),
+            (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
+            UNKNOWN if flow.cwnd is None else str(flow.cwnd),
+            UNKNOWN if flow.app_cpu is None else str(flow.app_cpu),
+            UNKNOWN if flow.irq_cpu is None else str(flow.irq_cpu),
+            (
+                (flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
+                "bad" if bad else "dim",
+            ),
+            (flow.queue or UNKNOWN, "dim"),
+            (flow.nic or "", "dim"),
+        ),
+        COLUMNS,
+        sizes,
+    )
+
+
+def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
+    """One flow opened: what limits it, where it runs, its figures, its last minutes."""
+    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", "Esc back", width)]
+    out.append(
+        line(
+            f" {flow.local}:{flow.local_port}  ",
+            ("←→", "accent"),
+            f"  {flow.remote}:{flow.remote_port}",
+            (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
+        )
+    )
+    role = "dim" if flow.limit in (None, "none", "application") else "warn"
+    out.append(
+        line((f" limited by {flow.limit or 'unknown'}", role), (f"  {flow.limit_why or ''}", ""))
+    )
+    where = f" process on core {flow.app_cpu}, interrupt on core {flow.irq_cpu}"
+    where += f" (queue {flow.queue or '?'})"
+    out.append(
+        line(
+            (where, ""),
+            (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
+            (f"  {flow.queue_why or ''}", "dim"),
+        )
+    )
+    facts = [
+        ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
+        ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
+        (
+            "window",
+            f"{amount(flow.cwnd)} segments of {amount(flow.mss)}, ssthresh {amount(flow.ssthresh)}",
+        ),
+        (
+            "sent again",
+            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of all",
+        ),
+        ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
+        ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
+        (
+            "buffers",
+            f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}",
+        ),
+        (
+            "held by",
+            f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}",
+        ),
+        (
+            "pacing",
+            " delivery ".join(map(scene.units.speed, (flow.pacing_rate, flow.delivery_rate))),
+        ),
+        (
+            "control",
+            ", ".join(
+                (
+                    flow.congestion or UNKNOWN,
+                    f"timestamps {amount(flow.timestamps)}",
+                    f"SACK {amount(flow.sack)}",
+                    f"scaling {amount(flow.wscale)}",
+                )
+            ),
+        ),
+    ]
+    shown = facts if height >= 20 else facts[:4]
+    out += [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
+    traces = (
+        (
+            "rate",
+            [None if v is None else v * 8 for v in scene.past.flow(flow.id, lambda t: t.rate)],
+            "bit/s",
+        ),
+        ("rtt", scene.past.flow(flow.id, lambda t: t.rtt), "s"),
+        ("cwnd", scene.past.flow(flow.id, lambda t: t.cwnd), "segments"),
+        ("sent again", scene.past.flow(flow.id, lambda t: t.retransmits), "segments/s"),
+    )
+    rows = max(1, min(6, (height - len(out)) // 4 - 1))
+    for label, values, unit in traces:
+        if height - len(out) < rows + 1:
+            break
+        known = [v for v in values if v is not None]
+        top = max(known, default=0.0)
+        told = (
+            f"now {amount(known[-1], unit)}, most {amount(top, unit)}" if known else "not known yet"
+        )
+        out.append(section(label, told, width))
+        if known:
+            out += [
+                line((f" {text}", "good")) for text in graph(values, width - 2, rows, top or 1.0)
+            ]
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The list, or the opened flow."""
+    waits = waiting(scene.facts, width)
+    if waits is not None or scene.facts is None:
+        return waits or []
+    facts = scene.facts
+    if view.spot.open:
+        flow = next((f for f in facts.flows if f.id == view.spot.open), None)
+        if flow is None:
+            return [fit_line(line((" this flow has ended", "dim"), ("   Esc back", "key")), width)]
+        return detail(flow, scene, width, height)
+    shown = rows_of(scene, view)
+    sizes = widths(COLUMNS, width)
+    sort = view.spot.sort % 8
+    down = (sort not in (6, 7)) != view.spot.invert
+    total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
+    told = f"{len(shown)} of {len(facts.flows)}, together {scene.units.rate(total)}"
+    cursor = chosen(tuple(f.id for f in shown), view.spot)
+    span = max(0, height - 2)
+    lo = max(0, cursor - span)
+    near = [flow_row(f, scene, sizes) for f in shown[lo : cursor + span + 1]] if shown else []
+    before: list[Line] = [()] * lo
+    after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
+    out = [section("FLOWS", told, width), heading(COLUMNS, sizes, _SORTED.get(sort, -1), down)]
+    out += listing([*before, *near, *after], cursor, width, span)
+    if not shown:
+        why = facts.missing.get("sockets_tcp")
+        say = (
+            f" flows cannot be read: {why}"
+            if why
+            else " no flow" + " matches" * bool(view.spot.filter)
+        )
+        out.append(line((say, "dim")))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+__all__ = ["percent", "ranges"]

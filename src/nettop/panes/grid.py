@@ -1,0 +1,162 @@
+"""Cores as rows of stacked bars; when there are many, a heat map and the busiest as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..facts import Facts
+from ..text import Line, fit, fit_line, level, line, stacked
+from ..units import percent
+from .parts import KINDS, core_load, kinds
+
+
+def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+    """Cores by NUMA node where there are several, else by shared L3, else all together."""
+    nodes: dict[Any, list[Any]] = {}
+    for core in cores:
+        nodes.setdefault(core.node, []).append(core)
+    if len(nodes) > 1:
+        return [
+            (f"node {node}" if node is not None else "no node", members)
+            for node, members in sorted(nodes.items(), key=lambda pair: str(pair[0]).zfill(6))
+        ]
+    caches: dict[Any, list[Any]] = {}
+    for core in cores:
+        caches.setdefault(core.l3[:1] or None, []).append(core)
+    if 1 < len(caches) < len(cores):
+        return [(f"L3 {index}", members) for index, members in enumerate(caches.values())]
+    return [("", list(cores))]
+
+
+def main_kind(core: Any) -> str:
+    """The role of what a core mostly does."""
+    best = max(KINDS, key=lambda kind: getattr(core, kind[0]) or 0.0)
+    return best[3] if (core_load(core) or 0.0) >= 3 else "idle"
+
+
+def who(core: Any) -> Line:
+    """The queues that interrupt a core and the processes on it."""
+    queues = line((" ".join(core.queues[:3]), "accent")) if core.queues else ()
+    more = line((f" +{len(core.queues) - 3}", "dim")) if len(core.queues) > 3 else ()
+    names = line((" ".join(core.processes[:2]), "user")) if core.processes else ()
+    gap = line(" ") if queues and names else ()
+    return queues + more + gap + names
+
+
+def core_row(core: Any, width: int, digits: int) -> Line:
+    """One core: number, stacked bar, load, what kind, who."""
+    load = core_load(core)
+    bar = 8 if width < 44 else 12 if width < 70 else 20
+    hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
+    parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
+    head = line(
+        (f" {core.cpu:>{digits}} ", "head"),
+        *stacked(parts, bar),
+        (
+            f" {percent(load):>4} " if load is not None else "    – ",
+            hot or ("dim" if load is None else ""),
+        ),
+        (fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"),
+    )
+    return fit_line(head + who(core), width)
+
+
+def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]:
+    """A character a core: its height is the load, its colour the kind; or several a cell."""
+    label = f" {name:<8}" if name else " "
+    room = max(8, width - len(label) - 1)
+    caches = len({core.l3[:1] for core in members})
+    spaced = caches > 1 and len(members) >= 4 * caches  # a gap where another L3 begins
+    if spaced:
+        room = max(8, room - min(caches, room // 4))
+    each = max(1, -(-len(members) // (room * max(1, rows))))
+    chunks = [members[i : i + each] for i in range(0, len(members), each)]
+    out = []
+    for start in range(0, len(chunks), room):
+        parts: list[tuple[str, str]] = [(label if start == 0 else " " * len(label), "head")]
+        for index, chunk in enumerate(chunks[start : start + room]):
+            if index and chunk[0].l3[:1] != chunks[start + index - 1][0].l3[:1] and spaced:
+                parts.append((" ", ""))
+            top = max(chunk, key=lambda core: core_load(core) or 0.0)
+            parts.append((level(core_load(top)), main_kind(top)))
+        out.append(fit_line(merge(parts), width))
+    return out
+
+
+def merge(parts: Sequence[tuple[str, str]]) -> Line:
+    """Neighbours of one role as one part: fewer escapes on the wire."""
+    out: list[tuple[str, str]] = []
+    for text, role in parts:
+        if out and out[-1][1] == role:
+            out[-1] = (out[-1][0] + text, role)
+        else:
+            out.append((text, role))
+    return tuple(out)
+
+
+def weight(core: Any) -> float:
+    """How much a core deserves to be shown: load, interrupts of NICs, network processes."""
+    return (
+        (core_load(core) or 0.0)
+        + (50.0 if core.queues and (core.nic_irqs or 0) > 1 else 5.0 if core.queues else 0.0)
+        + (20.0 if core.processes else 0.0)
+        + 2 * (core.softirq or 0.0)
+    )
+
+
+def block(facts: Facts, width: int, height: int) -> list[Line]:
+    """The cores in at most `height` lines."""
+    cores = facts.cores
+    if not cores or height <= 0:
+        return []
+    digits = len(str(max(core.cpu for core in cores)))
+    together = groups(cores)
+    across = 1 if width < 76 else 2 if width < 170 else 3
+    if len(together) == 2 and across >= 2:
+        across = 2
+    each = width // across
+    named = len(together) > 1
+    if named and len(together) <= across:
+        need = max(len(members) for _, members in together) + 1
+        if need <= height:
+            columns = [
+                [fit_line(line((f" {name}", "dim")), each)]
+                + [core_row(core, each, digits) for core in members]
+                for name, members in together
+            ]
+            return beside(columns, each, width)
+    need = -(-len(cores) // across)
+    if not named and need <= height:
+        return in_columns([core_row(core, each, digits) for core in cores], across, each, width)
+    per_group = max(1, (height // 2) // max(1, len(together)))
+    out: list[Line] = []
+    if len(together) > max(1, height // 2):
+        out = heat("", cores, width, max(1, height // 2))
+    else:
+        for name, members in together:
+            out += heat(name, members, width, per_group)
+    left = height - len(out)
+    if left > 0:
+        busiest = sorted(cores, key=weight, reverse=True)[: left * across]
+        shown = sorted((c for c in busiest if weight(c) >= 2), key=lambda c: -weight(c))
+        out += in_columns([core_row(core, each, digits) for core in shown], across, each, width)
+    return out[:height]
+
+
+def in_columns(rows: Sequence[Line], across: int, each: int, width: int) -> list[Line]:
+    """Rows in so many columns, filled downwards."""
+    deep = -(-len(rows) // across)
+    return beside([list(rows[i * deep : (i + 1) * deep]) for i in range(across)], each, width)
+
+
+def beside(columns: Sequence[Sequence[Line]], each: int, width: int) -> list[Line]:
+    """Columns of lines side by side."""
+    deep = max((len(column) for column in columns), default=0)
+    out = []
+    for index in range(deep):
+        parts: Line = ()
+        for column in columns:
+            parts += column[index] if index < len(column) else ((" " * each, ""),)
+        out.append(fit_line(parts, width))
+    return out

@@ -1,0 +1,213 @@
+"""History: rates, loss and load over minutes to hours, with a ruler between two marks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Final
+
+from ..text import Line, cells, ends, fit, fit_line, graph, level, line, resample
+from ..units import count, scaled, seconds, size
+from .grid import merge
+from .parts import section
+from .past import Moment
+from .scene import Scene, View, nic_of
+
+TITLE = "History"
+KEY = "7"
+NEEDS: tuple[str, ...] = ()
+SPANS: Final = (120.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
+_LABEL: Final = 11
+
+
+def span(view: View) -> float:
+    """The seconds shown."""
+    return SPANS[max(0, min(len(SPANS) - 1, view.zoom))]
+
+
+def seen(scene: Scene, view: View) -> tuple[Moment, ...]:
+    """The moments in the span."""
+    return scene.past.moments(span(view))
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """The moments a cursor can be on (about 120 whatever the span); the newest is first."""
+    found = seen(scene, view)
+    step = max(1, len(found) // 120)
+    return tuple(f"{m.at:.3f}" for m in found[::-1][::step])
+
+
+def cursor_at(scene: Scene, view: View) -> float | None:
+    """The moment under the cursor; None: it follows the present."""
+    return float(view.spot.on) if view.spot.on and scene.past.fine else None
+
+
+def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> str:
+    """What passed between two marks: exact from the totals, with average and peak."""
+    start, end = min(marks), max(marks)
+    inside = [m for m in moments if start - 1e-3 <= m.at <= end + 1e-3 and nic in m.ports]
+    if len(inside) < 2:
+        return "the ruler needs two moments"
+    first, last = inside[0].ports[nic], inside[-1].ports[nic]
+    duration = inside[-1].at - inside[0].at
+    told = [seconds(duration)]
+    for name in ("rx", "tx"):
+        was, now = getattr(first, f"{name}_total"), getattr(last, f"{name}_total")
+        was_p, now_p = (
+            getattr(first, f"{name}_packets_total"),
+            getattr(last, f"{name}_packets_total"),
+        )
+        rates = [v for m in inside if (v := getattr(m.ports[nic], name)) is not None]
+        if was is None or now is None or now < was:
+            told.append(f"{name} total not known")
+            continue
+        peak = f", peak {scaled(max(rates) * 8, 'b/s')}" if rates else ""
+        packets = f", {count(now_p - was_p)} packets" if None not in (was_p, now_p) else ""
+        told.append(
+            f"{name} {count(now - was)} bytes ({size(now - was)}){packets}, "
+            f"average {scaled((now - was) * 8 / duration, 'b/s')}{peak}"
+        )
+    return "   ".join(told)
+
+
+def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | None:
+    """The column in which a moment is drawn."""
+    if not moments:
+        return None
+    offset = max(0, points - len(moments))
+    near = min(range(len(moments)), key=lambda i: abs(moments[i].at - moment))
+    return offset + near if offset else min(points - 1, near * points // len(moments))
+
+
+def band(
+    title: str, values: list[float | None], unit: str, room: int, rows: int, role: str
+) -> list[Line]:
+    """One graph with its scale at the left and its figures in the heading."""
+    known = [v for v in values if v is not None]
+    top = max(known, default=0.0)
+    labels = [scaled(top, unit) if top else f"0 {unit}"] + [""] * (rows - 1)
+    now = f"now {scaled(known[-1], unit)}" if known else "not known"
+    labels[min(1, rows - 1)] = labels[min(1, rows - 1)] if rows == 1 else now
+    drawn = graph(values, room, rows, top or 1.0)
+    out = []
+    for index, text in enumerate(drawn):
+        name = f" {title}" if index == rows - 1 and rows > 2 else labels[index]
+        out.append(
+            line(
+                (
+                    fit(name, _LABEL + 3, ">") + " ",
+                    "dim" if index != rows - 1 or rows < 3 else "head",
+                ),
+                (text, role),
+            )
+        )
+    return out
+
+
+def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
+    """Load of the busiest cores over time, one a row."""
+    if not moments:
+        return []
+    cpus = moments[-1].cpus
+    sums = [0] * len(cpus)
+    for moment in moments:
+        if moment.cpus == cpus:
+            for index, value in enumerate(moment.busy):
+                sums[index] += value
+    order = sorted(range(len(cpus)), key=lambda i: -sums[i])[:rows]
+    out = []
+    for index in order:
+        values: list[float | None] = [
+            float(m.busy[index]) if m.cpus == cpus else None for m in moments
+        ]
+        soft: list[float | None] = [
+            float(m.softirq[index]) if m.cpus == cpus else None for m in moments
+        ]
+        chars = [
+            (
+                level(v) if v is not None else " ",
+                "softirq" if (s or 0) * 2 > (v or 0) and (v or 0) > 5 else "system",
+            )
+            for v, s in zip(resample(values, room), resample(soft, room), strict=True)
+        ]
+        out.append(line((fit(f"core {cpus[index]}", _LABEL + 3, ">") + " ", "dim"), *merge(chars)))
+    return out
+
+
+def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> list[Line]:
+    """The time axis: the cursor, the two marks, and where changes were made."""
+    marks = [" "] * room
+    for made in scene.journal:
+        at = made.wall - (moments[-1].wall - moments[-1].at) if moments else 0.0
+        if moments and moments[0].at <= at <= moments[-1].at:
+            column = column_of(at, moments, room)
+            if column is not None:
+                marks[column] = "◆"
+    for name, moment in zip("AB", sorted(view.marks), strict=False):
+        column = column_of(moment, moments, room)
+        if column is not None:
+            marks[column] = name
+    here = cursor_at(scene, view)
+    column = column_of(here, moments, room) if here is not None else room - 1
+    if column is not None:
+        marks[column] = "▲" if marks[column] == " " else marks[column]
+    axis = line((" " * (_LABEL + 4), ""), ("".join(marks), "key"))
+    if not moments:
+        return [axis]
+    clock = [
+        datetime.fromtimestamp(m.wall, UTC).strftime("%H:%M:%S") for m in (moments[0], moments[-1])
+    ]
+    offset = max(0, room - len(moments)) if len(moments) < room else 0
+    gap = room - cells(clock[0]) - cells(clock[1])
+    before = min(offset, max(0, gap))
+    times = " " * before + clock[0] + " " * max(1, gap - before) + clock[1]
+    return [axis, line((" " * (_LABEL + 4), ""), (times, "dim"))]
+
+
+def reading(scene: Scene, view: View, moments: Sequence[Moment], nic: str) -> Line:
+    """What the ruler says, or the figures under the cursor and how to use it."""
+    if len(view.marks) == 2:
+        return line((" A–B ", "key"), (between(scene.past.moments(), nic, view.marks), "strong"))
+    here = cursor_at(scene, view)
+    found = min(moments, key=lambda m: abs(m.at - here)) if moments and here is not None else (
+        moments[-1] if moments else None
+    )  # fmt: skip
+    hint = "⏎ mark B" if view.marks else "← → move, ⏎ mark A"
+    port = found.ports.get(nic) if found is not None else None
+    if port is None or found is None:
+        return line((f" {hint}", "dim"))
+    told = f" rx {scene.units.rate(port.rx)}  tx {scene.units.rate(port.tx)}"
+    if port.lost:
+        told += f"  lost {port.lost:,.0f}/s"
+    return line((told, "strong"), (f"   {hint}", "key"))
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """Receive, send, loss and the busiest cores over the same time, with the ruler below."""
+    nic = nic_of(scene, view)
+    name = nic.name if nic is not None else ""
+    moments = seen(scene, view)
+    told = f"last {seconds(span(view))}   [ ] zoom   ◆ change made"
+    out = [section(f"HISTORY {name}", told, width)]
+    if len(moments) < 2:
+        out.append(line((" the first moments are being kept …", "dim")))
+        return [fit_line(one, width) for one in out[:height]]
+    room = max(10, width - _LABEL - 5)
+    out.append(fit_line(reading(scene, view, moments, name), width))
+    tail = ruler(scene, view, moments, room)
+    left = height - len(out) - len(tail)
+    cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0
+    rows = max(1, min(10, (left - cores) // 3))
+    shown = [m.ports.get(name) for m in moments]
+    rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
+    tx = [None if p is None or p.tx is None else p.tx * 8 for p in shown]
+    lost = [None if p is None else p.lost for p in shown]
+    out += band("receive", rx, "b/s", room, rows, "good")
+    out += band("send", tx, "b/s", room, rows, "accent")
+    out += band("lost/s", lost, "pps", room, rows, "bad")
+    out += heat(moments, room, cores)
+    out += tail
+    return [fit_line(one, width) for one in out[:height]]
+
+
+__all__ = ["ends"]

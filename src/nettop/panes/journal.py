@@ -1,0 +1,104 @@
+"""Journal: what nettop changed on this host, whether it still holds, and how to take it back."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..text import Line, fit_line, line
+from ..units import seconds
+from .parts import Column, heading, listing, matches, row, section, widths
+from .scene import Made, Scene, View, chosen
+from .tests import when
+
+TITLE = "Journal"
+KEY = "8"
+NEEDS: tuple[str, ...] = ()
+STATES: Final = {
+    "applied": ("● applied", "good"),
+    "rounded": ("● rounded", "good"),
+    "pending": ("◆ pending", "warn"),
+    "reverted": ("↺ reverted", "dim"),
+    "undone": ("↺ undone", "dim"),
+    "conflict": ("✗ conflict", "bad"),
+    "refused": ("✗ refused", "bad"),
+    "unchanged": ("· unchanged", "dim"),
+}
+
+
+def rows_of(scene: Scene, view: View) -> list[Made]:
+    """The entries shown, newest first."""
+    found = [
+        d for d in scene.journal if matches(view.spot.filter, d.id, d.setting, d.state, d.finding)
+    ]
+    return sorted(found, key=lambda d: -d.wall)
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """The entries in the order shown."""
+    return tuple(made.id for made in rows_of(scene, view))
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The list, and below it the entry under the cursor in words."""
+    shown = rows_of(scene, view)
+    standing = sum(d.state in ("applied", "rounded", "pending") for d in shown)
+    out = [
+        section(
+            "JOURNAL",
+            f"{standing} in force of {len(shown)}   u undo   c confirm   s keep over reboots",
+            width,
+        )
+    ]
+    if not shown:
+        out.append(
+            line((" nothing was changed: whatever a key applies is written here first", "dim"))
+        )
+        return [fit_line(one, width) for one in out[:height]]
+    columns = (
+        Column(" STATE", 12), Column("SETTING", 28, grow=3), Column("BEFORE", 12, grow=1),
+        Column("AFTER", 12, grow=1), Column("WHEN", 20), Column("BECAUSE OF", 24, grow=2),
+        Column("BY", 8), Column("ID", 8),
+    )  # fmt: skip
+    sizes = widths(columns, width)
+    out.append(heading(columns, sizes))
+    cursor = chosen(tuple(d.id for d in shown), view.spot)
+    table = []
+    for made in shown:
+        state, role = STATES.get(made.state, (made.state, ""))
+        table.append(
+            row(
+                (
+                    (f" {state}", role),
+                    made.setting,
+                    (made.before, "dim"),
+                    (made.after, "strong"),
+                    (when(made.wall)[:19], "dim"),
+                    (made.finding or "by hand", "dim"),
+                    (made.who, "dim"),
+                    (made.id, "dim"),
+                ),
+                columns,
+                sizes,
+            )
+        )
+    below = 4 if height >= 12 else 0
+    out += listing(table, cursor, width, min(len(table), height - len(out) - below))
+    if below:
+        made = shown[cursor]
+        state, role = STATES.get(made.state, (made.state, ""))
+        out.append(section(made.id, when(made.wall), width))
+        out.append(line(f" {made.setting}: {made.before} → {made.after}", (f"   {state}", role)))
+        waits = next((p for p in scene.pending if p.id == made.id), None)
+        if waits is not None:
+            left = max(0.0, waits.deadline - scene.wall)
+            out.append(
+                line(
+                    (
+                        f" goes back by itself in {seconds(round(left))} unless confirmed with c",
+                        "warn",
+                    )
+                )
+            )
+        if made.because:
+            out.append(line((f" {made.because}", "dim")))
+    return [fit_line(one, width) for one in out[:height]]

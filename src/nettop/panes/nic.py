@@ -1,0 +1,266 @@
+"""NIC: every setting with its value, limit and what is recommended; identity and counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from ..text import Line, fit, fit_line, line
+from ..units import amount, count, link, per_second, scaled
+from . import path
+from .parts import Column, heading, listing, matches, row, section, waiting, widths
+from .scene import Scene, View, chosen, nic_of
+
+TITLE = "NIC"
+KEY = "3"
+NEEDS: tuple[str, ...] = ("nicstats_raw", "module", "fec", "linkmodes")
+_BAD: Final = frozenset(
+    "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
+    " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
+    " allowance_conntrack".split()
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One tunable of the interface as the pane shows it."""
+
+    address: str
+    now: str
+    most: str = ""
+    settable: str = "yes"
+    unit: str = ""
+
+
+def _of(nic: Any, group: str, value: Any, names: str) -> Iterator[Setting]:
+    for name in names.split():
+        fact = name.replace("-", "_")
+        now = getattr(value, fact)
+        if now is None:
+            continue
+        most = getattr(value, f"{fact}_max", None)
+        told = ("on" if now else "off") if isinstance(now, bool) else str(now)
+        unit = next((f.metadata.get("unit", "") for f in fields(value) if f.name == fact), "")
+        yes = "only this" if most is not None and now == most and most <= 1 else "yes"
+        yield Setting(
+            f"{group}.{name}@{nic.name}", told, "" if most is None else str(most), yes, unit
+        )
+
+
+def settings(nic: Any) -> list[Setting]:
+    """Every setting this interface has; one the driver does not offer is not listed."""
+    out = [
+        *_of(nic, "ring", nic.ring, "rx tx rx-jumbo rx-mini"),
+        *_of(nic, "channels", nic.channels, "combined rx tx"),
+        *_of(
+            nic,
+            "coalesce",
+            nic.coalesce,
+            "adaptive-rx adaptive-tx rx-usecs rx-frames tx-usecs tx-frames",
+        ),
+        *_of(nic, "pause", nic.pause, "autoneg rx tx"),
+    ]
+    if nic.mtu is not None:
+        most = "" if nic.max_mtu is None else str(nic.max_mtu)
+        out.append(Setting(f"link.mtu@{nic.name}", str(nic.mtu), most, unit="bytes"))
+    if nic.txqueuelen is not None:
+        out.append(Setting(f"link.txqueuelen@{nic.name}", str(nic.txqueuelen), unit="packets"))
+    if nic.qdisc:
+        out.append(Setting(f"qdisc.root@{nic.name}", nic.qdisc))
+    for name, value, unit in (
+        ("threaded", nic.threaded, ""),
+        ("defer-hard-irqs", nic.defer_hard_irqs, "polls"),
+        ("gro-flush-timeout", nic.gro_flush_timeout, "ns"),
+    ):
+        if value is not None:
+            told = ("on" if value else "off") if isinstance(value, bool) else str(value)
+            out.append(Setting(f"napi.{name}@{nic.name}", told, unit=unit))
+    for name in ("gso_max_size", "gro_max_size"):
+        value = getattr(nic, name)
+        if value is not None:
+            out.append(
+                Setting(f"link.{name.replace('_', '-')}@{nic.name}", str(value), unit="bytes")
+            )
+    for feature in nic.features:
+        can = "no: fixed" if feature.fixed else "yes"
+        out.append(
+            Setting(f"feature.{feature.name}@{nic.name}", "on" if feature.on else "off", "", can)
+        )
+    return out
+
+
+def recommended(scene: Scene) -> dict[str, str]:
+    """What the findings would set, by address."""
+    plans = {step.setting: step.after for steps in scene.plans.values() for step in steps}
+    wanted = {w.setting: str(w.value) for f in scene.findings for w in f.wanted}
+    return {**wanted, **plans}
+
+
+def rows_of(scene: Scene, view: View) -> list[Setting]:
+    """The settings shown: filtered; the recommended ones first."""
+    nic = nic_of(scene, view)
+    if nic is None:
+        return []
+    better = recommended(scene)
+    found = [s for s in settings(nic) if matches(view.spot.filter, s.address)]
+    return sorted(found, key=lambda s: s.address not in better)
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """The addresses of the settings in the order shown."""
+    return tuple(setting.address for setting in rows_of(scene, view))
+
+
+def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
+    """What the interface is: (label, text, role)."""
+    pcie = nic.pcie
+    slot = ""
+    if pcie.width is not None and pcie.speed is not None:
+        slot = f"{pcie.speed:g} GT/s × {pcie.width}"
+        if pcie.usable:
+            slot += f", carries {scaled(pcie.usable, 'b/s')}"
+    narrow = pcie.width is not None and pcie.max_width is not None and pcie.width < pcie.max_width
+    if narrow:
+        slot += f" of × {pcie.max_width}"
+    queues = f"{nic.rx_queues or '?'} receive, {nic.tx_queues or '?'} send, {nic.irqs} interrupts"
+    power = None if nic.module_power is None else f"{nic.module_power:.1f} dBm received"
+    told = [
+        ("driver", " ".join(filter(None, (nic.driver or nic.kind, nic.driver_version))), ""),
+        ("firmware", nic.firmware or "", ""),
+        (
+            "link",
+            f"{link(nic.speed)} {nic.duplex or ''}".strip() if nic.carrier else "NO LINK",
+            "" if nic.carrier else "bad",
+        ),
+        ("FEC", nic.fec or "", ""),
+        ("optics", power or "", ""),
+        ("bus", nic.bus or "", ""),
+        ("slot", slot, "bad" if narrow else ""),
+        ("node", "" if nic.node is None else f"{nic.node}, {nic.node_cores or '?'} cores near", ""),
+        ("queues", queues, ""),
+        ("addresses", " ".join(nic.addresses), ""),
+        ("MAC", nic.address or "", ""),
+        ("member of", nic.master or "", ""),
+        ("over", " ".join(nic.lower), ""),
+        ("SSH", "this session runs over it" if nic.carries_ssh else "", "warn"),
+    ]
+    if scene.frame is not None:
+        own = [r for r in scene.frame.rows("drvinfo") if getattr(r, "nic", None) == nic.name]
+        told += [
+            ("version", str(getattr(r, "version", "")), "")
+            for r in own[:1]
+            if not nic.driver_version
+        ]
+    return [entry for entry in told if entry[1]]
+
+
+def counters(scene: Scene, view: View, width: int) -> list[Line]:
+    """Counters with rate and total: those that tell of loss first, silent ones last."""
+    nic = nic_of(scene, view)
+    if nic is None:
+        return []
+    columns = (
+        Column(" counter", 22, grow=1),
+        Column("per second", 16, ">"),
+        Column("since made", 20, ">"),
+    )
+    sizes = widths(columns, width)
+    found: list[tuple[tuple[bool, bool, str], Line]] = []
+    for name, rate, total, bad in _values(scene, view, nic):
+        if not matches(view.spot.filter, name):
+            continue
+        role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
+        told = row(
+            ((f" {name}", role), (per_second(rate), role), (count(total), role)), columns, sizes
+        )
+        found.append(((not (bad and rate), not rate, name), told))
+    found.sort(key=lambda pair: pair[0])
+    return [heading(columns, sizes), *(told for _, told in found)]
+
+
+def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any, bool]]:
+    if view.raw and scene.frame is not None:
+        for entry in scene.frame.tables.get("nicstats_raw", ()):
+            if getattr(entry.now, "nic", "") == nic.name:
+                value = getattr(entry.now, "value", None)
+                rate = getattr(entry.per_s, "value", None)
+                name = str(getattr(entry.now, "name", ""))
+                yield (
+                    name,
+                    rate,
+                    value,
+                    any(word in name for word in ("drop", "err", "miss", "discard")),
+                )
+        return
+    for field in fields(nic.total):
+        rate, total = getattr(nic.per_s, field.name), getattr(nic.total, field.name)
+        if rate is not None or total is not None:
+            yield field.name, rate, total, field.name in _BAD
+
+
+def setting_row(
+    setting: Setting, better: dict[str, str], columns: tuple[Column, ...], sizes: list[int]
+) -> Line:
+    """One setting."""
+    name = setting.address.rsplit("@", 1)[0]
+    wanted = better.get(setting.address, "")
+    differs = wanted not in ("", setting.now)
+    fixed = setting.settable != "yes"
+    return row(
+        (
+            (f" {name}", "warn" if differs else "dim" if fixed else ""),
+            (setting.now, "strong" if not fixed else "dim"), (setting.most, "dim"),
+            (f"▸ {wanted}" if differs else "", "good"), (setting.unit, "dim"),
+            (setting.settable, "dim"),
+        ),
+        columns, sizes,
+    )  # fmt: skip
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """Settings at the left; what the interface is and what it counted at the right."""
+    waits = waiting(scene.facts, width)
+    if waits is not None or scene.facts is None:
+        return waits or []
+    nic = nic_of(scene, view)
+    if nic is None:
+        return [fit_line(line((" no interface", "dim")), width)]
+    others = len(scene.facts.nics)
+    out = [section(f"NIC {nic.name}", f"{path.title(nic)} · i next of {others}", width)]
+    out.append(path.rates(nic, scene.units, width))
+    better = recommended(scene)
+    shown = rows_of(scene, view)
+    half = width if width < 100 else width * 11 // 20
+    columns = (
+        Column(" setting", 26, grow=2), Column("now", 9, ">"), Column("most", 8, ">"),
+        Column("better", 10), Column("unit", 11), Column("can change", 10, grow=1),
+    )  # fmt: skip
+    sizes = widths(columns, half - 1)
+    cursor = chosen(tuple(s.address for s in shown), view.spot)
+    table = [setting_row(s, better, columns, sizes) for s in shown]
+    side = [
+        fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width - half))
+        for label, text, role in identity(nic, scene)
+    ]
+    room = height - len(out)
+    if half < width:
+        left = [heading(columns, sizes), *listing(table, cursor, half - 1, room - 1)]
+        name = "COUNTERS (driver's own names)" if view.raw else "COUNTERS"
+        right = [*side, section(name, "R raw" if not view.raw else "R normalised", width - half)]
+        right += counters(scene, view, width - half)
+        for index in range(min(room, max(len(left), len(right)))):
+            first = (
+                fit_line(left[index], half - 1) if index < len(left) else ((" " * (half - 1), ""),)
+            )
+            second = right[index] if index < len(right) else ()
+            out.append((*first, ("│", "faint"), *fit_line(second, width - half)))
+    else:
+        own = max(3, room * 6 // 10)
+        out += [heading(columns, sizes), *listing(table, cursor, width, own - 1)]
+        out.append(section("COUNTERS", "R raw", width))
+        out += counters(scene, view, width)
+    return [fit_line(one, width) for one in out[:height]]
+
+
+__all__ = ["NEEDS", "TITLE", "amount", "items", "lines", "settings"]

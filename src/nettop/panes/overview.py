@@ -1,0 +1,280 @@
+"""Overview: is anything wrong, where do packets die and spend their CPU, what would help."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..text import Line, bar, crop, ends, fit, fit_line, line
+from ..units import UNKNOWN, brief, count, per_second, percent
+from . import grid, path
+from .parts import (
+    Column,
+    heading,
+    listing,
+    row,
+    section,
+    severity,
+    waiting,
+    widths,
+)
+from .past import lost
+from .scene import Scene, View, chosen, nic_of
+
+TITLE = "Overview"
+KEY = "1"
+NEEDS: tuple[str, ...] = ()
+
+
+def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The findings."""
+    return tuple(f.id for f in scene.findings)
+
+
+def verdict(scene: Scene, width: int) -> Line:
+    """The one sentence: how much is wrong, and what first."""
+    serious = [f for f in scene.findings if f.severity in ("critical", "warning")]
+    if serious:
+        first = serious[0]
+        mark, role = severity(first)
+        say = f" {mark} {len(serious)} problem{'s' * (len(serious) > 1)}: "
+        if width < 50:
+            return fit_line(
+                line((f" {mark} ", role), (crop(first.title, width - 3), "strong")), width
+            )
+        hint = line(("5 why ", "dim")) if width >= 60 else ()
+        room = width - len(say) - 8
+        return ends(line((say, role), (crop(first.title, room), "strong")), hint, width)
+    facts = scene.facts
+    if facts is not None and not facts.cores:
+        told = f" ? nothing can be said: {len(facts.missing)} kernel surfaces cannot be read here"
+        return fit_line(line((told, "warn")), width)
+    still = facts is not None and facts.cores and facts.cores[0].idle is None
+    if still:
+        return fit_line(line((" … measuring the first interval", "dim")), width)
+    advice = len(scene.findings)
+    more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
+    return fit_line(line((" ✓ nothing is lost and no limit is reached", "good"), (more, "")), width)
+
+
+def finding_row(finding: Any, width: int, keys: str) -> Line:
+    """One finding: mark, id, sentence, keys."""
+    mark, role = severity(finding)
+    name = min(34, max(20, width // 4))
+    head = line((f" {mark} ", role), (fit(finding.id, name), role if role != "dim" else ""), "  ")
+    room = width - name - 6 - len(keys)
+    return ends(head + line(crop(finding.title, room)), line((keys, "key")), width)
+
+
+def keys_of(scene: Scene, finding: Any) -> str:
+    """The keys that help with a finding."""
+    return "a apply  p prove " if scene.plans.get(finding.id) else "⏎ why "
+
+
+def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The interfaces: rates against the possible, loss, where they are."""
+    facts = scene.facts
+    if facts is None or height < 2:
+        return []
+    shown = nic_of(scene, view)
+    every = sorted(
+        (n for n in facts.nics if n.kind != "loopback" or (n.per_s.rx_bytes or 0) > 10_000),
+        key=lambda n: (-((n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0)), n.name),
+    )
+    columns = (
+        Column(" INTERFACE", 16, grow=1),
+        Column("rx", 11, ">"),
+        Column("", 8),
+        Column("tx", 11, ">"),
+        Column("", 8),
+        Column("lost", 10, ">"),
+        Column("packets", 19, ">"),
+        Column("is", 26, grow=2),
+    )
+    sizes = widths(columns, width)
+    out = [heading(columns, sizes)]
+    for nic in every[: height - 1]:
+        gone = lost(nic.per_s)
+        mark = "▸ " if shown is not None and nic.name == shown.name else "  "
+        pps = f"{brief(nic.per_s.rx_packets)} / {brief(nic.per_s.tx_packets)} pps"
+        out.append(
+            row(
+                (
+                    (mark + nic.name, "head" if nic.carrier is not False else "dim"),
+                    scene.units.rate(nic.per_s.rx_bytes),
+                    _load(nic.rx_load),
+                    scene.units.rate(nic.per_s.tx_bytes),
+                    _load(nic.tx_load),
+                    (
+                        per_second(gone) if gone else "0" if gone == 0 else UNKNOWN,
+                        "bad" if gone else "dim",
+                    ),
+                    (pps, "dim"),
+                    (path.title(nic), "dim"),
+                ),
+                columns,
+                sizes,
+            )
+        )
+    if len(every) > height - 1:
+        out[-1] = fit_line(line((f"   {len(every) - height + 2} more: 3", "dim")), width)
+    return out
+
+
+def _load(load: float | None) -> tuple[str, str]:
+    filled, rest = bar(load, 4)
+    told = "" if load is None else f"{min(999, load * 100):>3.0f}%"
+    return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "bad"
+
+
+def processes(scene: Scene, width: int, height: int) -> list[Line]:
+    """The processes that move packets: where they run and how far from their interrupts."""
+    facts = scene.facts
+    if facts is None or height < 2:
+        return []
+    busy = sorted(
+        (p for p in facts.processes if p.networked or (p.user or 0) + (p.system or 0) >= 5),
+        key=lambda p: (
+            not p.networked,
+            -((p.rx_per_s or 0) + (p.tx_per_s or 0)),
+            -((p.user or 0) + (p.system or 0)),
+        ),
+    )
+    if not busy:
+        return []
+    columns = (
+        Column(" PROCESS", 20, grow=1), Column("core", 5, ">"), Column("node", 4, ">"),
+        Column("user", 5, ">"), Column("system", 6, ">"), Column("receives", 10, ">"),
+        Column("sends", 10, ">"), Column("its interrupts", 26, grow=1),
+    )  # fmt: skip
+    sizes = widths(columns, width)
+    out = [heading(columns, sizes)]
+    for process in busy[: height - 1]:
+        where = process.distance or ""
+        if process.irq_cpu is not None:
+            where = f"on core {process.irq_cpu}: {where}" if where else f"on core {process.irq_cpu}"
+        rates = (process.rx_per_s, process.tx_per_s)
+        loud = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
+        blank = "bytes unknown" if process.udp and rates == (None, None) else ""
+        out.append(
+            row(
+                (
+                    (f"  {process.name}[{process.pid}]", "user"), _number(process.cpu),
+                    _number(process.node), percent(process.user), percent(process.system),
+                    scene.units.rate(rates[0]), scene.units.rate(rates[1]),
+                    (f"✗ {where.upper()}" if loud else where or blank, "bad" if loud else "dim"),
+                ),
+                columns, sizes,
+            )
+        )  # fmt: skip
+    return out
+
+
+def _number(value: int | None) -> str:
+    return UNKNOWN if value is None else str(value)
+
+
+def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The top findings, with the keys of the one under the cursor."""
+    if height < 2:
+        return []
+    rows = []
+    cursor = chosen(items(scene, view), view.spot)
+    for index, finding in enumerate(scene.findings):
+        rows.append(finding_row(finding, width, keys_of(scene, finding) if index == cursor else ""))
+    if not rows:
+        quiet = len({s.rule for s in scene.silent}) if scene.silent else 0
+        told = (
+            f" none; {quiet} rules looked and stay silent, and say why under 5"
+            if quiet
+            else " none"
+        )
+        return [section("FINDINGS", "", width), fit_line(line((told, "dim")), width)]
+    told = f"{count(len(rows))}" if len(rows) > height - 1 else ""
+    return [section("FINDINGS", told, width), *listing(rows, cursor, width, height - 1)]
+
+
+def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """What fits where nothing fits: the verdict, the rates, the busiest core."""
+    out = [verdict(scene, width)]
+    nic = nic_of(scene, view)
+    if nic is not None:
+        rates = f" {nic.name} rx {scene.units.rate(nic.per_s.rx_bytes)}"
+        out.append(line((crop(rates, width), "")))
+        out.append(line((crop(f" tx {scene.units.rate(nic.per_s.tx_bytes)}", width), "")))
+        gone = lost(nic.per_s)
+        out.insert(1, line((f" ✗ {per_second(gone, 'lost')}", "bad"))) if gone else None
+    if scene.facts is not None:
+        out += grid.block(scene.facts, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """Verdict, path, cores, interfaces, processes, findings: as much as the height allows."""
+    waits = waiting(scene.facts, width)
+    if waits is not None or scene.facts is None:
+        return waits or []
+    if height < 12 or width < 50:
+        return tiny(scene, view, width, height)
+    facts = scene.facts
+    top = [verdict(scene, width), *way(scene, view, width, height)]
+    left = height - len(top)
+    low = min(1 + max(1, len(scene.findings)), 5 if left >= 16 else 4)
+    tables = plan(scene, view, width, left - low)
+    mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
+    legend = "█ softirq ▓ irq ▒ system ░ user" if width >= 70 else ""
+    cores = [section("CORES", "  ".join(filter(None, (legend, mean))), width)]
+    cores += grid.block(facts, width, left - low - sum(map(len, tables)) - 1)
+    if facts.missing and not facts.cores:
+        cores = unread(scene, width)
+    last = findings(
+        scene,
+        view,
+        width,
+        max(low, left - len(cores) - sum(map(len, tables))) if left > 4 else left,
+    )
+    parts = [part for part in (top, cores, *tables, last) if part]
+    spare = height - sum(map(len, parts))
+    out: list[Line] = []
+    for part in parts:
+        if out and spare > 0:
+            out.append(())
+            spare -= 1
+        out += part
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def unread(scene: Scene, width: int) -> list[Line]:
+    """What could not be read, and why."""
+    missing = scene.facts.missing if scene.facts is not None else {}
+    out = [section("NOT READ", "", width)]
+    out += [
+        line((fit(f" {name}", 16), "head"), (why, "")) for name, why in sorted(missing.items())[:8]
+    ]
+    return out
+
+
+def way(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The path through the interface looked at."""
+    nic = nic_of(scene, view)
+    if nic is None or scene.facts is None:
+        return []
+    found = path.of(scene.facts, nic.name)
+    say = {"rx": "receive · ", "tx": "send · "}.get(found.direction if found else "", "")
+    out = [section(f"PATH {nic.name}", say + path.title(nic), width)]
+    out.append(path.rates(nic, scene.units, width))
+    if found is not None:
+        out += path.stages(found, width, 4 if height >= 18 else 3)
+    return out
+
+
+def plan(scene: Scene, view: View, width: int, room: int) -> list[list[Line]]:
+    """Interfaces and processes, in what the cores can spare of `room` lines."""
+    if scene.facts is None or room < 9:
+        return []
+    cores = scene.facts.cores
+    wants = 2 + (len(cores) if width < 76 else -(-len(cores) // 2))
+    spare = room - min(wants, max(5, room * 2 // 3))
+    many = sum(n.kind != "loopback" for n in scene.facts.nics)
+    plugs = ports(scene, view, width, min(1 + spare // 2, 10)) if many > 1 or spare >= 6 else []
+    running = processes(scene, width, min(spare - len(plugs), 9))
+    return [part for part in (plugs, running) if len(part) > 1]

@@ -1,0 +1,147 @@
+"""The whole screen as lines: header, pane, notes and countdown, footer. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..text import Line, crop, ends, fit_line, line, line_cells
+from ..units import percent, seconds
+from . import names, pane
+from .scene import Scene, View
+
+Guide = Callable[[View, int, int], list[Line]]
+
+
+def header(scene: Scene, view: View, width: int) -> Line:
+    """Who and what this is: host, kernel, profile and why; at the right the state of nettop."""
+    facts = scene.facts
+    left: list[tuple[str, str]] = [(" nettop ", "brand"), (" ", "")]
+    if facts is not None:
+        host = facts.host
+        kernel = ".".join(map(str, host.kernel)) if host.kernel else ""
+        size = f"{host.cpus} CPU{'s' * (host.cpus != 1)}"
+        if host.nodes > 1:
+            size += f", {host.nodes} nodes"
+        parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
+        left.append((" · ".join(p for p in parts if p), "strong"))
+        chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
+        left.append((f" · {facts.profile.name}", "accent"))
+        left.append((f" ({chosen})", "dim"))
+    right: list[tuple[str, str]] = []
+    if scene.origin:
+        right.append((f"{scene.origin}  ", "warn"))
+    if view.paused:
+        right.append(("⏸ paused  ", "warn"))
+    if scene.recording:
+        right.append(("● rec  ", "bad"))
+    right.append((f"{seconds(scene.interval)}  ", "dim"))
+    own = facts.host.nettop_cpu if facts is not None else None
+    if own is not None:
+        right.append((f"self {percent(own)} ", "dim"))
+    tail = tuple(right)
+    return ends(fit_to(tuple(left), width - line_cells(tail) - 1), tail, width)
+
+
+def fit_to(row: Line, width: int) -> Line:
+    """The line cropped to a width, not padded."""
+    return row if line_cells(row) <= width else fit_line(row, max(0, width))
+
+
+def footer(view: View, width: int) -> Line:
+    """The panes with their keys, and where help is."""
+    if view.typing:
+        return fit_line(
+            line(
+                (" /", "key"), view.spot.filter, ("▏", "accent"), ("   ⏎ keep   Esc clear", "dim")
+            ),
+            width,
+        )
+    if view.editing and not view.editing.startswith("form."):
+        asked = line((f" {view.editing} = ", "key"), (f"{view.draft}▏", "input"))
+        return ends(asked, line(("⏎ apply  Esc leave ", "dim")), width)
+    parts: list[tuple[str, str]] = []
+    for name, text in tabs(view, width):
+        here = name == view.pane
+        parts.append((f" {pane(name).KEY}", "key" if not here else "select"))
+        parts.append((text, "select" if here else ""))
+    help_ = "? help  q quit " if width >= 90 else "? help "
+    return ends(tuple(parts), line((help_, "dim")), width)
+
+
+def tabs(view: View, width: int) -> list[tuple[str, str]]:
+    """Each pane and its title as the width allows."""
+    out = []
+    for name in names():
+        title = pane(name).TITLE
+        text = title.split()[0] if width < 100 else title
+        if width < 70 and name != view.pane:
+            text = ""
+        out.append((name, f" {text}".rstrip()))
+    return out
+
+
+def pane_at(view: View, width: int, x: int) -> str:
+    """Which pane's title is at that column of the footer; empty for none."""
+    at = 0
+    for name, text in tabs(view, width):
+        wide = 2 + len(text)
+        if at <= x < at + wide:
+            return name
+        at += wide
+    return ""
+
+
+def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
+    """The countdown of a change that waits for its confirmation, and the last note."""
+    out: list[Line] = []
+    for pending in scene.pending[:2]:
+        left = max(0.0, pending.deadline - scene.wall)
+        out.append(
+            fit_line(
+                line(
+                    (f" {left:>3.0f} s ", "alarm"),
+                    (f" {pending.setting} goes back by itself unless you press ", "warn"),
+                    ("c", "key"),
+                    (" (keep) or ", "warn"),
+                    ("u", "key"),
+                    (" (undo now)", "warn"),
+                ),
+                width,
+            )
+        )
+    if scene.notes:
+        note = scene.notes[-1]
+        out.append(fit_line(line((f" {crop(note.text, width - 2)}", note.role)), width))
+    if view.spot.filter and not view.typing:
+        out.append(
+            fit_line(
+                line(
+                    (" filter ", "dim"),
+                    (view.spot.filter, "key"),
+                    ("   / change, Esc clear", "dim"),
+                ),
+                width,
+            )
+        )
+    return out
+
+
+def compose(
+    scene: Scene, view: View, width: int, height: int, guide: Guide | None = None
+) -> list[Line]:
+    """The screen: exactly `height` lines of exactly `width` cells; `guide` draws the help."""
+    width, height = max(1, width), max(1, height)
+    framed = height >= 10 and width >= 40
+    extra = bulletin(scene, view, width)[: max(0, height - 4)]
+    room = height - len(extra) - (2 if framed else 0)
+    if view.help and guide is not None:
+        body = guide(view, width, room)
+    else:
+        body = pane(view.pane).lines(scene, view, width, room)
+    out = [header(scene, view, width)] if framed else []
+    out += [fit_line(row, width) for row in body[:room]]
+    out += [((" " * width, ""),)] * (room - len(body))
+    out += extra
+    if framed:
+        out.append(footer(view, width))
+    return out[:height]

@@ -1,0 +1,194 @@
+"""Pieces several panes share: headings, tables, windows on long lists, severities, losses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar
+
+from ..facts import Facts
+from ..text import Line, cells, ends, fit, fit_line, line, line_cells, over
+from ..units import UNKNOWN
+
+T = TypeVar("T")
+
+MARKS: Final = {
+    "critical": ("✗", "bad"),
+    "warning": ("!", "warn"),
+    "advice": ("▸", "accent"),
+    "info": ("·", "dim"),
+}
+KINDS: Final = (  # of CPU time: fact, short name, glyph, role; the kernel's hidden work first
+    ("softirq", "si", "█", "softirq"),
+    ("irq", "hi", "▓", "irq"),
+    ("system", "sy", "▒", "system"),
+    ("user", "us", "░", "user"),
+    ("steal", "st", "▚", "steal"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: heading, width, alignment; `grow` columns share the room that is left."""
+
+    title: str
+    width: int
+    align: str = "<"
+    grow: int = 0
+
+
+def section(title: str, right: str = "", width: int = 80) -> Line:
+    """A heading with a rule to the edge and, at its end, a remark."""
+    head = f" {title} "
+    tail = f" {right} " if right else ""
+    rule = width - cells(head) - cells(tail)
+    if rule < 1:
+        return line((head, "title"))
+    return line((head, "title"), ("─" * rule, "faint"), (tail, "dim"))
+
+
+def widths(columns: Sequence[Column], width: int) -> list[int]:
+    """The width of each column; what does not fit is dropped from the right (0)."""
+    out, left = [], width
+    for column in columns:
+        need = column.width + 1
+        out.append(column.width if need <= left + 1 else 0)
+        left -= need if need <= left + 1 else 0
+    hungry = sum(c.grow for c, w in zip(columns, out, strict=True) if w)
+    if left > 0 and hungry:
+        for index, column in enumerate(columns):
+            if out[index] and column.grow:
+                out[index] += left * column.grow // hungry
+    return out
+
+
+def heading(
+    columns: Sequence[Column], sizes: Sequence[int], sort: int = -1, down: bool = True
+) -> Line:
+    """The column titles; the sorted one is marked."""
+    parts: list[tuple[str, str]] = []
+    for index, (column, size) in enumerate(zip(columns, sizes, strict=True)):
+        if size:
+            title = column.title + ("▼" if down else "▲") * (index == sort)
+            parts.append(
+                (fit(title, size, column.align) + " ", "select" if index == sort else "head")
+            )
+    return tuple(parts)
+
+
+Cell = str | tuple[str, str]
+
+
+def row(values: Sequence[Cell], columns: Sequence[Column], sizes: Sequence[int]) -> Line:
+    """One line of a table; a value is text or (text, role)."""
+    parts: list[tuple[str, str]] = []
+    for value, column, size in zip(values, columns, sizes, strict=True):
+        if size:
+            text, role = value if isinstance(value, tuple) else (value, "")
+            parts.append((fit(text, size, column.align), role))
+            parts.append((" ", ""))
+    return tuple(parts)
+
+
+def window(count: int, cursor: int, height: int) -> range:
+    """Which of `count` rows to show in `height` lines so that the cursor is among them."""
+    if count <= height:
+        return range(count)
+    top = max(0, min(cursor - height // 2, count - height))
+    return range(top, top + max(0, height))
+
+
+def listing(
+    rows: Sequence[Line], cursor: int, width: int, height: int, *, marked: bool = True
+) -> list[Line]:
+    """A window on rows with the one under the cursor selected."""
+    if height <= 0:
+        return []
+    span = window(len(rows), cursor, height)
+    out = []
+    for index in span:
+        shown = fit_line(rows[index], width)
+        out.append(over(shown, "select") if marked and index == cursor else shown)
+    return out
+
+
+def severity(finding: Any) -> tuple[str, str]:
+    """The mark and role of a finding's severity."""
+    return MARKS.get(finding.severity, MARKS["info"])
+
+
+def matches(wanted: str, *texts: str | None) -> bool:
+    """Whether any of the texts contains what the filter asks, whatever the case."""
+    if not wanted:
+        return True
+    low = wanted.casefold()
+    return any(low in text.casefold() for text in texts if text)
+
+
+def sort_rows(rows: Sequence[T], key: Callable[[T], Any], *, down: bool) -> list[T]:
+    """Rows by a figure that may be unknown: the unknown last, whatever the direction."""
+    known = [r for r in rows if key(r) is not None]
+    rest = [r for r in rows if key(r) is None]
+    return sorted(known, key=key, reverse=down) + rest
+
+
+def core_load(core: Any) -> float | None:
+    """How busy a core is, percent."""
+    return None if core.idle is None else max(0.0, 100.0 - core.idle)
+
+
+def load_role(percent: float | None) -> str:
+    """How worrying a load is."""
+    if percent is None or percent < 1:
+        return "idle"
+    return "bad" if percent >= 90 else "warn" if percent >= 70 else "good"
+
+
+def kinds(core: Any, limit: int = 2) -> str:
+    """The largest kinds of a core's time, as `si 78 sy 12`."""
+    known = [(getattr(core, name), short) for name, short, _, _ in KINDS]
+    big = sorted(((v, s) for v, s in known if v is not None and v >= 0.5), reverse=True)[:limit]
+    if big:
+        return " ".join(f"{s} {v:.0f}" for v, s in big)
+    return "idle" if core.idle is not None else UNKNOWN
+
+
+def waiting(facts: Facts | None, width: int) -> list[Line] | None:
+    """What to show before the first rates are known; None when there are facts."""
+    if facts is not None:
+        return None
+    return [fit_line(line((" reading the host …", "dim")), width)]
+
+
+def join(parts: Sequence[Line], gap: str = "  ") -> Line:
+    """Lines one after another with a gap."""
+    out: list[tuple[str, str]] = []
+    for part in parts:
+        if out:
+            out.append((gap, ""))
+        out.extend(part)
+    return tuple(out)
+
+
+def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int = 1) -> list[Line]:
+    """Pieces set like words in a paragraph: as many a line as fit."""
+    out: list[Line] = []
+    current: list[Line] = []
+    used = indent
+    for part in parts:
+        wide = line_cells(part)
+        if current and used + len(gap) + wide > width:
+            out.append(line(" " * indent) + join(current, gap))
+            current, used = [], indent
+        used += wide + (len(gap) if current else 0)
+        current.append(part)
+    if current:
+        out.append(line(" " * indent) + join(current, gap))
+    return out
+
+
+__all__ = [
+    "KINDS", "MARKS", "Column", "core_load", "ends", "flow_words", "heading", "join", "kinds",
+    "listing", "load_role", "matches", "row", "section", "severity", "sort_rows", "waiting",
+    "widths", "window",
+]  # fmt: skip

@@ -1,0 +1,114 @@
+"""The path of packets through one interface, drawn from the wire to the process with its losses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..facts import Facts
+from ..text import Line, bar, cells, ends, fit, fit_line, line
+from ..units import Units, link, packets, per_second, scaled, share
+
+_SHORT: Final = {"packets/s": "pps", "bit/s": "b/s", "interrupts/s": "irq/s"}
+
+
+def of(facts: Facts, nic: str, direction: str = "") -> Any | None:
+    """The path of an interface: the direction asked, else the lossier, else the busier."""
+    found = [p for p in facts.paths if p.nic == nic and direction in ("", p.direction)]
+    if not found:
+        return None
+    return max(found, key=lambda p: (p.lost or 0.0, _rate(p), p.direction == "rx"))
+
+
+def _rate(path: Any) -> float:
+    return max((s.rate or 0.0 for s in path.stages if s.unit == "packets/s"), default=0.0)
+
+
+def title(nic: Any) -> str:
+    """What an interface is, in a few words."""
+    bits = [nic.driver or nic.kind]
+    if nic.speed:
+        bits.append(link(nic.speed))
+    if nic.mtu:
+        bits.append(f"MTU {nic.mtu}")
+    if nic.node is not None:
+        bits.append(f"node {nic.node}")
+    if nic.carrier is False:
+        bits.append("NO LINK")
+    return " · ".join(bits)
+
+
+def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
+    """One direction's rate, a bar against what TCP can carry, and that share."""
+    filled, rest = bar(load, room)
+    role = "bad" if (load or 0) > 0.98 else "good"
+    told = f" {share(load)}" if load is not None else ""
+    return line(
+        (f" {label} ", "head"), (fit(units.rate(rate), 10, ">"), "strong"), " ",
+        (filled, role), (rest, "faint"), (told, ""),
+    )  # fmt: skip
+
+
+def rates(nic: Any, units: Units, width: int) -> Line:
+    """Both directions of an interface on one line."""
+    room = max(6, min(30, (width - 50) // 2))
+    both = gauge("rx", nic.per_s.rx_bytes, nic.rx_load, units, room)
+    both += line("  ") + gauge("tx", nic.per_s.tx_bytes, nic.tx_load, units, room)
+    load, rate = max(
+        (nic.rx_load, nic.per_s.rx_bytes),
+        (nic.tx_load, nic.per_s.tx_bytes),
+        key=lambda p: p[0] or 0,
+    )
+    if load and rate and width >= 100:
+        possible = scaled(rate * 8 / load, "b/s")
+        return ends(both, line((f"of {possible} that TCP can carry ", "dim")), width)
+    return fit_line(both, width)
+
+
+def stage_cells(stage: Any) -> tuple[str, str, str, str]:
+    """A stage in four words: name, what it is here, what passes, what is lost."""
+    unit = _SHORT.get(stage.unit, stage.unit)
+    rate = "" if stage.rate is None else (
+        packets(stage.rate) if unit == "pps" else scaled(stage.rate, unit)
+        if "b/s" in unit or "B/s" in unit else f"{stage.rate:,.0f} {unit}".rstrip()
+    )  # fmt: skip
+    if stage.lost is None:
+        lost = "loss not told" if stage.why else ""
+    elif stage.lost > 0:
+        lost = f"✗ {per_second(stage.lost, 'lost')}"
+    else:
+        lost = "0 lost"
+    return stage.name, stage.detail, rate, lost
+
+
+def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
+    """The stages side by side, joined by arrows: name, detail, rate and loss under one another."""
+    told = [stage_cells(stage) for stage in path.stages]
+    if not told:
+        return []
+    sizes = _sizes(told, width)
+    out: list[list[tuple[str, str]]] = [[("  ", "")] for _ in range(4)]
+    for index, ((name, detail, rate, lost), size) in enumerate(zip(told, sizes, strict=True)):
+        stage = path.stages[index]
+        bad = bool(stage.lost)
+        arrow = "▶ " if index else ""
+        gap = " " * cells(arrow)
+        out[0] += [(arrow, "accent"), (fit(name, size + 1), "bad" if bad else "head")]
+        out[1] += [(gap, ""), (fit(detail, size), ""), (" ", "")]
+        out[2] += [(gap, ""), (fit(rate, size), "strong"), (" ", "")]
+        quiet = "faint" if stage.lost is None else "good"
+        out[3] += [(gap, ""), (fit(lost, size), "bad" if bad else quiet), (" ", "")]
+    picked = {1: [3], 2: [0, 3], 3: [0, 2, 3]}.get(rows, [0, 1, 2, 3])
+    return [fit_line(tuple(out[i]), width) for i in picked]
+
+
+def _sizes(told: Sequence[tuple[str, ...]], width: int) -> list[int]:
+    """Column widths: what each needs, shrunk from the widest until they fit."""
+    sizes = [max(4, *(cells(text) for text in cell)) for cell in told]
+    room = width - 2 - 3 * len(told)
+    while sum(sizes) > room and max(sizes) > 6:
+        sizes[sizes.index(max(sizes))] -= 1
+    spare = room - sum(sizes)
+    if spare > 0:
+        sizes = [size + min(4, spare // len(sizes)) for size in sizes]
+    return sizes

@@ -1,0 +1,188 @@
+"""What a pane draws from: the `Scene` (what is known) and the `View` (what the reader asked for).
+
+Both are immutable. The engine makes scenes, `tui.keys` makes views; panes only read them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from ..facts import Facts
+from ..frame import Frame
+from ..units import Units
+from .past import Past
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One change that a finding would make: the command an expert would type, and the risk."""
+
+    setting: str
+    before: str
+    after: str
+    shell: str = ""
+    risk: str = "none"
+    because: str = ""  # why it cannot be done here; empty when it can
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """One change that was made: a line of the journal."""
+
+    id: str
+    wall: float
+    setting: str
+    before: str
+    after: str
+    state: str  # applied rounded pending reverted undone conflict refused unchanged
+    finding: str = ""
+    who: str = ""
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One stored test or experiment, as the list of results shows it."""
+
+    id: str
+    wall: float
+    tool: str
+    title: str
+    bits_per_second: float | None = None
+    figures: tuple[tuple[str, str], ...] = ()  # label, text
+    intervals: tuple[float, ...] = ()  # bit/s, a second each
+    verdict: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """A test that runs now."""
+
+    title: str
+    elapsed: float
+    seconds: float
+    intervals: tuple[float, ...] = ()  # bit/s, a second each
+    retransmits: float | None = None
+    here: Mapping[int, float] = field(default_factory=dict)  # CPU: percent busy
+    there: Mapping[int, float] = field(default_factory=dict)
+    stage: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A change that reverts by itself at `deadline` (wall seconds) unless confirmed."""
+
+    id: str
+    setting: str
+    deadline: float
+    total: float = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One sentence for the reader: what a key did, or what could not be done and why."""
+
+    text: str
+    role: str = ""
+    wall: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """Everything a pane may draw at one moment."""
+
+    facts: Facts | None = None
+    frame: Frame | None = None
+    findings: tuple[Any, ...] = ()  # advice.Finding
+    silent: tuple[Any, ...] = ()
+    plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
+    journal: tuple[Made, ...] = ()
+    results: tuple[Result, ...] = ()
+    past: Past = field(default_factory=Past)
+    progress: Progress | None = None
+    pending: tuple[Pending, ...] = ()
+    notes: tuple[Note, ...] = ()
+    origin: str = ""  # "" is this host, else e.g. "replay of web3.txt"
+    recording: str = ""  # the file being written
+    muted: frozenset[str] = frozenset()  # muted during this run
+    interval: float = 1.0
+    wall: float = 0.0
+    units: Units = field(default_factory=Units)
+    version: str = ""
+
+    def finding(self, id_: str) -> Any | None:
+        """The finding of that id, if it still holds."""
+        return next((f for f in self.findings if f.id == id_), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where the reader is in one pane."""
+
+    on: str = ""  # id of the row under the cursor: it follows its row when the order changes
+    index: int = 0  # where that row was: taken when it is gone
+    top: int = 0  # first line shown of a text longer than the screen
+    left: int = 0  # first column shown of a matrix wider than the screen
+    sort: int = 0
+    invert: bool = False
+    filter: str = ""
+    open: str = ""  # id of the item whose detail is shown
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What the reader asked to see. Changed only by `tui.keys`."""
+
+    pane: str = "overview"
+    spots: Mapping[str, Spot] = field(default_factory=dict)
+    nic: str = ""  # the chosen interface; empty: the busiest
+    profile: str = ""  # forced profile; empty: as seen
+    paused: bool = False
+    typing: bool = False  # keys go into the filter
+    help: bool = False
+    fold: bool = True  # idle cores folded
+    raw: bool = False  # the driver's own counter names
+    zoom: int = 0  # step of the history's span
+    marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
+    form: Mapping[str, str] = field(default_factory=dict)  # the test form's edited values
+    editing: str = ""  # the form field or setting whose value is typed
+    draft: str = ""  # what was typed so far
+
+    @property
+    def spot(self) -> Spot:
+        """Where the reader is in the pane shown."""
+        return self.spots.get(self.pane, Spot())
+
+    def at(self, **changes: Any) -> View:
+        """The view with the present pane's spot changed."""
+        return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
+
+
+def chosen(items: tuple[str, ...], spot: Spot) -> int:
+    """The row under the cursor: by id, else where it was, else the first; -1 when there is none."""
+    if spot.on in items:
+        return items.index(spot.on)
+    return min(spot.index, len(items) - 1)
+
+
+def nic_of(scene: Scene, view: View) -> Any | None:
+    """The interface looked at: the chosen one, else the physical one with most traffic."""
+    facts = scene.facts
+    if facts is None or not facts.nics:
+        return None
+    for nic in facts.nics:
+        if nic.name == view.nic:
+            return nic
+    return max(
+        facts.nics,
+        key=lambda n: (
+            n.kind != "loopback",
+            n.kind == "nic" or n.master is None,
+            (n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0) > 1000,
+            n.kind == "nic",
+            (n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0),
+            bool(n.carrier),
+        ),
+    )

@@ -1,0 +1,176 @@
+"""Start the screen: settings, source, engine, actions, application."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import locale
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..panes.scene import View
+    from ..source import Source
+    from .screen import Nettop
+
+
+def run(options: argparse.Namespace) -> int:
+    """Draw until the user quits; the exit code."""
+    from .. import __version__
+    from ..commands import Refused
+    from ..config import ConfigError, load
+
+    try:
+        settings = load()
+    except ConfigError as error:
+        raise Refused(str(error), 2) from None
+    source = open_source(options)
+    environment()
+    from ..panes.scene import Scene
+    from ..units import Units
+
+    interval = float(options.interval or settings.get("interval", 1.0))
+    view = remembered(settings.values)
+    if getattr(options, "interface", None):
+        view = changed(view, nic=options.interface)
+    if getattr(options, "profile", None):
+        view = changed(view, profile=options.profile)
+    units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
+    scene = Scene(
+        interval=interval,
+        units=units,
+        version=__version__,
+        origin=""
+        if source.live
+        else f"replay of {source.host}"
+        if hasattr(source, "moments")
+        else f"directory {source.host}",
+    )
+
+    from .actions import Actions
+    from .engine import Engine, merge
+    from .screen import Nettop, Tick
+
+    app = Nettop(
+        view, scene, theme=theme(settings.get("theme", "")), ascii_only=ascii_only(settings.values)
+    )
+    engine = Engine(
+        source, lambda new: tell(app, Tick(lambda old: merge(old, new))), interval, view
+    )
+    app.engine = engine
+    app.actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
+    app.on_leave = remember
+    mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
+    code = app.run(mouse=mouse)
+    return int(code or 0)
+
+
+def tell(app: Nettop, message: Any) -> None:
+    """Post from another thread; an application that has ended hears nothing."""
+    if app.is_running:
+        app.post_message(message)
+
+
+def open_source(options: argparse.Namespace) -> Source:
+    """This host, a directory, or a recording played at its own pace, again and again."""
+    if getattr(options, "replay", None):
+        from ..commands import Refused
+        from ..recording import RecordingError, Replay, load
+
+        try:
+            return Replay(load(options.replay), pace=1.0, loop=True)
+        except OSError as error:
+            raise Refused(f"cannot read {options.replay}: {error.strerror or error}", 3) from None
+        except RecordingError as error:
+            raise Refused(f"{options.replay}: {error}", 3) from None
+    from ..commands import open_source as plain_source
+
+    return plain_source(options)
+
+
+def environment() -> None:
+    """What Textual reads once, when it is imported: no animations, few frames over SSH."""
+    os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
+    os.environ.setdefault("TEXTUAL_FPS", "15" if "SSH_CONNECTION" in os.environ else "30")
+
+
+def theme(wanted: str) -> str:
+    """The theme: NO_COLOR wins, then the configuration, then what the terminal can show."""
+    from . import themes
+
+    if "NO_COLOR" in os.environ:
+        return "mono"
+    if wanted in themes.NAMES:
+        return wanted
+    if wanted:
+        from ..commands import Refused, nearest
+
+        raise Refused(f"no theme {wanted!r}{nearest(wanted, themes.NAMES)}", 2)
+    rich_colours = "256" in os.environ.get("TERM", "") or os.environ.get("COLORTERM", "") in (
+        "truecolor",
+        "24bit",
+    )
+    return "dark" if rich_colours else "ansi"
+
+
+def ascii_only(settings: Mapping[str, Any]) -> bool:
+    """Whether only ASCII can be printed here."""
+    if "ascii" in settings:
+        return bool(settings["ascii"])
+    encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
+        do_setlocale=False
+    )
+    return "utf" not in encoding.lower()
+
+
+KEPT = ("pane", "nic", "fold", "raw", "zoom")
+
+
+def remembered(settings: Mapping[str, Any]) -> View:
+    """The view as it was left, or as configured; anything odd in the file is forgotten."""
+    from .. import panes
+    from ..config import state_folder
+    from ..panes.scene import Spot, View
+
+    view = View(nic=str(settings.get("interface", "")))
+    try:
+        found = json.loads((state_folder() / "view.json").read_text(encoding="utf-8"))
+        kinds = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in KEPT}
+        kept = {k: v for k, v in found.items() if k in kinds and type(v) is kinds[k]}
+        if kept.get("pane") not in panes.names():
+            kept.pop("pane", None)
+        sorts = {
+            str(name): Spot(sort=int(told[0]), invert=bool(told[1]))
+            for name, told in dict(found.get("sort", {})).items()
+        }
+        form = {str(k): str(v) for k, v in dict(found.get("form", {})).items()}
+        return changed(view, spots=sorts, form=form, **kept)
+    except (OSError, ValueError, TypeError, AttributeError, IndexError, KeyError):
+        return view
+
+
+def remember(view: View) -> None:
+    """Keep what the reader chose; a disk that cannot be written does not matter."""
+    from ..config import state_folder
+
+    found = {name: getattr(view, name) for name in KEPT}
+    found["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
+    found["form"] = dict(view.form)
+    try:
+        folder = state_folder()
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        scratch = folder / "view.json.new"
+        scratch.write_text(json.dumps(found), encoding="utf-8")
+        scratch.replace(folder / "view.json")
+    except OSError:
+        return
+
+
+def changed(view: View, **what: Any) -> View:
+    """The view with other values."""
+    from dataclasses import replace
+
+    return replace(view, **what)

@@ -1,0 +1,190 @@
+"""The loop behind the screen: a daemon thread that samples, joins, judges and posts scenes.
+
+It reads only the tables that the facts and the pane shown want, sleeps while the screen is paused,
+and never dies: what goes wrong becomes a note.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..panes import pane
+from ..panes.past import Past
+from ..panes.scene import Note, Scene, Step, View
+from ..source import Source
+
+if TYPE_CHECKING:
+    from ..observe import Observation, Observer
+
+Post = Callable[[Scene], None]
+
+
+class Engine(threading.Thread):
+    """Posts a scene each interval until stopped or the recording ends."""
+
+    def __init__(self, source: Source, post: Post, interval: float, view: View) -> None:
+        """`post` may be called from this thread; `view` says which pane is shown first."""
+        super().__init__(name="nettop-engine", daemon=True)
+        self.source = source
+        self.post = post
+        self.interval = interval
+        self.view = view
+        self.profile: str | None = None
+        self.past = Past()
+        self.stopping = False
+        self.fresh = False  # read everything anew, for what a change did
+        self.nudge = threading.Event()
+        self.plans: dict[tuple[Any, ...], tuple[Step, ...]] = {}
+
+    def look(self, view: View) -> None:
+        """The reader looks at something else: other tables may be wanted."""
+        before, self.view = self.view, view
+        if (
+            before.pane != view.pane
+            or before.paused != view.paused
+            or before.profile != view.profile
+        ):
+            self.wake()
+
+    def wake(self) -> None:
+        """Sample now instead of at the end of the interval."""
+        self.nudge.set()
+        woken = getattr(self.source, "woken", None)
+        if woken is not None:
+            woken.set()
+
+    def refresh(self) -> None:
+        """Something was changed: read the dear tables afresh and plan again."""
+        self.fresh = True
+        self.wake()
+
+    def stop(self) -> None:
+        """End the loop soon; the thread is a daemon, so nobody need wait for it."""
+        self.stopping = True
+        self.wake()
+
+    def run(self) -> None:
+        """Sample for ever; what cannot be done is said once and tried again."""
+        observer: Observer | None = None
+        told = ""
+        while not self.stopping:
+            begun = time.monotonic()
+            try:
+                if observer is None:
+                    observer = self._observer()
+                self._step(observer)
+                told = ""
+            except Exception as error:
+                from ..sampler import reason
+
+                say = f"the host could not be looked at: {reason(error)}"
+                if say != told:
+                    self.post(Scene(notes=(Note(say, "bad", time.time()),)))
+                told = say
+            if not self._rest(begun):
+                return
+
+    def _observer(self) -> Observer:
+        from ..observe import Observer
+
+        observer = Observer(self.source)
+        self.profile = observer.profile  # as configured
+        return observer
+
+    def _rest(self, begun: float) -> bool:
+        """Sleep until the next sample is due; False at the end of a recording."""
+        source = self.source
+        while self.view.paused and not self.stopping:
+            self.nudge.wait(5.0)
+            self.nudge.clear()
+        if self.stopping:
+            return False
+        self.nudge.clear()
+        left = self.interval - (time.monotonic() - begun)
+        if source.live or not hasattr(source, "moments"):
+            if left > 0:
+                self.nudge.wait(left)
+            return True
+        return source.wait(max(0.0, left))
+
+    def _step(self, observer: Observer) -> None:
+        if self.fresh:
+            self.fresh = False
+            observer.sampler.refresh()
+            self.plans.clear()
+        view = self.view
+        observer.profile = view.profile or self.profile
+        observation = observer.step(pane(view.pane).NEEDS)
+        self.past = self.past.add(observation.facts, observation.frame.wall)
+        self.post(self.scene(observation, view))
+
+    def scene(self, observation: Observation, view: View) -> Scene:
+        """One moment as a pane wants it; why rules are silent only where it is shown."""
+        judgement = observation.judgement
+        silent = tuple(judgement.silent()) if view.pane == "advisor" else ()
+        return Scene(
+            facts=observation.facts,
+            frame=observation.frame,
+            findings=judgement.findings,
+            silent=silent,
+            plans=self._plan(judgement.findings),
+            past=self.past,
+            interval=self.interval,
+            wall=observation.frame.wall,
+        )
+
+    def _plan(self, findings: Iterable[Any]) -> dict[str, tuple[Step, ...]]:
+        """What each finding would change here; worked out once for the same wish."""
+        out = {}
+        for finding in findings:
+            if not finding.wanted:
+                continue
+            key = (finding.id, finding.wanted)
+            if key not in self.plans:
+                if len(self.plans) > 500:
+                    self.plans.clear()
+                self.plans[key] = tuple(
+                    step(w.setting, w.value, self.source) for w in finding.wanted
+                )
+            out[finding.id] = self.plans[key]
+        return out
+
+
+def step(setting: str, value: str, source: Source) -> Step:
+    """One wanted value with the command an expert would type, or why it cannot be."""
+    from ..changes.plan import describe
+
+    told = describe(setting, value, source)
+
+    def text(value: Any) -> str:
+        return " ".join(value) if isinstance(value, list) else "?" if value is None else str(value)
+
+    return Step(
+        setting, text(told["before"]), text(told["after"]), str(told.get("shell", "")),
+        str(told.get("risk", "none")), str(told.get("because", "")),
+    )  # fmt: skip
+
+
+def merge(old: Scene, new: Scene) -> Scene:
+    """The new moment with what others keep: journal, results, progress, countdowns, notes."""
+    if new.facts is None:
+        return replace(old, notes=(*old.notes, *new.notes)[-20:])
+    return replace(
+        new,
+        journal=old.journal,
+        results=old.results,
+        progress=old.progress,
+        pending=old.pending,
+        notes=(*old.notes, *new.notes)[-20:],
+        origin=old.origin,
+        recording=old.recording,
+        units=old.units,
+        version=old.version,
+        silent=new.silent or old.silent,
+        muted=old.muted,
+        findings=tuple(f for f in new.findings if f.id not in old.muted),
+    )

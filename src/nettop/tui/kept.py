@@ -1,0 +1,69 @@
+"""Kept results in the words of the Tests pane."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..panes.scene import Result
+
+SHOWN: Final = 200  # results listed
+
+
+def stored() -> tuple[Result, ...]:
+    """The results this user has kept, as the pane lists them."""
+    from ..trials import results
+
+    names = results.names()[-SHOWN:]
+    out = []
+    for name in names:
+        try:
+            out.append(result_of(results.load(name)))
+        except (LookupError, KeyError, TypeError, ValueError):
+            continue
+    return tuple(out)
+
+
+def result_of(document: Mapping[str, Any]) -> Result:
+    """One stored document in the pane's words."""
+    kind = str(document.get("kind", "test"))
+    figures: list[tuple[str, str]] = []
+    if kind == "prove":
+        title = str(document.get("finding") or "")
+        difference = document.get("median_difference")
+        if isinstance(difference, int | float):
+            figures.append(("median", f"{difference:+.1%}"))
+        tool = "prove"
+    else:
+        tool = str(document.get("tool", kind))
+        streams = document.get("streams", 1)
+        title = f"to {document.get('to', '?')}, {document.get('seconds', '?')} s, {streams} streams"
+    retransmits = document.get("retransmits")
+    if retransmits is not None:
+        figures.append(("retransmits", f"{retransmits:,}"))
+    latency = document.get("latency")
+    if isinstance(latency, dict):
+        figures += [
+            (k, f"{latency[k]:.1f} {latency.get('unit', 'us')}")
+            for k in ("p50", "p99", "max")
+            if k in latency
+        ]
+    loss = document.get("loss")
+    if isinstance(loss, dict) and loss.get("percent") is not None:
+        figures.append(("loss", f"{loss['percent']:.3f} %"))
+    intervals = tuple(
+        float(i["bits_per_second"])
+        for i in document.get("intervals") or ()
+        if isinstance(i, dict) and i.get("bits_per_second")
+    )
+    rate = document.get("bits_per_second")
+    return Result(
+        str(document.get("id", "")),
+        float(document.get("at") or 0.0),
+        tool,
+        title,
+        float(rate) if rate is not None else None,
+        tuple(figures),
+        intervals,
+        str(document.get("verdict", "")),
+    )

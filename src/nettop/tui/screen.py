@@ -1,0 +1,307 @@
+"""The Textual application: keys to views, scenes to the board. It holds no logic of its own."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import ClassVar, Protocol
+
+from textual import events
+from textual.app import App, ComposeResult, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.screen import Screen
+
+from .. import panes
+from ..panes import page
+from ..panes.scene import Note, Scene, View
+from ..text import Line, plain
+from . import keys, themes
+from .board import Board
+from .gate import QUERY, Gate
+from .keys import Ask
+
+INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Doer(Protocol):
+    """What does things to the host (`actions.Actions`)."""
+
+    def do(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Start what was asked for."""
+
+    def start(self) -> None:
+        """Begin."""
+
+    def stop(self) -> None:
+        """End what still runs."""
+
+
+class Looker(Protocol):
+    """What makes scenes (`engine.Engine`)."""
+
+    interval: float
+
+    def start(self) -> None:
+        """Begin."""
+
+    def look(self, view: View) -> None:
+        """The view has changed."""
+
+    def stop(self) -> None:
+        """End."""
+
+
+class Tick(Message):
+    """A change of the scene; only the last of several that wait is drawn."""
+
+    def __init__(self, update: Callable[[Scene], Scene]) -> None:
+        """`update` makes the new scene from the old."""
+        super().__init__()
+        self.update = update
+
+
+class Nettop(App[int]):
+    """One board, fed by scenes and keys."""
+
+    CSS = "Screen { background: transparent; }"
+    ENABLE_COMMAND_PALETTE = True
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("ctrl+c,ctrl+q", "leave", show=False, priority=True, system=True),
+        Binding("ctrl+z", "suspend_process", show=False, priority=True, system=True),
+        Binding("ctrl+p", "command_palette", show=False, priority=True, system=True),
+    ]
+
+    def __init__(
+        self, view: View, scene: Scene, *, theme: str = "dark", ascii_only: bool = False
+    ) -> None:
+        """Draws `scene` under `view` until others come."""
+        super().__init__(ansi_color=themes.native(theme))
+        self.view = view
+        self.scene = scene
+        self.colours = theme
+        self.ascii_only = ascii_only
+        self.engine: Looker | None = None
+        self.actions: Doer | None = None
+        self.gate = Gate()
+        self.board = Board(themes.palette(theme))
+        self.late = False  # a frame waits for the terminal
+        self.frozen: Scene | None = None  # what is shown while paused
+        self.on_leave: Callable[[View], None] = lambda _view: None
+
+    def compose(self) -> ComposeResult:
+        """The board alone."""
+        yield self.board
+
+    def on_mount(self) -> None:
+        """Take the keyboard; start the engine once the first frame is on the way."""
+        self.board.focus()
+        self._signals()
+        self.draw()
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        if self.engine is not None:
+            self.engine.start()
+        if self.actions is not None:
+            self.actions.start()
+
+    def _signals(self) -> None:
+        loop = asyncio.get_running_loop()
+        with contextlib.suppress(
+            ValueError, RuntimeError, NotImplementedError
+        ):  # not the main thread
+            for number in (signal.SIGTERM, signal.SIGHUP):
+                loop.add_signal_handler(number, self._ended, number)
+
+    def _ended(self, number: int) -> None:
+        """A signal: leave in order, but within three seconds even if the terminal is gone."""
+        last = threading.Timer(3.0, os._exit, (128 + number,))
+        last.daemon = True
+        last.start()
+        self.leave(128 + number)
+
+    def leave(self, code: int = 0) -> None:
+        """Stop what runs, remember the view, restore the terminal."""
+        if self.engine is not None:
+            self.engine.stop()
+        if self.actions is not None:
+            self.actions.stop()
+        self.on_leave(self.view)
+        self.exit(code)
+
+    def action_leave(self) -> None:
+        """Quit."""
+        self.leave()
+
+    # -- drawing ----------------------------------------------------------------------------------
+
+    def lines(self) -> list[Line]:
+        """The screen as lines."""
+        width, height = self.size
+        shown = self.frozen if self.view.paused and self.frozen is not None else self.scene
+        rows = page.compose(shown, self.view, width, height, keys.help_lines)
+        return [plain(row) for row in rows] if self.ascii_only else rows
+
+    def draw(self) -> None:
+        """Paint what changed, unless the terminal is still busy with the last frame."""
+        if self.is_headless:
+            self.board.show(self.lines())
+            return
+        wait = self.gate.wait(time.monotonic())
+        if wait > 0:
+            if not self.late:
+                self.late = True
+                self.set_timer(wait, self._try_again)
+            return
+        self.late = False
+        if self.board.show(self.lines()):
+            self.call_after_refresh(self._ask)
+
+    def _try_again(self) -> None:
+        if self.late:
+            self.late = False
+            self.draw()
+
+    def _ask(self) -> None:
+        if self.gate.drawn(time.monotonic()) and self._driver is not None:
+            self._driver.write(QUERY)
+
+    def on_cursor_position(self, event: events.CursorPosition) -> None:
+        """The terminal has drawn everything."""
+        event.stop()
+        self.gate.answered()
+        if self.late:
+            self._try_again()
+
+    def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
+        """Another size: compose anew."""
+        self.gate.asked = None
+        self.call_after_refresh(self.draw)
+
+    # -- scenes -----------------------------------------------------------------------------------
+
+    def on_tick(self, message: Tick) -> None:
+        """A new moment, or an action's word."""
+        self.scene = message.update(self.scene)
+        know = getattr(self.actions, "know", None)
+        if know is not None:
+            know(self.scene)
+        self.draw()
+
+    def say(self, text: str, role: str = "") -> None:
+        """A note at the foot of the screen."""
+        self.scene = replace(
+            self.scene, notes=(*self.scene.notes, Note(text, role, time.time()))[-20:]
+        )
+
+    # -- keys and mouse ---------------------------------------------------------------------------
+
+    def on_key(self, event: events.Key) -> None:
+        """Every key goes through the table."""
+        if len(self.screen_stack) > 1:
+            return
+        event.stop()
+        event.prevent_default()
+        self.step(*keys.press(event.key, event.character, self.view, self.scene))
+
+    def step(self, view: View, ask: Ask | None) -> None:
+        """Take the next view; do what was asked."""
+        if view.paused and not self.view.paused:
+            self.frozen = self.scene
+        changed = view != self.view
+        self.view = view
+        if changed and self.engine is not None:
+            self.engine.look(view)
+        if ask is not None:
+            self.obey(ask)
+        self.draw()
+
+    def obey(self, ask: Ask) -> None:
+        """Do what a key asked for: here what concerns the screen, the rest by the actions."""
+        if ask.verb == "quit":
+            self.leave()
+        elif ask.verb == "palette":
+            self.action_command_palette()
+        elif ask.verb == "suspend":
+            self.action_suspend_process()
+        elif ask.verb == "copy":
+            self._copy(ask.value)
+        elif ask.verb in ("slower", "faster"):
+            self._pace(1 if ask.verb == "slower" else -1)
+        elif self.actions is not None:
+            self.actions.do(ask, self.view, self.scene)
+
+    def _copy(self, text: str) -> None:
+        if not text:
+            self.say("nothing under the cursor to copy", "warn")
+            return
+        self.copy_to_clipboard(text)
+        self.say(f"copied: {text.splitlines()[0]}", "good")
+
+    def _pace(self, by: int) -> None:
+        if self.engine is None:
+            return
+        now = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - self.scene.interval))
+        interval = INTERVALS[max(0, min(len(INTERVALS) - 1, now + by))]
+        self.engine.interval = interval
+        self.scene = replace(self.scene, interval=interval)
+
+    def wear(self, theme: str) -> None:
+        """Change the theme."""
+        self.colours = theme
+        self.ansi_color = themes.native(theme)
+        self.board.wear(themes.palette(theme))
+
+    def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
+        """The command palette: every action of the table, every pane and theme."""
+        for name in panes.names():
+            module = panes.pane(name)
+            yield SystemCommand(
+                f"Pane: {module.TITLE}", f"key {module.KEY}",
+                lambda name=name: self.step(replace(self.view, pane=name, help=False), None),
+            )  # fmt: skip
+        for key in keys.KEYS:
+            if key.action not in ("open", "palette"):
+                yield SystemCommand(
+                    key.help[:1].upper() + key.help[1:], f"key {keys.shown_as(key)}",
+                    lambda action=key.action: self.step(*keys.act(action, self.view, self.scene)),
+                )  # fmt: skip
+        for name in themes.NAMES:
+            yield SystemCommand(f"Theme: {name}", "colours", lambda name=name: self.wear(name))
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """The wheel moves the cursor."""
+        event.stop()
+        self.step(*keys.act("down", self.view, self.scene))
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """The wheel moves the cursor."""
+        event.stop()
+        self.step(*keys.act("up", self.view, self.scene))
+
+    def on_click(self, event: events.Click) -> None:
+        """A pane's name in the footer opens it; a row takes the cursor, twice opens it."""
+        if len(self.screen_stack) > 1:
+            return
+        event.stop()
+        found = page.pane_at(self.view, self.size.width, event.screen_x)
+        if event.screen_y == self.size.height - 1 and found:
+            self.step(replace(self.view, pane=found, help=False), None)
+            return
+        rows = self.board.shown
+        here = next(
+            (y for y, row in enumerate(rows) if row and row[0][1].startswith("select")), None
+        )
+        if here is None:
+            return
+        if here == event.screen_y:
+            self.step(*keys.act("enter", self.view, self.scene))
+            return
+        self.step(keys.by(event.screen_y - here, self.view, self.scene), None)
