@@ -10,6 +10,7 @@ import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
+from functools import cache
 from typing import Any, Final
 
 from ..facts.core import Core
@@ -64,18 +65,25 @@ def parse(
     to: bool = False,
 ) -> Expression:
     """Check and read an expression. `also`: facts besides those of `over`; `to`: keep, triple."""
+    return _parse(text.strip(), over, tuple(limits.items()), tuple(also), to)
+
+
+@cache  # most templates say {nic}
+def _parse(
+    text: str, over: str, limits: tuple[tuple[str, Any], ...], also: tuple[str, ...], to: bool
+) -> Expression:
     if len(text) > LONGEST:
         raise ExpressionError(f"longer than {LONGEST} characters")
     try:
-        tree = ast.parse(text.strip(), mode="eval").body
+        tree = ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "not readable"
         raise ExpressionError(f"{text!r}: {reason}") from None
     try:
-        kind = _Checker(over, limits, also, to=to).type_of(tree)
+        kind = _Checker(over, dict(limits), also, to=to).type_of(tree)
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
-    return Expression(text.strip(), over, tree, kind)
+    return Expression(text, over, tree, kind)
 
 
 def path_of(node: ast.expr) -> tuple[str, ...] | None:

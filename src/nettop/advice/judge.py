@@ -68,7 +68,7 @@ class Judge:
         self.muted = frozenset(muted)
         self.window = window
         self._judged = [Judged.of(rule) for rule in self.rules]
-        self._loops: list[Loop] | None = None
+        self._loops: dict[str, Loop] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
         self._past = Past()
@@ -77,17 +77,14 @@ class Judge:
         """The findings of this moment."""
         moment = Moment(facts, self._past)
         self._remember(moment)
-        if self._loops is None:
-            self._loops = self._compile()
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2
         began = facts.at if self._at is None else self._at  # rates cover the time since then
         rows = _Rows(moment)
         since: dict[tuple[str, str], float] = {}
         findings: list[Finding] = []
-        for judged, loop in zip(self._judged, self._loops, strict=True):
+        asked = [judged for judged in self._judged if self._asks(judged.rule, moment, rows)]
+        for judged, loop in zip(asked, self._compiled(asked), strict=True):
             rule = judged.rule
-            if rule.profiles is not None and moment.profile not in rule.profiles:
-                continue
             label = _LABEL[rule.over]
             wait = rule.hold if self.window is None else min(rule.hold, self.window)
             for row in loop(rows.of(rule), moment, judged.careful(moment, label), label):
@@ -100,14 +97,25 @@ class Judge:
         findings.sort(key=_rank)
         return Judgement(tuple(findings), lambda: self._why_silent(moment, findings, since))
 
-    def _compile(self) -> list[Loop]:
-        made = compile_loops(
-            [
-                code_of(f"rule_{index}", judged.condition, judged.rule.limits) or ""
-                for index, judged in enumerate(self._judged)
-            ]
-        )
-        return [made.get(f"rule_{index}", _slowly) for index in range(len(self._judged))]
+    @staticmethod
+    def _asks(rule: Rule, moment: Moment, rows: _Rows) -> bool:
+        return (rule.profiles is None or moment.profile in rule.profiles) and bool(rows.of(rule))
+
+    def _compiled(self, asked: Sequence[Judged]) -> list[Loop]:
+        """The loops of these rules; each is compiled when it is first needed, all in one go."""
+        new = {
+            f"rule_{index}": judged
+            for index, judged in enumerate(asked)
+            if judged.rule.id not in self._loops
+        }
+        if new:
+            made = compile_loops(
+                [code_of(name, j.condition, j.rule.limits) or "" for name, j in new.items()]
+            )
+            self._loops.update(
+                {judged.rule.id: made.get(name, _slowly) for name, judged in new.items()}
+            )
+        return [self._loops[judged.rule.id] for judged in asked]
 
     def _remember(self, moment: Moment) -> None:
         """Keep what some rule's `worst` asks for."""
