@@ -43,18 +43,22 @@ _TEXTS_WITHOUT_ADDRESSES = ("/proc/interrupts", "/proc/stat", "/proc/softirqs", 
 class Names:
     """Replacements, the same for the same original throughout one recording."""
 
-    def __init__(self, key: bytes, hosts: list[str]) -> None:
+    def __init__(self, key: bytes, hosts: list[str], *, addresses: bool = True) -> None:
         """`key` decides the replacements; `hosts` are the names to hide."""
         self.key = key
+        self.addresses = addresses
         self.known: dict[bytes, bytes] = {}
         names = sorted({name for name in hosts if len(name) > 1}, key=len, reverse=True)
-        self.hosts = re.compile("|".join(map(re.escape, names))) if names else None
+        words = "|".join(map(re.escape, names))
+        self.hosts = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if names else None
 
     def _bit(self, prefix: str) -> int:
         return hmac.digest(self.key, prefix.encode(), hashlib.sha256)[0] & 1
 
     def address(self, packed: bytes) -> bytes:
         """An IP address; two that share a prefix still do (Xu et al.'s Crypto-PAn)."""
+        if not self.addresses:
+            return packed
         if packed in self.known:
             return self.known[packed]
         kept = _kept(packed)
@@ -91,8 +95,11 @@ def _kept(packed: bytes) -> int | None:
     return 64 if packed[:2] == b"\xfe\x80" else 16
 
 
-def scrub(archive: str, key: bytes | None = None) -> str:
-    """The archive without names and addresses; `key` makes the replacements repeatable."""
+def scrub(archive: str, key: bytes | None = None, *, addresses: bool = True) -> str:
+    """The archive without names and addresses; `key` makes the replacements repeatable.
+
+    With `addresses` False IP addresses stay: a flow's receive queue is computed from them.
+    """
     comment, moments = parse(archive)
     hosts = [
         body.strip()
@@ -100,7 +107,11 @@ def scrub(archive: str, key: bytes | None = None) -> str:
         for name, body in moment.changed.items()
         if name.endswith("/hostname") and body
     ]
-    names = Names(key or os.urandom(32), [*hosts, *(host.split(".")[0] for host in hosts)])
+    names = Names(
+        key or os.urandom(32),
+        [*hosts, *(host.split(".")[0] for host in hosts)],
+        addresses=addresses,
+    )
     parts = MARK.split(archive)
     out = [names.hosts.sub("host", parts[0]) if names.hosts else parts[0]]
     for name, body in zip(parts[1::2], parts[2::2], strict=True):

@@ -1,7 +1,8 @@
 """Record this host (or a replay) into one text archive: raw bytes, later moments only what changed.
 
 MAC and IP addresses, host names and unknown kernel command-line words are replaced consistently
-unless --keep-names is given. `.gz` is packed. `nettop replay FILE` shows it again, anywhere.
+unless --keep-names is given; --keep-addresses leaves only the IP addresses, from which a flow's
+receive queue is computed. `.gz` is packed. `nettop replay FILE` shows it again, anywhere.
 """
 
 from __future__ import annotations
@@ -21,6 +22,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=seconds, default=1.0, help="between moments (1)")
     parser.add_argument("--comment", default="", help="the archive's first line")
     parser.add_argument("--keep-names", action="store_true", help="scrub nothing")
+    parser.add_argument(
+        "--keep-addresses", action="store_true", help="leave IP addresses as they are"
+    )
     source_arguments(parser)
 
 
@@ -50,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
         print("stopped: saving what was recorded", file=sys.stderr)
     archive = source.archive()
     if not args.keep_names and not args.replay:
-        archive = scrub(archive)
+        archive = scrub(archive, addresses=not args.keep_addresses)
     if args.file == "-":
         sys.stdout.write(archive)
         return 0

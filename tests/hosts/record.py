@@ -1,0 +1,169 @@
+"""Make the recorded hosts of this folder: `python tests/hosts/record.py NAME… [--out DIR]`.
+
+Run on a machine that can play the part: as root for namespaces (`netns-*`), inside the lab
+(`python tests/lab/boot.py two-nodes --out OUT -- PYTHON tests/hosts/record.py vm-e1000e --out OUT`)
+for real drivers. Traffic stays between namespaces this script makes, or on the lab's own links.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+HERE = Path(__file__).parent
+
+
+def sh(words: str) -> None:
+    """One command; its failure ends the recording."""
+    subprocess.run(words.split(), check=True)
+
+
+@contextlib.contextmanager
+def running(words: str, settle: float = 0.0) -> Iterator[None]:
+    """A command that runs meanwhile."""
+    process = subprocess.Popen(words.split(), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    time.sleep(settle)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait()
+
+
+def record(name: str, comment: str, out: Path, seconds: float = 4, inside: str = "") -> None:
+    """Record this host, or a namespace of it."""
+    nettop = [sys.executable, "-m", "nettop", "record", str(out / f"{name}.host")]
+    # addresses of our own making may stay: a flow's queue is computed from them
+    keep = ["--keep-addresses"] if inside or "NETTOP_LAB" in os.environ else []
+    where = ["ip", "netns", "exec", *inside.split()] if inside else []
+    subprocess.run(
+        [*where, *nettop, "--seconds", str(seconds), "--comment", comment, *keep],
+        check=True,
+    )
+    # whose kernel build it was is nobody's business; its version is
+    path = out / f"{name}.host"
+    release = os.uname().release
+    path.write_text(path.read_text().replace(release, re.match(r"[\d.]+", release)[0]))  # type: ignore[index]
+
+
+def here_idle(out: Path) -> None:
+    """A small guest with one virtio NIC, idle."""
+    record("guest-idle", "A two-core guest with one virtio NIC, idle. Linux 6.18.", out)
+
+
+@contextlib.contextmanager
+def two_hosts() -> Iterator[None]:
+    """Two namespaces joined by a veth of four queues."""
+    a, b = "nt-rec-a", "nt-rec-b"
+    sh(f"ip netns add {a}")
+    sh(f"ip netns add {b}")
+    try:
+        sh(
+            f"ip link add va netns {a} numrxqueues 4 numtxqueues 4 type veth "
+            f"peer name vb netns {b} numrxqueues 4 numtxqueues 4"
+        )
+        for space, link, number in ((a, "va", 1), (b, "vb", 2)):
+            sh(f"ip -n {space} addr add 10.99.7.{number}/24 dev {link}")
+            sh(f"ip -n {space} link set {link} up")
+            sh(f"ip -n {space} link set lo up")
+        yield
+    finally:
+        sh(f"ip netns del {a}")
+        sh(f"ip netns del {b}")
+
+
+def netns_send(out: Path) -> None:
+    """The sender of two namespaces."""
+    with (
+        two_hosts(),
+        running("ip netns exec nt-rec-b iperf3 -s", 0.5),
+        running("ip netns exec nt-rec-a iperf3 -c 10.99.7.2 -t 30", 1.5),
+    ):
+        comment = "A namespace that sends over veth to another one. Linux 6.18."
+        record("netns-send", comment, out, inside="nt-rec-a")
+
+
+def guest_transfer(out: Path) -> None:
+    """The small guest while two of its namespaces talk: softirq load without NIC traffic."""
+    with (
+        two_hosts(),
+        running("ip netns exec nt-rec-b iperf3 -s", 0.5),
+        running("ip netns exec nt-rec-a iperf3 -c 10.99.7.2 -t 30 -P 2", 1.5),
+    ):
+        comment = "A two-core guest whose namespaces talk to each other. Linux 6.18."
+        record("guest-transfer", comment, out)
+
+
+def vm_receives(
+    driver: str, name: str, comment: str, *, rings: int | None = None
+) -> Callable[[Path], None]:
+    """The lab, receiving over one of its pairs."""
+
+    def make(out: Path) -> None:
+        nic, peer = os.environ[f"LAB_{driver.upper()}"], os.environ[f"LAB_{driver.upper()}_TO"]
+        here = os.environ[f"LAB_{driver.upper()}_HERE"]
+        if rings:
+            subprocess.run(["ethtool", "-G", nic, "rx", str(rings)], check=False)
+            time.sleep(2)
+        flood = f"ip netns exec peer iperf3 -c {here} -t 60 -P 2"
+        if rings:
+            flood = f"ip netns exec peer iperf3 -u -b 0 -l 1400 -c {here} -t 60 -P 2"
+        print("peer is", peer, "nic", nic, flush=True)
+        with running("iperf3 -s", 3), running(flood, 6):
+            record(name, comment, out, seconds=6)
+
+    return make
+
+
+def vm_rss(out: Path) -> None:
+    """The lab's virtio-net with readable receive hashing, many flows."""
+    peer = os.environ["LAB_TAP_TO"]
+    with running(f"iperf3 -c {peer} -R -t 60 -P 8", 6):
+        comment = "virtio-net with four queues and a readable RSS key, eight flows. Linux 6.1."
+        record("vm-virtio-rss", comment, out, seconds=6)
+
+
+HOSTS: dict[str, Callable[[Path], None]] = {
+    "guest-idle": here_idle,
+    "guest-transfer": guest_transfer,
+    "netns-send": netns_send,
+    "vm-e1000e": vm_receives(
+        "e1000e", "vm-e1000e", "Two nodes, e1000e receiving on node 1. Linux 6.1 in emulation."
+    ),
+    "vm-vmxnet3": vm_receives(
+        "vmxnet3", "vm-vmxnet3", "Two nodes, vmxnet3 with eight queues receiving. Linux 6.1."
+    ),
+    "vm-vmxnet3-drops": vm_receives(
+        "vmxnet3",
+        "vm-vmxnet3-drops",
+        "vmxnet3 whose receive ring of 32 overflows (pkts rx OOB). Linux 6.1.",
+        rings=32,
+    ),
+    "vm-virtio-rss": vm_rss,
+}
+
+
+def main() -> int:
+    """Make the hosts named."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="+", choices=sorted(HOSTS))
+    parser.add_argument("--out", type=Path, default=HERE)
+    args = parser.parse_args()
+    if "NETTOP_LAB" not in os.environ and os.getpid() != 1:
+        # a process namespace of its own: the recording then shows only what belongs to it
+        unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable]
+        os.execvp("unshare", [*unshare, *sys.argv])
+    for name in args.names:
+        HOSTS[name](args.out)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
