@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, Final, TypeVar, cast
 
@@ -92,8 +92,10 @@ def key_of(kind: Any) -> Callable[[Any], Any]:
 
 
 @cache
-def _plan(kind: Any) -> tuple[tuple[tuple[int, bool], ...], Callable[[Any], list[Any]]]:
-    """The places of a row's counters (and whether each is a vector), and the row as a list."""
+def _plan(
+    kind: Any,
+) -> tuple[tuple[tuple[int, bool], ...], Callable[[Any], list[Any]], Callable[[list[Any]], Any]]:
+    """Where a row's counters stand (and whether vectors); a row as a list; a list as a row."""
     every = fields(kind)
     moving = tuple(
         (place, f.metadata["kind"] == "vector")
@@ -102,11 +104,11 @@ def _plan(kind: Any) -> tuple[tuple[tuple[int, bool], ...], Callable[[Any], list
     )
     names = [f.name for f in every]
     if issubclass(kind, tuple):
-        return moving, list
+        return moving, list, partial(tuple.__new__, kind)
     if len(names) == 1:
-        return moving, lambda row: [getattr(row, names[0])]
+        return moving, lambda row: [getattr(row, names[0])], lambda out: kind(*out)
     getter: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
-    return moving, lambda row: list(getter(row))
+    return moving, lambda row: list(getter(row)), lambda out: kind(*out)
 
 
 def _vector_rate(
@@ -131,7 +133,7 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
     if old is None or seconds <= 0:
         return None
     kind: Any = type(new)
-    moving, values = _plan(kind)
+    moving, values, made = _plan(kind)
     before, out = values(old), values(new)
     for place, sparse in moving:
         was, now = before[place], out[place]
@@ -140,7 +142,7 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
         else:
             step = None if was is None or now is None else now - was
             out[place] = None if step is None or step < 0 else step / seconds
-    return kind(*out)
+    return made(out)
 
 
 def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Sequence[Entry]:

@@ -108,13 +108,9 @@ _SSTHRESH, _PACING, _MIN_RTT, _DELIVERY = (
 )
 
 
-class _Seen(NamedTuple):
-    """What is remembered of a socket: its bytes but for the ages and timers, and its row."""
-
-    head: bytes
-    tail: bytes
-    ages: int  # where in its message the ages begin
-    row: Row
+# What is remembered of a socket: its bytes but for timers and ages, before and after the ages;
+# where in its message the ages begin; its row.
+_Seen = tuple[bytes, bytes, int, Row]
 
 
 class _Layout(NamedTuple):
@@ -126,6 +122,10 @@ class _Layout(NamedTuple):
     info_end: int
     congestion: int
     congestion_end: int
+    usual: bool  # all three are there
+    memory_header: bytes
+    info_header: bytes
+    congestion_header: bytes
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
@@ -174,20 +174,20 @@ def parse(
             old = before.get(cookie)
             if (
                 old is not None
-                and reply[at + _COUNTS_AT : at + old.ages] == old.head
-                and reply[at + old.ages + 16 : end] == old.tail
+                and reply[at + _COUNTS_AT : at + old[2]] == old[0]
+                and reply[at + old[2] + 16 : end] == old[1]
             ):
                 seen[cookie] = old
-                rows.append(old.row)
+                rows.append(old[3])
             else:
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
-                names = old.row[:7] if old else _identity(reply, at, name_of)  # type: ignore[index]
+                names = old[3][:7] if old else _identity(reply, at, name_of)  # type: ignore[index]
                 row = _row(reply, at, layout, names)
                 ages = layout.info + _AGES_AT if layout.info else length
                 head, tail = reply[at + _COUNTS_AT : at + ages], reply[at + ages + 16 : end]
-                seen[cookie] = _Seen(head, tail, ages, row)
+                seen[cookie] = head, tail, ages, row
                 rows.append(row)
         at += (length + 3) & ~3
     return rows
@@ -199,23 +199,19 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
     }
     none = (0, 0)
     memory, info, name = (found.get(what, none) for what in (diag.SKMEMINFO, diag.INFO, diag.CONG))
-    return _Layout(*memory, *info, *name)
-
-
-_ATTRIBUTE: Final = struct.Struct("=HH")
+    places = (memory, info, name)
+    headers = (reply[at + start - 4 : at + start] for start, _end in places)
+    return _Layout(*memory, *info, *name, all(start for start, _end in places), *headers)
 
 
 def _fits(reply: bytes, at: int, layout: _Layout) -> bool:
     """Whether a message of the same length has its attributes at the same places."""
-    if not (layout.info and layout.memory and layout.congestion):
-        return False
-    header = _ATTRIBUTE.unpack_from
+    info, memory, name = at + layout.info, at + layout.memory, at + layout.congestion
     return (
-        header(reply, at + layout.info - 4) == (layout.info_end - layout.info + 4, diag.INFO)
-        and header(reply, at + layout.memory - 4)
-        == (layout.memory_end - layout.memory + 4, diag.SKMEMINFO)
-        and header(reply, at + layout.congestion - 4)
-        == (layout.congestion_end - layout.congestion + 4, diag.CONG)
+        layout.usual
+        and reply[info - 4 : info] == layout.info_header
+        and reply[memory - 4 : memory] == layout.memory_header
+        and reply[name - 4 : name] == layout.congestion_header
     )
 
 
@@ -223,11 +219,10 @@ def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
     """A socket's row; `names` are its first fields, which never change."""
     state = reply[at + 17]
     name = diag.STATES[state] if state < len(diag.STATES) else str(state)
-    make: Any = Row
     waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
     if name == "listen" or not layout.info:
         memory = _memory(reply, at, layout)
-        return make(*names, name, *waits, None, *_NO_OPTIONS, *memory)  # type: ignore[no-any-return]
+        return _make((*names, name, *waits, None, *_NO_OPTIONS, *memory, *_NO_INFO))
     begin, end = at + layout.info, at + layout.info_end
     if end - begin >= _INFO.size:
         info = list(_INFO.unpack_from(reply, begin))
@@ -242,16 +237,17 @@ def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
     if not info[_DELIVERY]:
         info[_DELIVERY] = None
     congestion = reply[at + layout.congestion : at + layout.congestion_end]
-    row: Row = make(
-        *names,
-        name,
-        *waits,
-        _congestion(congestion),
-        *_options(reply[begin + 5 : begin + 8]),
-        *_memory(reply, at, layout),
-        *info,
+    return _make(
+        (
+            *names,
+            name,
+            *waits,
+            _congestion(congestion),
+            *_options(reply[begin + 5 : begin + 8]),
+            *_memory(reply, at, layout),
+            *info,
+        )
     )
-    return row
 
 
 def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any, ...]:
@@ -271,6 +267,14 @@ def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any
 
 _NO_OPTIONS: Final = (None,) * 7
 _NO_MEMORY: Final = (None,) * 9
+_NO_INFO: Final = (None,) * 28
+
+
+def _make(values: tuple[Any, ...]) -> Row:
+    """A row from all its fields, without the named tuple's own argument handling."""
+    made: Any = tuple.__new__
+    row: Row = made(Row, values)
+    return row
 
 
 @cache

@@ -133,3 +133,76 @@ def receive_rings(source: Source, device: str) -> int:
     if len(raw) < 16:
         raise ValueError("the answer about rings is cut off")
     return int(struct.unpack_from("=Q", raw, 8)[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A flow-steering rule: what it matches and the queue it picks; None matches anything."""
+
+    location: int
+    flow: str
+    source: bytes | None
+    destination: bytes | None
+    source_port: int | None
+    destination_port: int | None
+    queue: int | None  # None: the packet is dropped
+
+
+_FLOWS: Final = {
+    1: "tcp4", 2: "udp4", 3: "sctp4", 5: "tcp6", 6: "udp6", 7: "sctp6", 13: "ip4", 14: "ip6",
+    18: "ether",
+}  # fmt: skip
+_COUNT_AT, _LOCATIONS_AT, _RULE_AT = 184, 188, 16  # in struct ethtool_rxnfc
+_VALUE, _MASK, _COOKIE, _LOCATION = 4, 76, 152, 160  # in struct ethtool_rx_flow_spec
+_DROP: Final = 0xFFFFFFFFFFFFFFFF
+_MOST_RULES: Final = 4096
+
+
+def rules(source: Source, device: str) -> list[Rule]:
+    """The flow-steering rules (`ethtool -n`); OSError (EOPNOTSUPP) when the driver has none."""
+    ask = struct.pack("=IIQ184x", GRXCLSRLCNT, 0, 0)
+    raw = source.statistics(device, ask, f"rule-count/{device}")
+    if len(raw) < _LOCATIONS_AT:
+        raise ValueError("the count of steering rules is cut off")
+    count = min(struct.unpack_from("=I", raw, _COUNT_AT)[0], _MOST_RULES)
+    if not count:
+        return []
+    ask = struct.pack(f"=IIQ168xI{4 * count + 4}x", GRXCLSRLALL, 0, 0, count)
+    raw = source.statistics(device, ask, f"rule-list/{device}")
+    if len(raw) < _LOCATIONS_AT + 4 * count:
+        raise ValueError("the list of steering rules is cut off")
+    count = min(count, struct.unpack_from("=I", raw, _COUNT_AT)[0])
+    places = struct.unpack_from(f"={count}I", raw, _LOCATIONS_AT)
+    return [_rule(source, device, place) for place in places]
+
+
+def _rule(source: Source, device: str, place: int) -> Rule:
+    ask = struct.pack("=IIQ160xI20x", GRXCLSRULE, 0, 0, place)
+    raw = source.statistics(device, ask, f"rule/{place}/{device}")
+    if len(raw) < _RULE_AT + _LOCATION + 4:
+        raise ValueError("a steering rule is cut off")
+    flow = struct.unpack_from("=I", raw, _RULE_AT)[0] & 0xFF
+    size = 16 if flow in {5, 6, 7, 14} else 4
+    spans = ((0, size), (size, 2 * size), (2 * size, 2 * size + 2), (2 * size + 2, 2 * size + 4))
+    fields = [_masked(raw, begin, end) for begin, end in spans]
+    if flow not in _FLOWS or flow == 18:
+        fields = [None] * 4
+    elif flow in {13, 14}:  # these have protocol bytes where the others have ports
+        fields[2:] = [None, None]
+    cookie = struct.unpack_from("=Q", raw, _RULE_AT + _COOKIE)[0]
+    ports = [int.from_bytes(port, "big") if port else None for port in fields[2:]]
+    return Rule(
+        location=place,
+        flow=_FLOWS.get(flow, f"type {flow}"),
+        source=fields[0],
+        destination=fields[1],
+        source_port=ports[0],
+        destination_port=ports[1],
+        queue=None if cookie == _DROP else cookie & 0xFFFFFFFF,
+    )
+
+
+def _masked(raw: bytes, begin: int, end: int) -> bytes | None:
+    """A field of the rule; None when its mask is empty."""
+    mask = raw[_RULE_AT + _MASK + begin : _RULE_AT + _MASK + end]
+    return raw[_RULE_AT + _VALUE + begin : _RULE_AT + _VALUE + end] if any(mask) else None

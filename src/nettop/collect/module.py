@@ -1,0 +1,74 @@
+"""Pluggable modules: temperature and light, from their own memory (`ethtool -m`); root only.
+
+ETHTOOL_MSG_MODULE_EEPROM_GET (net/ethtool/eeprom.c), Linux 5.13.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from ..frame import gauge, label
+from ..netlink import ethtool, optics, route
+from ..source import Source
+
+EVERY = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The module of one interface; of several lanes, the weakest light."""
+
+    interface: str = label("interface name")
+    kind: str = gauge("SFP, QSFP or CMIS")
+    vendor: str | None = gauge("maker", default=None)
+    part: str | None = gauge("maker's part number", default=None)
+    temperature: float | None = gauge("module temperature", "C", default=None)
+    rx_power: float | None = gauge("light received", "dBm", default=None)
+    tx_power: float | None = gauge("light sent", "dBm", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface with a module that tells of itself; PermissionError without the right."""
+    rows = []
+    for interface in route.names(source).values():
+        try:
+            found = optics.module(partial(_memory, source, interface))
+        except OSError as error:
+            if error.errno in {errno.EPERM, errno.EACCES, errno.ENOENT}:
+                raise
+            continue  # no module, or its driver does not read it
+        except ValueError:
+            continue
+        rows.append(
+            Row(
+                interface,
+                found.kind,
+                found.vendor,
+                found.part,
+                found.temperature,
+                found.rx_power,
+                found.tx_power,
+            )
+        )
+    return rows
+
+
+def _memory(
+    source: Source, interface: str, address: int, page: int, offset: int, length: int
+) -> bytes:
+    """Bytes of the module; above 127 they belong to a page."""
+    reply = ethtool.one(
+        source,
+        "eeprom",
+        interface,
+        offset=offset,
+        length=length,
+        page=page,
+        bank=0,
+        i2c_address=address,
+    )
+    raw: bytes = reply.get("data", b"")
+    return raw

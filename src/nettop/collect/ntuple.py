@@ -1,0 +1,52 @@
+"""Flow-steering rules: ETHTOOL_GRXCLSRLALL and GRXCLSRULE (net/ethtool/ioctl.c), `ethtool -n`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..frame import gauge, label
+from ..netlink import driver, route
+from ..source import Source
+
+EVERY = 30.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule. None matches anything."""
+
+    interface: str = label("interface name")
+    location: int = label("the rule's place in the device's table")
+    flow: str = gauge("kind of packet: tcp4 udp4 ip6 ether …")
+    source: str | None = gauge("sender's address", default=None)
+    destination: str | None = gauge("receiver's address", default=None)
+    source_port: int | None = gauge("sender's port", default=None)
+    destination_port: int | None = gauge("receiver's port", default=None)
+    queue: int | None = gauge("receive queue it picks; None: the packet is dropped", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every rule of every interface whose driver has any."""
+    rows = []
+    for interface in route.names(source).values():
+        try:
+            rules = driver.rules(source, interface)
+        except (OSError, ValueError):
+            continue  # its driver has no such rules, or it is gone
+        rows += [row(interface, rule) for rule in rules]
+    return rows
+
+
+def row(interface: str, rule: driver.Rule) -> Row:
+    """A rule with its addresses as text."""
+    return Row(
+        interface,
+        rule.location,
+        rule.flow,
+        route.ip(rule.source) if rule.source else None,
+        route.ip(rule.destination) if rule.destination else None,
+        rule.source_port,
+        rule.destination_port,
+        rule.queue,
+    )
