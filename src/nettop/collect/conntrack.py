@@ -1,0 +1,62 @@
+"""The connection tracking table: how full it is and what it dropped.
+
+/proc/sys/net/netfilter/nf_conntrack_{count,max,buckets} and /proc/net/stat/nf_conntrack
+(net/netfilter/nf_conntrack_standalone.c, ct_cpu_seq_show): a header, then hexadecimal columns, a
+line for each CPU. Not there: not loaded.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import counter, gauge
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 2.0
+
+_SYSCTL: Final = "/proc/sys/net/netfilter/nf_conntrack_"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row."""
+
+    count: int = gauge("connections tracked", "connections")
+    most: int | None = gauge("most it may track", "connections", default=None)
+    buckets: int | None = gauge("hash buckets", "buckets", default=None)
+    drops: int | None = counter("packets dropped for a full table", "packets", default=None)
+    early_drops: int | None = counter("entries evicted to make room", "entries", default=None)
+    failures: int | None = counter("entries that could not be inserted", "entries", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError when connection tracking is not loaded."""
+    count = _sysfs.whole(source.text(f"{_SYSCTL}count").strip())
+    if count is None:
+        raise ValueError("nf_conntrack_count is no number")
+    sums = totals(_sysfs.word(source, "/proc/net/stat/nf_conntrack") or "")
+    return [
+        Row(
+            count,
+            most=_sysfs.number(source, f"{_SYSCTL}max"),
+            buckets=_sysfs.number(source, f"{_SYSCTL}buckets"),
+            drops=sums.get("drop"),
+            early_drops=sums.get("early_drop"),
+            failures=sums.get("insert_failed"),
+        )
+    ]
+
+
+def totals(text: str) -> dict[str, int]:
+    """The sum of each column over the CPUs."""
+    lines = text.splitlines()
+    if len(lines) < 2:
+        return {}
+    names = lines[0].split()
+    sums = dict.fromkeys(names, 0)
+    for line in lines[1:]:
+        for name, word in zip(names, line.split(), strict=False):
+            sums[name] += int(word, 16)
+    return sums

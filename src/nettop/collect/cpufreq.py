@@ -1,0 +1,61 @@
+"""How each CPU chooses its clock: /sys/devices/system/cpu/cpufreq/policyN.
+
+Documentation/admin-guide/pm/cpufreq.rst. A policy rules one or several CPUs; files are in kHz.
+Virtual machines mostly have none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 10.0
+
+_POLICIES: Final = "/sys/devices/system/cpu/cpufreq"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One CPU with its policy's settings."""
+
+    cpu: int = label("CPU number")
+    governor: str | None = gauge("scaling governor", default=None)
+    epp: str | None = gauge("energy performance preference", default=None)
+    driver: str | None = gauge("scaling driver", default=None)
+    frequency: float | None = gauge("current clock", "Hz", default=None)
+    least: float | None = gauge("lowest clock the policy allows", "Hz", default=None)
+    most: float | None = gauge("highest clock the policy allows", "Hz", default=None)
+    max_frequency: float | None = gauge("highest clock of the hardware", "Hz", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each CPU of each policy; OSError when the host scales no clocks."""
+    rows = []
+    for name in source.listing(_POLICIES):
+        if not name.startswith("policy"):
+            continue
+        folder = f"{_POLICIES}/{name}"
+        governor = _sysfs.word(source, f"{folder}/scaling_governor")
+        epp = _sysfs.word(source, f"{folder}/energy_performance_preference")
+        driver = _sysfs.word(source, f"{folder}/scaling_driver")
+        clocks = [
+            _hertz(source, f"{folder}/{file}")
+            for file in (
+                "scaling_cur_freq",
+                "scaling_min_freq",
+                "scaling_max_freq",
+                "cpuinfo_max_freq",
+            )
+        ]
+        words = (_sysfs.word(source, f"{folder}/affected_cpus") or name[6:]).split()
+        rows += [Row(int(word), governor, epp, driver, *clocks) for word in words if word.isdigit()]
+    return sorted(rows, key=lambda row: row.cpu)
+
+
+def _hertz(source: Source, path: str) -> float | None:
+    kilohertz = _sysfs.number(source, path)
+    return None if kilohertz is None else kilohertz * 1e3

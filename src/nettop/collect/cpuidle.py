@@ -1,0 +1,60 @@
+"""How deep each CPU sleeps: /sys/devices/system/cpu/cpuN/cpuidle/stateN.
+
+Documentation/admin-guide/pm/cpuidle.rst: `latency` is what waking takes (us), `time` what was spent
+there (us). What a state is stays the same, so only the times of the deep ones are read again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from .. import cpulist
+from ..frame import counter, gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 5.0
+
+DEEP: Final = 10  # us: waking from a deeper state costs a packet more than its interrupt
+_CPUS: Final = "/sys/devices/system/cpu"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One online CPU."""
+
+    cpu: int = label("CPU number")
+    deep: float = counter("time in states that take more than 10 us to leave", "s")
+    deepest: str | None = gauge("deepest state in use", default=None)
+    latency: float | None = gauge("what leaving it takes", "s", default=None)
+
+
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Each online CPU; OSError when CPUs have no idle states to tell of."""
+    online = cpulist.parse(source.text(f"{_CPUS}/online"))
+    states: dict[int, list[tuple[str, int]]] = memory.setdefault("states", {})
+    rows = []
+    for cpu in online:
+        if cpu not in states:
+            names = source.listing(f"{_CPUS}/cpu{cpu}/cpuidle")
+            states[cpu] = _states(source, f"{_CPUS}/cpu{cpu}/cpuidle", names)
+        spent, deepest, latency = 0, None, None
+        for folder, wake in states[cpu]:
+            if wake > DEEP:
+                spent += _sysfs.number(source, f"{folder}/time") or 0
+            if _sysfs.word(source, f"{folder}/disable") in (None, "0"):
+                deepest, latency = folder, wake / 1e6
+        name = _sysfs.word(source, f"{deepest}/name") if deepest else None
+        rows.append(Row(cpu, spent / 1e6, name, latency))
+    return rows
+
+
+def _states(source: Source, folder: str, names: list[str]) -> list[tuple[str, int]]:
+    """The states' folders with the microseconds that leaving them takes, shallow first."""
+    found = []
+    for name in names:
+        wake = _sysfs.number(source, f"{folder}/{name}/latency")
+        if name.startswith("state") and wake is not None:
+            found.append((f"{folder}/{name}", wake))
+    return sorted(found, key=lambda state: state[1])

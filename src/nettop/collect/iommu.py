@@ -1,0 +1,41 @@
+"""How the IOMMU treats each network device: iommu_group/type (sysfs-kernel-iommu_groups).
+
+`identity` is passed through, `DMA` translated with a flush at each unmapping, `DMA-FQ` with
+deferred flushes. A device without a group is behind no IOMMU.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 300.0
+
+_NETS: Final = "/sys/class/net"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface that is a device."""
+
+    nic: str = label("interface")
+    group: int | None = gauge("IOMMU group; None: behind none", default=None)
+    type: str | None = gauge("DMA, DMA-FQ, identity …; None: not told", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each interface that is a device; OSError without /sys/class/net."""
+    rows = []
+    for nic in source.listing(_NETS):
+        device = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        if device is None:
+            continue
+        place = f"{_NETS}/{nic}/device" + ("/.." if device.startswith("virtio") else "")
+        group = _sysfs.whole(_sysfs.target(source, f"{place}/iommu_group"))
+        kind = _sysfs.word(source, f"{place}/iommu_group/type") if group is not None else None
+        rows.append(Row(nic, group, kind))
+    return rows

@@ -1,0 +1,29 @@
+"""What nettop itself costs, and where it runs: /proc/self/stat."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..frame import counter, gauge, label
+from ..source import Source
+from . import _sysfs, processes
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row."""
+
+    pid: int = label("process")
+    user: float = counter("user time", "s")
+    system: float = counter("kernel time", "s")
+    cpu: int | None = gauge("CPU it last ran on", default=None)
+    threads: int | None = gauge("threads", "threads", default=None)
+    memory: int | None = gauge("resident memory", "pages", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError or ValueError when there is no such file."""
+    own = processes.parse(source.data("/proc/self/stat"))
+    sizes = (_sysfs.word(source, "/proc/self/statm") or "").split()
+    pages = _sysfs.whole(sizes[1]) if len(sizes) > 1 else None
+    return [Row(own.pid, own.user, own.system, own.cpu, own.threads, pages)]

@@ -1,0 +1,80 @@
+"""The slot of each network device: lanes, their rate, and bus errors.
+
+Documentation/ABI/testing/sysfs-bus-pci: current_link_* is what was negotiated (power saving may
+lower it while idle), max_link_* what the device could do; aer_dev_* in
+sysfs-bus-pci-devices-aer_stats. A virtio device stands in its parent's slot.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 10.0
+
+_NETS: Final = "/sys/class/net"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One interface on PCI Express. None: the slot does not tell."""
+
+    nic: str = label("interface")
+    speed: float | None = gauge("current rate of a lane", "GT/s", default=None)
+    width: int | None = gauge("current lanes", "lanes", default=None)
+    max_speed: float | None = gauge("the device's best rate of a lane", "GT/s", default=None)
+    max_width: int | None = gauge("the device's most lanes", "lanes", default=None)
+    aer_correctable: int | None = gauge("corrected bus errors since boot", "errors", default=None)
+    aer_fatal: int | None = gauge("uncorrected bus errors since boot", "errors", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each interface with a slot; OSError without /sys/class/net."""
+    rows = []
+    for nic in source.listing(_NETS):
+        device = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        if device is None:
+            continue
+        place = f"{_NETS}/{nic}/device" + ("/.." if device.startswith("virtio") else "")
+        speed = _sysfs.word(source, f"{place}/current_link_speed")
+        if speed is not None:
+            rows.append(_row(source, nic, place, speed))
+    return rows
+
+
+def _row(source: Source, nic: str, place: str, speed: str) -> Row:
+    width = _sysfs.number(source, f"{place}/current_link_width")
+    widest = _sysfs.number(source, f"{place}/max_link_width")
+    fatal = [
+        total(_sysfs.word(source, f"{place}/aer_dev_{kind}")) for kind in ("fatal", "nonfatal")
+    ]
+    known = [count for count in fatal if count is not None]
+    return Row(
+        nic,
+        speed=rate(speed),
+        width=width if width and width < 255 else None,  # 0 and 255: not known
+        max_speed=rate(_sysfs.word(source, f"{place}/max_link_speed")),
+        max_width=widest if widest and widest < 255 else None,
+        aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
+        aer_fatal=sum(known) if known else None,
+    )
+
+
+def rate(text: str | None) -> float | None:
+    """The figure of `8.0 GT/s PCIe`; None for `Unknown`."""
+    found = re.match(r"(\d{1,4}(?:\.\d{1,3})?) GT/s", text or "")
+    return float(found[1]) if found else None
+
+
+def total(text: str | None) -> int | None:
+    """The `TOTAL_ERR_…` line of an AER file."""
+    for line in (text or "").splitlines():
+        name, _, count = line.rpartition(" ")
+        if name.startswith("TOTAL_ERR"):
+            return _sysfs.whole(count)
+    return None

@@ -1,0 +1,68 @@
+"""Programs that own knobs of the network: irqbalance, tuned, NetworkManager and their like.
+
+Found by their command names and the files they leave, never by starting anything. Inside a process
+namespace of its own (no kthreadd to be seen) a program that is not seen may still run: unknown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 30.0
+
+# service: its command name, which the kernel cuts at 15 bytes (TASK_COMM_LEN)
+_NAMES: Final = {
+    "irqbalance": "irqbalance", "tuned": "tuned", "NetworkManager": "NetworkManager",
+    "networkd": "systemd-network", "wicked": "wickedd", "firewalld": "firewalld",
+    "docker": "dockerd", "kubelet": "kubelet", "openvswitch": "ovs-vswitchd", "bpftune": "bpftune",
+    "chrony": "chronyd", "ptp4l": "ptp4l", "lldpad": "lldpad", "teamd": "teamd",
+}  # fmt: skip
+_SETTINGS: Final = ("/etc/default/irqbalance", "/etc/sysconfig/irqbalance")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One of the known services."""
+
+    name: str = label("service")
+    running: bool | None = gauge("runs now; None: cannot be seen from here")
+    pid: int | None = gauge("its process", default=None)
+    detail: str | None = gauge("tuned: the profile; irqbalance: its options", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Every known service; OSError when /proc cannot be listed."""
+    found: dict[str, int] = {}
+    for pid in source.listing("/proc"):
+        if pid.isdecimal():
+            name = _sysfs.word(source, f"/proc/{pid}/comm")
+            if name is not None:
+                found.setdefault(name, int(pid))
+    absent = False if "kthreadd" in found else None
+    return [
+        Row(
+            name,
+            running=True if comm in found else absent,
+            pid=found.get(comm),
+            detail=_detail(source, name, found.get(comm)),
+        )
+        for name, comm in _NAMES.items()
+    ]
+
+
+def _detail(source: Source, name: str, pid: int | None) -> str | None:
+    if name == "tuned":
+        return _sysfs.word(source, "/etc/tuned/active_profile")
+    if name != "irqbalance" or pid is None:
+        return None
+    words = (_sysfs.word(source, f"/proc/{pid}/cmdline") or "").split("\0")[1:]
+    for path in _SETTINGS:
+        for line in (_sysfs.word(source, path) or "").splitlines():
+            if line.startswith("IRQBALANCE_BANNED"):
+                words.append(line.strip())
+    return " ".join(words) or None

@@ -1,0 +1,145 @@
+"""Sums of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
+
+net/ipv4/proc.c: pairs of lines, the names of a section and then their figures; names are added by
+kernels, so that each figure is found by its name. Datagrams of UDP over IPv6 (/proc/net/snmp6) are
+added to those over IPv4. Documentation/networking/snmp_counter.rst says what they mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final
+
+from ..frame import counter, gauge
+from ..source import Source
+from . import _sysfs
+
+# What each field adds up, as `Section.Name`.
+_SUMS: Final[Mapping[str, str]] = {
+    "tcp_in": "Tcp.InSegs", "tcp_out": "Tcp.OutSegs", "tcp_retrans": "Tcp.RetransSegs",
+    "tcp_errors": "Tcp.InErrs", "tcp_checksum_errors": "Tcp.InCsumErrors",
+    "tcp_resets": "Tcp.OutRsts", "tcp_established": "Tcp.CurrEstab",
+    "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_timeouts": "TcpExt.TCPTimeouts",
+    "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
+    "tcp_spurious": "TcpExt.TCPSpuriousRTOs", "tcp_fast_retransmits": "TcpExt.TCPFastRetrans",
+    "listen_overflows": "TcpExt.ListenOverflows", "listen_drops": "TcpExt.ListenDrops",
+    "rcvq_drops": "TcpExt.TCPRcvQDrop", "backlog_drops": "TcpExt.TCPBacklogDrop",
+    "zero_windows": "TcpExt.TCPToZeroWindowAdv", "zero_window_drops": "TcpExt.TCPZeroWindowDrop",
+    "prune_called": "TcpExt.PruneCalled", "rcv_pruned": "TcpExt.RcvPruned",
+    "ofo_pruned": "TcpExt.OfoPruned", "memory_pressures": "TcpExt.TCPMemoryPressures",
+    "mtup_fail": "TcpExt.TCPMTUPFail", "mtup_success": "TcpExt.TCPMTUPSuccess",
+    "reno_recovery": "TcpExt.TCPRenoRecovery", "sack_recovery": "TcpExt.TCPSackRecovery",
+    "sack_reorder": "TcpExt.TCPSACKReorder", "busy_poll_packets": "TcpExt.BusyPollRxPackets",
+    "ip_in": "Ip.InReceives", "ip_discards": "Ip.InDiscards", "ip_forwarded": "Ip.ForwDatagrams",
+    "frag_creates": "Ip.FragCreates", "reasm_fails": "Ip.ReasmFails",
+    "udp_in": "Udp.InDatagrams 6.Udp6InDatagrams", "udp_out": "Udp.OutDatagrams 6.Udp6OutDatagrams",
+    "udp_errors": "Udp.InErrors 6.Udp6InErrors", "udp_no_ports": "Udp.NoPorts 6.Udp6NoPorts",
+    "udp_rcvbuf_errors": "Udp.RcvbufErrors 6.Udp6RcvbufErrors",
+    "udp_sndbuf_errors": "Udp.SndbufErrors 6.Udp6SndbufErrors",
+    "udp_memory_errors": "Udp.MemErrors 6.Udp6MemErrors",
+    "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
+    "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row. None: this kernel does not count it, or the file is not there."""
+
+    tcp_in: int | None = counter("TCP segments received, merged ones once", "segments")
+    tcp_out: int | None = counter("TCP segments sent, sent again included", "segments")
+    tcp_retrans: int | None = counter("TCP segments sent again", "segments")
+    tcp_errors: int | None = counter("TCP segments received damaged", "segments")
+    tcp_checksum_errors: int | None = counter("of them with a wrong checksum", "segments")
+    tcp_resets: int | None = counter("resets sent", "segments")
+    tcp_established: int | None = gauge("connections established", "connections")
+    tcp_opened: int | None = counter("connections opened, by us and by others", "connections")
+    tcp_timeouts: int | None = counter("retransmission timeouts", "events")
+    tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
+    tcp_spurious: int | None = counter("timeouts that were not needed", "events")
+    tcp_fast_retransmits: int | None = counter("fast retransmissions", "segments")
+    listen_overflows: int | None = counter("refused for a full accept queue", "events")
+    listen_drops: int | None = counter("SYNs dropped", "events")
+    rcvq_drops: int | None = counter("dropped for lack of socket memory", "packets")
+    backlog_drops: int | None = counter("dropped at a busy socket", "packets")
+    zero_windows: int | None = counter("windows advertised as zero", "events")
+    zero_window_drops: int | None = counter("dropped for a window of zero", "packets")
+    prune_called: int | None = counter("receive queues pruned", "events")
+    rcv_pruned: int | None = counter("dropped by pruning", "packets")
+    ofo_pruned: int | None = counter("out-of-order queues pruned", "events")
+    memory_pressures: int | None = counter("TCP memory pressure entered", "events")
+    mtup_fail: int | None = counter("MTU probes that failed", "events")
+    mtup_success: int | None = counter("MTU probes that succeeded", "events")
+    reno_recovery: int | None = counter("recoveries without SACK", "events")
+    sack_recovery: int | None = counter("recoveries with SACK", "events")
+    sack_reorder: int | None = counter("reorderings found by SACK", "events")
+    busy_poll_packets: int | None = counter("packets found by busy polling", "packets")
+    ip_in: int | None = counter("IPv4 packets received", "packets")
+    ip_discards: int | None = counter("IPv4 packets discarded", "packets")
+    ip_forwarded: int | None = counter("IPv4 packets forwarded", "packets")
+    frag_creates: int | None = counter("IPv4 fragments made", "fragments")
+    reasm_fails: int | None = counter("IPv4 reassemblies that failed", "events")
+    udp_in: int | None = counter("datagrams delivered", "packets")
+    udp_out: int | None = counter("datagrams sent", "packets")
+    udp_errors: int | None = counter("datagrams not delivered", "packets")
+    udp_no_ports: int | None = counter("datagrams to nobody", "packets")
+    udp_rcvbuf_errors: int | None = counter("datagrams lost at full sockets", "packets")
+    udp_sndbuf_errors: int | None = counter("datagrams lost at full send buffers", "packets")
+    udp_memory_errors: int | None = counter("datagrams lost to the limit of memory", "packets")
+    tcp_inuse: int | None = gauge("TCP sockets", "sockets")
+    tcp_orphan: int | None = gauge("TCP sockets of no process", "sockets")
+    time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets")
+    tcp_mem_pages: int | None = gauge("memory of TCP sockets", "pages")
+    udp_inuse: int | None = gauge("UDP sockets", "sockets")
+    udp_mem_pages: int | None = gauge("memory of UDP sockets", "pages")
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError without /proc/net/snmp, ValueError when it is not that file."""
+    told = sections(source.text("/proc/net/snmp"))
+    told.update(sections(_sysfs.word(source, "/proc/net/netstat") or ""))
+    for name in ("sockstat", "sockstat6"):
+        told.update(sockets(_sysfs.word(source, f"/proc/net/{name}") or ""))
+    told.update(singles(_sysfs.word(source, "/proc/net/snmp6") or ""))
+    return [row(told)]
+
+
+def row(told: Mapping[str, int]) -> Row:
+    """Each field as the sum of what is told of it."""
+    values: list[Any] = []
+    for item in fields(Row):
+        known = [told[name] for name in _SUMS[item.name].split() if name in told]
+        values.append(sum(known) if known else None)
+    return Row(*values)
+
+
+def sections(text: str) -> dict[str, int]:
+    """Figures by `Section.Name`, from pairs of lines."""
+    told: dict[str, int] = {}
+    lines = text.splitlines()
+    for names, figures in zip(lines[::2], lines[1::2], strict=False):
+        section, colon, header = names.partition(":")
+        if not colon or not figures.startswith(f"{section}:"):
+            raise ValueError(f"names without figures: {names[:60]!r}")
+        words = figures[len(section) + 1 :].split()
+        for name, word in zip(header.split(), words, strict=False):
+            told[f"{section}.{name}"] = int(word)
+    return told
+
+
+def sockets(text: str) -> dict[str, int]:
+    """Figures of lines such as `TCP: inuse 1 orphan 0`."""
+    told: dict[str, int] = {}
+    for line in text.splitlines():
+        section, _, rest = line.partition(":")
+        words = rest.split()
+        for name, word in zip(words[::2], words[1::2], strict=False):
+            told[f"{section}.{name}"] = int(word)
+    return told
+
+
+def singles(text: str) -> dict[str, int]:
+    """Figures of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
+    pairs = (line.split() for line in text.splitlines())
+    return {f"6.{pair[0]}": int(pair[1]) for pair in pairs if len(pair) == 2}

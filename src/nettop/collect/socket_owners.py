@@ -1,0 +1,92 @@
+"""Which process holds which socket: the links of /proc/PID/fd (`socket:[INODE]`).
+
+Reading them all is dear, so each reading looks into a limited number of processes and links: new
+processes first, then those known to hold sockets, then the others in turn. A list of descriptors
+that did not change is trusted for some readings. Processes of other users are closed to us: the row
+of inode 0 says how many.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 5.0
+
+LISTS: Final = 400  # processes whose descriptors are listed in one reading
+LINKS: Final = 4000  # links followed in one reading
+_TRUST: Final = 6  # readings for which an unchanged list is not followed again
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One socket with a process that holds it."""
+
+    inode: int = label("socket inode; 0: not a socket, see `closed`")
+    pid: int | None = gauge("process")
+    name: str = gauge("its command name")
+    closed: int = gauge("processes that may not be looked into (inode 0 only)", default=0)
+
+
+@dataclass
+class _Held:
+    """What is known of one process."""
+
+    name: str | None = None
+    names: tuple[str, ...] = ()
+    inodes: dict[str, int] = field(default_factory=dict)
+    trusted: int = 0
+    closed: bool = False
+    seen: int = -1  # the reading in which it was last looked into
+
+
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Every socket found so far whose process still lives; OSError when /proc cannot be listed."""
+    turn = memory["turn"] = memory.get("turn", -1) + 1
+    past: dict[str, _Held] = memory.get("held", {})
+    held = {pid: past.get(pid) or _Held() for pid in source.listing("/proc") if pid.isdecimal()}
+    memory["held"] = held
+    links = LINKS
+    waiting = sorted(
+        (pid for pid, process in held.items() if not process.closed),
+        key=lambda pid: (held[pid].seen >= 0, not held[pid].inodes, held[pid].seen),
+    )
+    known = sum(1 for pid in waiting if held[pid].inodes)
+    for pid in waiting[: max(LISTS, known + LISTS // 4)]:
+        links -= _look(source, pid, held[pid], turn)
+        if links <= 0:
+            break
+    rows = [
+        Row(inode, int(pid), process.name or "")
+        for pid, process in held.items()
+        for inode in dict.fromkeys(process.inodes.values())
+    ]
+    closed = sum(process.closed for process in held.values())
+    return [Row(0, None, "", closed), *rows] if closed else rows
+
+
+def _look(source: Source, pid: str, process: _Held, turn: int) -> int:
+    """Follow one process's links; the number followed."""
+    process.seen = turn
+    try:
+        names = tuple(source.listing(f"/proc/{pid}/fd"))
+    except PermissionError:
+        process.closed = True
+        return 1
+    except OSError:
+        return 1  # it ended meanwhile
+    if names == process.names and process.trusted < _TRUST:
+        process.trusted += 1
+        return 1
+    process.names, process.trusted, process.inodes = names, 0, {}
+    for name in names:
+        target = _sysfs.target(source, f"/proc/{pid}/fd/{name}") or ""
+        if target.startswith("socket:[") and target[8:-1].isdecimal():
+            process.inodes[name] = int(target[8:-1])
+    if process.inodes and process.name is None:
+        process.name = _sysfs.word(source, f"/proc/{pid}/comm")
+    return 1 + len(names)

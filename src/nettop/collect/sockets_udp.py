@@ -1,0 +1,71 @@
+"""UDP sockets with what waits in them and what they dropped: /proc/net/udp and udp6.
+
+net/ipv4/udp.c, udp4_format_sock(): addresses are words of 32 bits in the host's byte order, ports
+and queues hexadecimal; `drops` is the last column. Sockets of this network namespace.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+from ipaddress import IPv4Address, IPv6Address
+from typing import Final
+
+from ..frame import counter, gauge, label
+from ..source import Source
+
+EVERY: Final = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One socket."""
+
+    inode: int = label("socket inode; 0: closed, not yet gone")
+    local: str = label("local address; 0.0.0.0 or :: for any")
+    local_port: int = label("local port")
+    remote: str = gauge("remote address, when connected")
+    remote_port: int = gauge("remote port; 0: not connected")
+    ipv6: bool = gauge("over IPv6")
+    send_q: int = gauge("bytes waiting to be sent", "bytes")
+    recv_q: int = gauge("bytes the application has not read", "bytes")
+    uid: int = gauge("user it belongs to")
+    drops: int = counter("datagrams dropped at the socket", "packets")
+
+
+def read(source: Source) -> list[Row]:
+    """Each socket; OSError without /proc/net/udp, ValueError when it is not that file."""
+    rows = parse(source.text("/proc/net/udp"))
+    try:
+        return rows + parse(source.text("/proc/net/udp6"))
+    except FileNotFoundError:
+        return rows  # a kernel without IPv6
+
+
+def parse(text: str) -> list[Row]:
+    """The lines below the header."""
+    rows = []
+    for line in text.splitlines()[1:]:
+        words = line.split()
+        if len(words) < 13:
+            raise ValueError(f"/proc/net/udp has a short line: {line[:60]!r}")
+        local, local_port = end(words[1])
+        remote, remote_port = end(words[2])
+        send_q, _, recv_q = words[4].partition(":")
+        rows.append(
+            Row(
+                int(words[9]), local, local_port, remote, remote_port, ":" in local,
+                int(send_q, 16), int(recv_q, 16), int(words[7]), int(words[12]),
+            )
+        )  # fmt: skip
+    return rows
+
+
+def end(word: str) -> tuple[str, int]:
+    """Address and port of `0100007F:0035`; ValueError when it is none."""
+    digits, _, port = word.partition(":")
+    raw = bytes.fromhex(digits)
+    if sys.byteorder == "little":
+        raw = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
+    address = str(IPv4Address(raw) if len(raw) == 4 else IPv6Address(raw))
+    return address, int(port, 16)

@@ -1,0 +1,89 @@
+"""Kernel parameters written down to survive a reboot: /etc/sysctl.conf and sysctl.d.
+
+sysctl.d(5): files of the same name mask each other in the order of the folders, all are applied in
+the order of their names, and a later line for a key wins. /etc/sysctl.conf is applied last, as
+`sysctl --system` does (systemd reads it only where a link in sysctl.d leads to it).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..frame import gauge, label
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 60.0
+
+_FOLDERS: Final = (
+    "/etc/sysctl.d", "/run/sysctl.d", "/usr/local/lib/sysctl.d", "/usr/lib/sysctl.d",
+    "/lib/sysctl.d",
+)  # fmt: skip
+_LAST: Final = "/etc/sysctl.conf"
+_SWAP: Final = str.maketrans("./", "/.")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One `key = value` line, in the order in which lines are applied."""
+
+    file: str = label("file")
+    line: int = label("line number")
+    key: str = gauge("parameter, written as sysctl(8) does")
+    value: str = gauge("value; runs of white space are single spaces")
+    wins: bool = gauge("no later line sets the same parameter", default=True)
+
+
+def read(source: Source) -> list[Row]:
+    """Every line; OSError only when /etc cannot be listed."""
+    source.listing("/etc")
+    rows: list[Row] = []
+    for path in files(source):
+        with suppress(OSError):  # a dangling link, a file for root only
+            rows += parse(source.text(path), path)
+    last = {row.key: index for index, row in enumerate(rows)}
+    return [
+        row if last[row.key] == index else replace(row, wins=False)
+        for index, row in enumerate(rows)
+    ]
+
+
+def files(source: Source) -> list[str]:
+    """The files in the order they are applied; the same file by two roads is one."""
+    found: dict[str, str] = {}
+    for folder in _FOLDERS:
+        for name in _sysfs.names(source, folder):
+            if name.endswith(".conf"):
+                found.setdefault(name, f"{folder}/{name}")
+    ordered = [found[name] for name in sorted(found)]
+    linked = any(
+        (_sysfs.target(source, path) or "") == "sysctl.conf"
+        for path in ordered
+        if path.startswith("/etc/")
+    )
+    return ordered if linked else [*ordered, _LAST]
+
+
+def parse(text: str, file: str) -> list[Row]:
+    """The settings of one file; comments and lines without a value are none."""
+    rows = []
+    for number, line in enumerate(text.splitlines(), 1):
+        plain = line.strip()
+        key, equals, value = plain.partition("=")
+        if not equals or plain.startswith(("#", ";")):
+            continue
+        rows.append(
+            Row(file, number, name(key.strip().lstrip("-").strip()), " ".join(value.split()))
+        )
+    return rows
+
+
+def name(key: str) -> str:
+    """A key with dots between its components: `net/ipv4/tcp_rmem` is the same as with dots.
+
+    The first separator decides which it is (sysctl.d(5)).
+    """
+    first = next((sign for sign in key if sign in "./"), ".")
+    return key.translate(_SWAP) if first == "/" else key

@@ -1,0 +1,55 @@
+"""Sums of the whole host: the lines below the CPUs in /proc/stat, and NUMA counts of /proc/vmstat.
+
+fs/proc/stat.c, show_stat(); mm/vmstat.c. A page from another node than was asked for is a miss.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import counter, gauge
+from ..source import Source
+from . import _sysfs
+
+EVERY: Final = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The one row."""
+
+    interrupts: int | None = counter("hard interrupts of every kind", "interrupts", default=None)
+    softirqs: int | None = counter("soft interrupts", "softirqs", default=None)
+    switches: int | None = counter("context switches", "switches", default=None)
+    forks: int | None = counter("processes made", "processes", default=None)
+    running: int | None = gauge("tasks that run or want to", "tasks", default=None)
+    blocked: int | None = gauge("tasks waiting for disks", "tasks", default=None)
+    numa_hit: int | None = counter("pages from the node asked for", "pages", default=None)
+    numa_miss: int | None = counter("pages from another node", "pages", default=None)
+    numa_other: int | None = counter("pages for a CPU of another node", "pages", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """One row; OSError without /proc/stat."""
+    return [parse(source.text("/proc/stat"), _sysfs.word(source, "/proc/vmstat") or "")]
+
+
+def parse(stat: str, vmstat: str = "") -> Row:
+    """The first figure of each line that is named here."""
+    told = {}
+    for line in (*stat.splitlines(), *vmstat.splitlines()):
+        words = line.split(None, 2)
+        if len(words) > 1 and not line.startswith("cpu"):
+            told[words[0]] = _sysfs.whole(words[1])
+    return Row(
+        told.get("intr"),
+        told.get("softirq"),
+        told.get("ctxt"),
+        told.get("processes"),
+        told.get("procs_running"),
+        told.get("procs_blocked"),
+        told.get("numa_hit"),
+        told.get("numa_miss"),
+        told.get("numa_other"),
+    )

@@ -1,0 +1,64 @@
+"""AF_XDP sockets and what they lost, by sock_diag: include/uapi/linux/xdp_diag.h (Linux 5.1).
+
+A kernel without CONFIG_XDP_SOCKETS_DIAG answers that there is no such thing.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..frame import counter, gauge, label
+from ..netlink.codec import attributes, messages
+from ..source import Request, Source
+
+EVERY: Final = 2.0
+
+_BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
+_SHOW: Final = 0x1 | 0x10  # XDP_SHOW_INFO, XDP_SHOW_STATS
+_REQUEST: Final = Request(
+    "sock_diag",
+    _BY_FAMILY,
+    struct.pack("=BBHIIII", 44, 0, 0, 0, _SHOW, 0xFFFFFFFF, 0xFFFFFFFF),  # AF_XDP
+    "sock_diag/xdp",
+    dump=True,
+)
+_STATS: Final = struct.Struct("=6Q")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One socket. None: not bound, or not told (statistics since Linux 5.9)."""
+
+    inode: int = label("socket inode")
+    index: int | None = gauge("interface index", default=None)
+    queue: int | None = gauge("queue it is bound to", default=None)
+    drops: int | None = counter("packets dropped", "packets", default=None)
+    ring_full: int | None = counter("packets lost at a full receive ring", "packets", default=None)
+    fill_empty: int | None = counter("times the fill ring was empty", "events", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """Each AF_XDP socket of this namespace; OSError, or ValueError for a damaged answer."""
+    return decode(source.netlink(_REQUEST))
+
+
+def decode(reply: bytes) -> list[Row]:
+    """The answer of xdp_diag; ValueError when it is none."""
+    rows = []
+    for kind, start, end in messages(reply):
+        if kind != _BY_FAMILY:
+            continue
+        if end - start < 16:
+            raise ValueError("an xdp_diag message is cut off")
+        told: dict[str, Any] = {}
+        for what, a, e in attributes(reply, start + 16, end):
+            if what == 1 and e - a >= 8:
+                index, queue = struct.unpack_from("=II", reply, a)
+                told.update(index=index, queue=queue)
+            elif what == 9 and e - a >= _STATS.size:
+                drops, _invalid, full, empty, _tx, _tx_empty = _STATS.unpack_from(reply, a)
+                told.update(drops=drops, ring_full=full, fill_empty=empty)
+        rows.append(Row(struct.unpack_from("=I", reply, start + 4)[0], **told))
+    return rows
