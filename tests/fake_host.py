@@ -63,7 +63,7 @@ SETTINGS = {
     "napi.gro-flush-timeout@eth0": "200000",
     "napi.threaded@eth0": "on",
     "rps.cpus@eth0/rx-0": "1-3",
-    "rfs.flow-count@eth0/rx-0": "4096",
+    "rps.flow-cnt@eth0/rx-0": "4096",
     "xps.cpus@eth0/tx-0": "0-1",
     "xps.rxqs@eth0/tx-0": "0",
     "process.affinity@3391": "1",

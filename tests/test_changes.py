@@ -194,7 +194,7 @@ def test_a_value_the_driver_rounds_is_recorded_as_it_is(
         settings, "write",
         lambda h, a, v: write(h, a, "4096" if v == "4000" else v),
     )  # fmt: skip
-    change = plan.plan([("rfs.flow-count@eth0/rx-0", "4000")], host.source)
+    change = plan.plan([("rps.flow-cnt@eth0/rx-0", "4000")], host.source)
     (made,) = apply(change, host, book, QUIET)
     assert (made.state, made.after) == ("rounded", "4096")
     (back,) = undo.undo(book, host, everything=True)

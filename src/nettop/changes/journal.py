@@ -121,6 +121,12 @@ class Journal:
                 told.clear()
         return tuple(told)
 
+    def told(self) -> None:
+        """The failures were shown to somebody: not again."""
+        if self.failures():
+            with self.lock():
+                self.append({"event": "told", "id": 0, "at": time.time()})
+
     def begin(self, entry: Entry) -> Entry:
         """Put a change on the disk before it is made; gives it its number. Call it locked."""
         number = max((e.id for e in self.entries()), default=0) + 1

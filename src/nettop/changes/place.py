@@ -38,11 +38,8 @@ def _name(inode: int) -> str:
 
 
 def first_netns() -> bool:
-    """Whether ours is the namespace of process 1 (True when that cannot be seen)."""
-    try:
-        return os.readlink("/proc/self/ns/net") == os.readlink("/proc/1/ns/net")
-    except OSError:
-        return True
+    """Whether ours is the host's own namespace: only there is the backlog a parameter."""
+    return os.path.exists("/proc/sys/net/core/netdev_max_backlog")
 
 
 def gone(inode: str, name: str) -> bool:

@@ -13,16 +13,18 @@ A kind module has
     RISK                                      none | queues | link | reboot | advice
 
 and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
-`names(source, target)`, `beside(source, address)` (settings that move along), `rank(address,
-value)` (its place in a plan), `identity(source, address)` (what must still be the same at undo) and
-`NIC = True` when the target is an interface or something on one.
+`names(source, target)`, `portable(source, address, value)` (deeds for another boot),
+`beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
+`identity(source, address)` (what must still be the same at undo) and
+`NIC = True` when the target is an interface or something on one,
+`ROUNDS = True` when drivers take another value near the one asked for.
 """
 
 from __future__ import annotations
 
 import difflib
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -140,6 +142,8 @@ def parse(text: str) -> Address:
     if getattr(module, "NIC", False) and (address.nic in ("", ".", "..") or len(address.nic) > 15):
         raise UnknownError(f"{address.nic!r} cannot be an interface")
     known = getattr(module, "NAMES", ())
+    if address.name.replace("_", "-") in known:  # as the kernel's file may spell it
+        address = replace(address, name=address.name.replace("_", "-"))
     if known and address.name not in known:
         raise UnknownError(f"{first} has no {address.name!r}{_nearest(address.name, known)}")
     return address
@@ -180,6 +184,13 @@ def normal(address: Address, value: str) -> str:
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     """The commands that do the same by hand."""
     found: tuple[Deed, ...] = kind(address.kind).deeds(source, address, value)
+    return found
+
+
+def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """Commands that still hold after a reboot or on another host of the same make."""
+    module = kind(address.kind)
+    found: tuple[Deed, ...] = getattr(module, "portable", module.deeds)(source, address, value)
     return found
 
 
@@ -226,6 +237,11 @@ def runtime(address: Address) -> bool:
     return bool(getattr(kind(address.kind), "RUNTIME", True))
 
 
+def rounds(address: Address) -> bool:
+    """Whether a driver may take a value near the one asked for."""
+    return bool(getattr(kind(address.kind), "ROUNDS", False))
+
+
 def check(source: Source, address: Address, value: str) -> str:
     """The canonical value, if the limits let it be written; ValueError in one sentence."""
     value = normal(address, value)
@@ -260,7 +276,29 @@ def _nearest(word: str, known: tuple[str, ...]) -> str:
 
 
 __all__ = [
-    "RISKS", "Address", "Deed", "Host", "Keep", "Limits", "UnknownError", "beside", "check",
-    "deeds", "identity", "keep", "kind", "kinds", "limits", "normal", "parse", "rank", "read",
-    "risk", "runtime", "shell", "write",
+    "RISKS",
+    "Address",
+    "Deed",
+    "Host",
+    "Keep",
+    "Limits",
+    "UnknownError",
+    "beside",
+    "check",
+    "deeds",
+    "identity",
+    "keep",
+    "kind",
+    "kinds",
+    "limits",
+    "normal",
+    "parse",
+    "portable",
+    "rank",
+    "read",
+    "risk",
+    "rounds",
+    "runtime",
+    "shell",
+    "write",
 ]  # fmt: skip

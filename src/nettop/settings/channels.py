@@ -49,13 +49,13 @@ def keep(address: Address, value: str) -> Keep:
 def beside(source: Source, address: Address) -> tuple[str, ...]:
     """What hangs on the queues: RSS, then RPS, RFS, XPS and interrupts of each."""
     nic = address.nic
-    found = [f"rss.indirection@{nic}"]
+    found = [f"rss.table@{nic}"]
     try:
         queues = source.listing(f"/sys/class/net/{nic}/queues")
     except OSError:
         queues = []
     for queue in queues:
-        names = ("rps.cpus", "rfs.flow-count") if queue.startswith("rx") else ("xps.cpus",)
+        names = ("rps.cpus", "rps.flow-cnt") if queue.startswith("rx") else ("xps.cpus",)
         found += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
     return tuple(found)
 

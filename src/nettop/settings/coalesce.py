@@ -12,6 +12,7 @@ from ._text import number, switch
 
 RISK = "none"
 NIC = True
+ROUNDS = True
 # ethtool's word, the message's field, systemd.link's key
 _TABLE = {
     "adaptive-rx": ("use_adaptive_rx", "UseAdaptiveRxCoalesce"),

@@ -113,6 +113,21 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     return (Deed(path=f"/proc/irq/{irq}/smp_affinity_list", text=value),)
 
 
+# Reads its own list because numbers differ at every boot; the name is compared, never executed.
+_BY_NAME = (
+    'while read -r irq rest; do case "$rest" in *" $1") '
+    'echo "$2" > "/proc/irq/${irq%:}/smp_affinity_list";; esac; done < /proc/interrupts'
+)
+
+
+def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """Finds the interrupt by its name when it runs."""
+    names = lines(source).get(number(source, address), ())
+    if not names:
+        raise LookupError(f"{address} has no name that would be found again")
+    return (Deed(("sh", "-c", _BY_NAME, "sh", names[-1], value)),)
+
+
 def identity(source: Source, address: Address) -> str:
     """The interface's index, or the names on a bare number."""
     if address.target.isdigit():

@@ -12,6 +12,7 @@ from ._text import number
 
 RISK = "link"
 NIC = True
+ROUNDS = True
 NAMES = ("rx", "tx", "rx-jumbo", "rx-mini")
 _KEYS = {
     "rx": "RxBufferSize", "tx": "TxBufferSize",

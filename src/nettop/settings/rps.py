@@ -1,6 +1,9 @@
-"""Receive packet steering: the CPUs that share a receive queue's packets.
+"""Receive packet and flow steering in software, per receive queue.
 
-/sys/class/net/*/queues/rx-*/rps_cpus (net/core/net-sysfs.c, store_rps_map()); `none` is off.
+`cpus` are the CPUs that share the queue's packets (rps_cpus; `none` is off), `flow-cnt` the size
+of its flow table (rps_flow_cnt; 0 is off, rounded up to a power of two), both below
+/sys/class/net/*/queues/rx-* (net/core/net-sysfs.c). The table of all is
+net.core.rps_sock_flow_entries.
 """
 
 from __future__ import annotations
@@ -9,33 +12,43 @@ from ..cpulist import mask, parse_mask
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._sysfs import known_cpus, queue, text
-from ._text import cpu_list, cpus, ranges
+from ._text import cpu_list, cpus, number, ranges
 
 RISK = "none"
 NIC = True
-NAMES = ("cpus",)
+ROUNDS = True
+NAMES = ("cpus", "flow-cnt")
+
+
+def _path(address: Address) -> str:
+    return queue(address, "rx", "rps_" + address.name.replace("-", "_"))
+
+
+def _raw(address: Address, value: str) -> str:
+    return mask(cpus(value)) if address.name == "cpus" else value
 
 
 def read(source: Source, address: Address) -> str:
-    """The CPU list."""
-    file = queue(address, "rx", "rps_cpus")
-    return ranges(parse_mask(text(source, file, f"no receive queue {address.target}")))
+    """The CPU list, or the number of flows."""
+    raw = text(source, _path(address), f"no receive queue {address.target}")
+    return ranges(parse_mask(raw)) if address.name == "cpus" else raw
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write the mask."""
-    known_cpus(host.source, address, value)
-    host.write(queue(address, "rx", "rps_cpus"), mask(cpus(value)))
+    """Write the mask, or the number."""
+    if address.name == "cpus":
+        known_cpus(host.source, address, value)
+    host.write(_path(address), _raw(address, value))
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
     """An echo into the queue's file."""
-    return (Deed(path=queue(address, "rx", "rps_cpus"), text=mask(cpus(value))),)
+    return (Deed(path=_path(address), text=_raw(address, value)),)
 
 
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A CPU list."""
-    return cpu_list(value)
+def normal(address: Address, value: str) -> str:
+    """A CPU list, or a number."""
+    return cpu_list(value) if address.name == "cpus" else number(value)
 
 
 def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
@@ -44,6 +57,8 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Any CPU of the host."""
+    """Any CPU of the host; up to 2^30 flows."""
     read(source, address)
-    return Limits(default="none")
+    if address.name == "cpus":
+        return Limits(default="none")
+    return Limits(default="0", min=0, max=1 << 30)

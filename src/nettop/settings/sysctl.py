@@ -35,7 +35,13 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Write it; the kernel refuses what it cannot use."""
-    host.write(path(address.name), value)
+    try:
+        host.write(path(address.name), value)
+    except OSError as error:
+        if error.errno in (1, 13, 22) and foreign(host.source):
+            why = f"{error.strerror}; if it is the host's and not this namespace's, set it there"
+            raise OSError(error.errno, why, address.name) from None
+        raise
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
@@ -72,8 +78,8 @@ def _absent(source: Source) -> str:
 
 
 def foreign(source: Source) -> bool:
-    """Whether this is not the first network namespace, where the host's own parameters are."""
+    """Whether this is not the first network namespace: only there is the backlog to be seen."""
     try:
-        return source.link("/proc/self/ns/net") != source.link("/proc/1/ns/net")
+        return "netdev_max_backlog" not in source.listing("/proc/sys/net/core")
     except OSError:
         return False

@@ -1,0 +1,135 @@
+"""Who else owns a setting and would write over it: named before the write, with how to agree."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from .. import settings
+from ..settings import Address
+from ..source import Source
+
+OURS = "90-nettop.conf"
+_SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/lib/sysctl.d")
+_LINK = ("/etc/systemd/network", "/run/systemd/network", "/usr/lib/systemd/network")
+_LINK_KINDS = frozenset({"ring", "coalesce", "channels", "feature", "pause", "link"})
+_GOOGLE = "Google's guest agent sets queues and XPS at boot (google_set_multiqueue)"
+_AGENTS = {
+    "google_guest_ag": _GOOGLE,  # a process name has 15 characters
+    "waagent": "Azure's agent may set up the network again after maintenance",
+    "cloud-init": "cloud-init writes the network configuration at each boot",
+}
+
+
+def notes(source: Source, setting: str) -> tuple[str, ...]:
+    """One sentence for each owner of this setting that is seen on the host."""
+    address = settings.parse(setting)
+    if not settings.runtime(address):
+        return ()
+    return tuple(_notes(source, address))
+
+
+def _notes(source: Source, address: Address) -> Iterator[str]:
+    running = _running(source) if address.kind != "process" else frozenset()
+    if address.kind == "irq" and "irqbalance" in running:
+        yield (
+            f"irqbalance runs and will move it again: nettop set irqbalance.ban@{address.nic} on, "
+            "or systemctl stop irqbalance"
+        )
+    profile = _tuned(source) if "tuned" in running else ""
+    if profile and (address.kind in _LINK_KINDS | {"sysctl", "cpufreq", "irq"}):
+        yield (
+            f"tuned runs with profile {profile!r} and may set it again when it restarts: "
+            "put it into a profile of your own that includes this one"
+        )
+    if address.kind == "sysctl":
+        yield from _lines(source, address.name)
+    if address.kind in _LINK_KINDS:
+        if "NetworkManager" in running:
+            yield (
+                f"NetworkManager runs: what its profile of {address.nic} says it sets again "
+                "(nmcli connection modify NAME 802-3-ethernet.mtu, ethtool.ring-rx, …)"
+            )
+        yield from _links(source, address)
+    if getattr(settings.kind(address.kind), "NIC", False):
+        yield from (f"{_AGENTS[name]}" for name in sorted(running & set(_AGENTS)))
+
+
+def _running(source: Source) -> frozenset[str]:
+    """The names of running programs that may own something."""
+    known = {
+        "irqbalance",
+        "tuned",
+        "NetworkManager",
+        "systemd-network",
+        "systemd-networkd",
+        *_AGENTS,
+    }
+    found = set()
+    try:
+        listed = source.listing("/proc")
+    except OSError:
+        return frozenset()
+    for pid in listed:
+        if not pid.isdigit():
+            continue
+        try:
+            name = source.text(f"/proc/{pid}/comm").strip()
+        except OSError:
+            continue
+        if name in known:
+            found.add(name)
+    return frozenset(found)
+
+
+def _tuned(source: Source) -> str:
+    try:
+        return source.text("/etc/tuned/active_profile").strip() or "unknown"
+    except OSError:
+        return "unknown"
+
+
+def _lines(source: Source, name: str) -> Iterator[str]:
+    """The lines of sysctl files that set it at boot, as systemd-sysctl would read them."""
+    files = [(folder, entry) for folder in _SYSCTL for entry in _listing(source, folder)]
+    seen: set[str] = set()
+    for folder, entry in [*files, ("/etc", "sysctl.conf")]:
+        if entry in seen or entry == OURS or not entry.endswith(".conf"):
+            continue
+        seen.add(entry)
+        try:
+            text = source.text(f"{folder}/{entry}")
+        except OSError:
+            continue
+        for number, row in enumerate(text.splitlines(), 1):
+            key, equals, value = row.lstrip(" -").partition("=")
+            if equals and row.lstrip()[:1] not in "#;" and _same(key.strip(), name):
+                yield f"{folder}/{entry}:{number} sets it to {value.strip()!r} at boot"
+
+
+def _same(key: str, name: str) -> bool:
+    slash, dot = key.find("/"), key.find(".")
+    if slash >= 0 and (dot < 0 or slash < dot):
+        key = key.translate(str.maketrans("/.", "./"))
+    return key == name
+
+
+def _links(source: Source, address: Address) -> Iterator[str]:
+    keep = settings.keep(address, settings.normal(address, "0"))
+    key = keep.key if keep and keep.where == "link" else ""
+    for folder in _LINK:
+        for entry in _listing(source, folder):
+            if not entry.endswith(".link") or "nettop" in entry:
+                continue
+            try:
+                rows = source.text(f"{folder}/{entry}").splitlines()
+            except OSError:
+                continue
+            if key and any(row.partition("=")[0].strip() == key for row in rows):
+                yield f"{folder}/{entry} sets {key} when the device appears"
+
+
+def _listing(source: Source, folder: str) -> list[str]:
+    try:
+        return source.listing(folder)
+    except OSError:
+        return []

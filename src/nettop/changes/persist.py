@@ -1,0 +1,66 @@
+"""Let settings survive a reboot: the files that keep them, journaled and undone like any change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from .. import settings
+from ..settings import Host, kept
+from ..source import Source
+from . import Change, Result
+from .apply import Terms, apply
+from .journal import Journal
+from .plan import sentence
+
+
+def wanted(setting: str, value: str) -> tuple[str, str]:
+    """The `kept.…` setting that keeps this one, and its text; ValueError when nothing can."""
+    address = settings.parse(setting)
+    value = settings.normal(address, value)
+    keep = settings.keep(address, value)
+    if keep is None:
+        raise ValueError(f"{setting} cannot survive a reboot: what it names is gone by then")
+    if keep.where == "sysctl":
+        return f"kept.sysctl@{keep.key}", keep.value
+    if keep.where == "link":
+        return f"kept.link@{address.nic}/{keep.key}", keep.value
+    return f"kept.unit@{setting}", value
+
+
+def preview(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
+    """The files as they would be, by path."""
+    files: dict[str, dict[str, str]] = {}
+    where: dict[str, settings.Address] = {}
+    for setting, value in pairs:
+        try:
+            text, line = wanted(setting, value)
+        except ValueError:
+            continue
+        address = settings.parse(text)
+        path = kept.path(address)
+        where[path] = address
+        known = files.setdefault(path, kept.entries(source, address))
+        known[address.part if address.name == "link" else address.target] = line
+    return {path: kept.render(source, where[path], known) for path, known in files.items()}
+
+
+def keep(
+    pairs: Sequence[tuple[str, str]], host: Host, journal: Journal, finding: str = ""
+) -> tuple[Result, ...]:
+    """Write the files; what is kept already is left alone, what cannot be kept is told."""
+    changes: list[Change] = []
+    told: list[Result] = []
+    for setting, value in pairs:
+        try:
+            text, line = wanted(setting, value)
+            address = settings.parse(text)
+            before = settings.read(host.source, address)
+            if before == line:
+                told.append(Result(text, before, line, "unchanged", after=line))
+                continue
+            settings.check(host.source, address, line)
+            changes.append(Change(text, before, line))
+        except (OSError, ValueError, LookupError) as error:
+            told.append(Result(setting, value, value, "refused", because=sentence(error)))
+    made = apply(changes, host, journal, Terms(finding, confirm=0)) if changes else ()
+    return (*told, *made)

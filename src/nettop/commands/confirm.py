@@ -1,0 +1,36 @@
+"""Keep changes that would revert by themselves: one (with those made together with it), or all."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import Refused, json_argument
+
+HELP = "keep a change that would revert by itself"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("id", nargs="?", type=int, metavar="ID", help="a number of the journal")
+    json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Confirm; 2 for a number there is not, 5 when it was reverted already."""
+    from ..changes import privilege
+    from ..changes.guard import confirm
+    from ..changes.journal import Journal
+    from .set import finish
+
+    journal = Journal()
+    known = {entry.id for entry in journal.entries()}
+    pending = any(entry.state == "pending" for entry in journal.entries())
+    if privilege.rooted(journal) and (args.id not in known if args.id else not pending):
+        raise Refused(privilege.become(sys.argv[1:]), 4)
+    if args.id is not None and args.id not in known:
+        raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
+    results = confirm(journal, () if args.id is None else (args.id,))
+    if not results and not args.json:
+        print("Nothing waits to be confirmed.")
+    return finish(results, (), as_json=args.json)

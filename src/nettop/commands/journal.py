@@ -1,0 +1,83 @@
+"""What nettop changed on this host: when, who, why, from what to what, and what became of it."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
+from . import Refused, emit, json_argument
+
+if TYPE_CHECKING:
+    from ..changes.journal import Entry
+
+HELP = "what nettop changed here, and what became of it"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    json_argument(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the journal, oldest first; 3 when it cannot be read."""
+    import time
+
+    from ..changes.guard import notices
+    from ..changes.journal import Journal
+    from ..changes.plan import sentence
+    from ..text import safe
+
+    journal = Journal()
+    try:
+        entries = journal.entries()
+        told = notices(journal)
+    except OSError as error:
+        raise Refused(sentence(error), 3) from None
+    if args.json:
+        emit({"changes": [document(entry) for entry in entries], "notices": list(told)})
+        return 0
+    for entry in entries:
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.at))
+        where = f" in {entry.netns_name}" if entry.netns_name else ""
+        why = f" for {entry.finding}" if entry.finding else ""
+        shown = entry.after if entry.after is not None else f"{entry.wanted}?"
+        print(
+            safe(f"{entry.id:>4}  {when}  {entry.state:<9} {entry.setting}{where}: "
+                 f"{entry.before} → {shown}   {entry.who}{why}")
+        )  # fmt: skip
+        print(safe(f"      {entry.shell}"))
+        if entry.because:
+            print(safe(f"      {entry.because}"))
+    for line in told:
+        print(safe(f"note: {line}"))
+    if not entries:
+        print("nettop has changed nothing here.")
+    return 0
+
+
+def document(entry: Entry) -> dict[str, Any]:
+    """One entry as data."""
+    from ..changes import words
+
+    found: dict[str, Any] = {
+        "id": entry.id,
+        "time": entry.at,
+        "who": entry.who,
+        "finding": entry.finding,
+        "netns": {"inode": entry.netns, "name": entry.netns_name},
+        "boot": entry.boot,
+        "setting": entry.setting,
+        "before": words(entry.before),
+        "wanted": words(entry.wanted),
+        "state": entry.state,
+        "shell": entry.shell,
+    }
+    if entry.after is not None:
+        found["after"] = words(entry.after)
+    if entry.because:
+        found["because"] = entry.because
+    if entry.deadline is not None:
+        found["deadline"] = entry.deadline
+    if entry.beside:
+        found["beside"] = {k: list(v) for k, v in entry.beside.items()}
+    return found

@@ -1,0 +1,229 @@
+"""Change one setting: it is journaled, written, read back, and can be undone.
+
+What may cut the link, or lies on the device this SSH session runs over, reverts by itself unless it is
+confirmed: with Enter here, or `nettop confirm`. `--keep` lets it survive a reboot.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from . import Refused, emit, json_argument, must_be_live, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..changes import Change, Result
+    from ..source import Source
+
+HELP = "change one setting, journaled and undoable"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
+    parser.add_argument("value", metavar="VALUE", help="on/off, a number, a CPU list, …")
+    change_arguments(parser)
+    parser.add_argument("--before", help="refuse unless the host shows this now")
+    parser.add_argument("--finding", default="", help="the finding this answers, for the journal")
+    parser.add_argument("--ssh-peer", metavar="ADDRESS", help="the other end of the SSH session")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def change_arguments(parser: argparse.ArgumentParser) -> None:
+    """--dry-run, --confirm and --keep."""
+    parser.add_argument("--dry-run", action="store_true", help="show it, change nothing")
+    parser.add_argument(
+        "--confirm", type=seconds, default=30.0, metavar="S",
+        help="seconds in which a risky change must be confirmed (30)",
+    )  # fmt: skip
+    parser.add_argument("--keep", action="store_true", help="also let it survive a reboot")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Change it; 2 unknown or not allowed there, 4 not done, 5 reverted."""
+    from .. import settings
+    from ..changes.plan import sentence
+
+    source = open_source(args)
+    must_be_live(source, "nettop set")
+    try:
+        address = settings.parse(args.setting)
+        value = settings.normal(address, args.value)
+    except LookupError as error:
+        raise Refused(sentence(error), 2) from None
+    except ValueError as error:
+        raise Refused(sentence(error), 4) from None
+    return change([(str(address), value)], args, source)
+
+
+def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
+    """Plan the wanted settings, and show or do it."""
+    from ..changes import Change, Result, owners
+    from ..changes.plan import plan, sentence
+
+    try:
+        changes = plan(wanted, source)
+    except LookupError as error:
+        raise Refused(sentence(error), 2) from None
+    except (OSError, ValueError) as error:
+        raise Refused(sentence(error), 4) from None
+    before = getattr(args, "before", None)
+    if before is not None:
+        same = " ".join(before.split())
+        changes = tuple(Change(c.setting, same, c.after) for c in changes)
+    planned = {c.setting for c in changes}
+    same_now = tuple(
+        Result(text, value, value, "unchanged", after=value)
+        for text, value in wanted
+        if text not in planned
+    )
+    notes = [note for c in changes for note in owners.notes(source, c.setting)]
+    if args.dry_run:
+        return _dry(changes, same_now, notes, args, source)
+    results = same_now
+    if changes:
+        results += _do(changes, args, source, notes)
+    if args.keep and os.geteuid() == 0:
+        results += _keep(wanted, results, args, source)
+    return finish(results, notes, as_json=args.json)
+
+
+def finish(results: Sequence[Result], notes: Sequence[str], *, as_json: bool) -> int:
+    """Print what became of it; the exit code."""
+    from ..changes import report
+
+    if as_json:
+        document: dict[str, Any] = {"changes": [result.json() for result in results]}
+        if notes:
+            document["notes"] = list(dict.fromkeys(notes))
+        emit(document)
+    else:
+        report.show(results)
+    return report.code(results)
+
+
+def _dry(
+    changes: Sequence[Change], same: Sequence[Result], notes: Sequence[str],
+    args: argparse.Namespace, source: Source,
+) -> int:  # fmt: skip
+    from .. import settings
+    from ..changes import persist, words
+    from ..text import safe
+
+    shown = []
+    for one in changes:
+        address = settings.parse(one.setting)
+        shown.append(
+            {
+                "setting": one.setting,
+                "before": words(one.before),
+                "after": words(one.after),
+                "shell": settings.shell(address, one.after, source),
+                "risk": settings.risk(address),
+            }
+        )
+    files = persist.preview([(c.setting, c.after) for c in changes], source) if args.keep else {}
+    if args.json:
+        document: dict[str, Any] = {"plan": shown, "changes": [r.json() for r in same]}
+        if notes:
+            document["notes"] = list(dict.fromkeys(notes))
+        if files:
+            document["files"] = files
+        emit(document)
+        return 0
+    for entry, one in zip(shown, changes, strict=True):
+        print(safe(f"{one.setting}: {one.before} → {one.after}   (risk: {entry['risk']})"))
+        print(safe(f"    {entry['shell']}"))
+    for result in same:
+        print(safe(f"{result.setting}: {result.before}  already so"))
+    for note in dict.fromkeys(notes):
+        print(safe(f"note: {note}"))
+    for path, text in files.items():
+        print(safe(f"would write {path}:"))
+        print("\n".join("    " + safe(row) for row in text.splitlines()))
+    return 0
+
+
+def _do(
+    changes: Sequence[Change], args: argparse.Namespace, source: Source, notes: Sequence[str]
+) -> tuple[Result, ...]:
+    import sys
+
+    from .. import settings
+    from ..changes import privilege, report, ssh
+    from ..changes.apply import Terms, apply
+    from ..changes.guard import notices
+    from ..changes.journal import Journal
+    from ..text import safe
+
+    if any(privilege.needed(settings.parse(c.setting)) for c in changes):
+        return _as_root(changes, args)
+    journal = Journal()
+    for note in (*notices(journal), *dict.fromkeys(notes)):
+        print(safe(f"nettop: {note}"), file=sys.stderr)
+    journal.told()
+    peer = getattr(args, "ssh_peer", None) or ssh.peer()
+    terms = Terms(args.finding, confirm=args.confirm, carries=ssh.carriers(source, peer))
+    host = settings.Host(source=source)
+    results = apply(changes, host, journal, terms)
+    if not args.json:
+        results = report.await_enter(journal, results)
+    return results
+
+
+def _keep(
+    wanted: Sequence[tuple[str, str]], results: Sequence[Result], args: argparse.Namespace,
+    source: Source,
+) -> tuple[Result, ...]:  # fmt: skip
+    """Write what lets it survive a reboot; never for a change that may still revert."""
+    from ..changes import persist, report
+    from ..changes.journal import Journal
+    from ..settings import Host
+
+    if report.code(results) or any(result.state == "pending" for result in results):
+        return ()
+    return persist.keep(wanted, Host(source=source), Journal(), args.finding)
+
+
+def _as_root(changes: Sequence[Change], args: argparse.Namespace) -> tuple[Result, ...]:
+    """The same changes as root, one explicit command each; results come back as JSON."""
+    import json
+    import subprocess
+
+    from ..changes import Result, privilege, ssh
+
+    results: list[Result] = []
+    able = privilege.may()
+    for one in changes:
+        words = ["set", one.setting, one.after, f"--before={one.before}",
+                 f"--confirm={args.confirm:g}", "--json"]  # fmt: skip
+        words += [f"--finding={args.finding}"] if args.finding else []
+        peer = ssh.peer()
+        words += [f"--ssh-peer={peer}"] if peer else []
+        words += ["--keep"] if args.keep else []
+        if not able:
+            why = f"this needs root: {privilege.line([w for w in words if w != '--json'])}"
+            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
+            continue
+        done = subprocess.run(
+            privilege.again(words), capture_output=True, text=True, check=False,
+            stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            told = json.loads(done.stdout)["changes"]
+        except (ValueError, KeyError, TypeError):
+            why = (done.stderr.strip().splitlines() or ["sudo failed"])[-1]
+            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
+            continue
+        results += [_result(change) for change in told]
+    return tuple(results)
+
+
+def _result(told: dict[str, Any]) -> Result:
+    from ..changes import Result
+
+    flat = {k: " ".join(v) if isinstance(v, list) else v for k, v in told.items()}
+    return Result(**flat)

@@ -1,0 +1,61 @@
+"""Take back what nettop changed: by number, or everything that still stands.
+
+What something else changed since is a conflict and stays as it is: `--force` writes the old value all
+the same, `--forget` lets the new one stand and closes the entry.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+
+from . import Refused, json_argument, must_be_live, open_source, source_arguments
+
+HELP = "take back what nettop changed"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("id", nargs="*", type=int, metavar="ID", help="numbers of the journal")
+    parser.add_argument("--all", action="store_true", help="everything that still stands")
+    parser.add_argument("--force", action="store_true", help="even what others changed since")
+    parser.add_argument("--forget", action="store_true", help="leave it so and close the entry")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Undo; 2 for a number there is not, 4 when something is in conflict."""
+    from ..changes import Result, privilege
+    from ..changes.journal import Journal
+    from ..changes.undo import undo
+    from ..settings import Host
+    from .set import finish
+
+    source = open_source(args)
+    must_be_live(source, "nettop undo")
+    if not args.id and not args.all:
+        raise Refused("say which: nettop undo ID…, or nettop undo --all", 2)
+    journal = Journal()
+    entries = {entry.id: entry for entry in journal.entries()}
+    unknown = [number for number in args.id if number not in entries]
+    if privilege.rooted(journal) and (unknown or args.all):
+        why = privilege.become(sys.argv[1:])
+        raise Refused(why, 4)
+    if unknown:
+        raise Refused(f"the journal has no change {unknown[0]}; see nettop journal", 2)
+    if args.forget:
+        results = []
+        with journal.lock():
+            for number in args.id or [e.id for e in entries.values() if e.open]:
+                e = entries[number]
+                journal.note(number, "forgotten")
+                results.append(
+                    Result(e.setting, e.before, e.wanted, "unchanged", number, e.after,
+                           because="it stays so; the journal's entry is closed")
+                )  # fmt: skip
+        return finish(results, (), as_json=args.json)
+    made = undo(journal, Host(source=source), args.id, everything=args.all, force=args.force)
+    if not made and not args.json:
+        print("Nothing to undo.")
+    return finish(made, (), as_json=args.json)

@@ -1,0 +1,158 @@
+"""What survives a reboot, in files of nettop's own.
+
+`kept.sysctl@KEY`, `kept.link@NIC/KEY`, `kept.unit@SETTING`: the text kept, or `absent`.
+
+Three files, each rewritten whole from the entries it holds, and gone with its last one:
+/etc/sysctl.d/90-nettop.conf, /etc/systemd/network/10-nettop-NIC.link, and the oneshot unit
+/etc/systemd/system/nettop-keep.service for what has no key anywhere.
+"""
+
+from __future__ import annotations
+
+import os
+
+from ..source import Source
+from . import Address, Deed, Host, Limits, parse, portable
+from ._host import replace
+
+RISK = "none"
+RUNTIME = False
+NAMES = ("sysctl", "link", "unit")
+ABSENT = "absent"
+_MARK = "# Written by nettop; `nettop undo` takes lines away again."
+_SERVICE = "/etc/systemd/system/nettop-keep.service"
+_WANTED = "/etc/systemd/system/multi-user.target.wants/nettop-keep.service"
+# what systemd's own 99-default.link says, which an earlier file like ours would hide
+_DEFAULT_LINK = "/usr/lib/systemd/network/99-default.link"
+
+
+def path(address: Address) -> str:
+    """The file it stands in."""
+    if address.name == "sysctl":
+        return "/etc/sysctl.d/90-nettop.conf"
+    if address.name == "link":
+        return f"/etc/systemd/network/10-nettop-{address.nic}.link"
+    return _SERVICE
+
+
+def entries(source: Source, address: Address) -> dict[str, str]:
+    """What the file keeps, by key; empty when there is no file."""
+    try:
+        text = source.text(path(address))
+    except FileNotFoundError:
+        return {}
+    lead = "#= " if address.name == "unit" else ""
+    found = {}
+    ours = address.name != "link"
+    for row in text.splitlines():
+        if row.startswith("# nettop's:"):
+            ours = True
+        elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
+            key, _, value = row.removeprefix(lead).partition(" = ")
+            found[key] = value
+    return found
+
+
+def _key(address: Address) -> str:
+    return address.part if address.name == "link" else address.target
+
+
+def read(source: Source, address: Address) -> str:
+    """The text kept, or `absent`."""
+    return entries(source, address).get(_key(address), ABSENT)
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Rewrite the file with the entry, or without it; the last entry takes the file along."""
+    known = entries(host.source, address)
+    known.pop(_key(address), None)
+    if value != ABSENT:
+        known[_key(address)] = value
+    full = host.root.rstrip("/") + path(address)
+    if not known:
+        for gone in (full, *([host.root.rstrip("/") + _WANTED] if address.name == "unit" else [])):
+            if os.path.lexists(gone):
+                os.unlink(gone)
+        return
+    os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
+    replace(full, render(host.source, address, known).encode("utf-8", "surrogateescape"))
+    if address.name == "unit":
+        link = host.root.rstrip("/") + _WANTED
+        os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
+        if not os.path.lexists(link):
+            os.symlink(_SERVICE, link)
+
+
+def render(source: Source, address: Address, known: dict[str, str]) -> str:
+    """The file with these entries."""
+    if address.name == "sysctl":
+        return "\n".join([_MARK, *(f"{k} = {v}" for k, v in sorted(known.items()))]) + "\n"
+    if address.name == "link":
+        rows = [_MARK, *_match(source, address.nic), "", "[Link]", *_base(source, known)]
+        rows += ["# nettop's:", *(f"{k} = {v}" for k, v in sorted(known.items()))]
+        return "\n".join(rows) + "\n"
+    rows = [
+        _MARK, "[Unit]", "Description=Network settings kept by nettop",
+        "After=systemd-udev-settle.service network.target irqbalance.service", "", "[Service]",
+        "Type=oneshot", "RemainAfterExit=yes",
+    ]  # fmt: skip
+    for setting, value in sorted(known.items()):
+        rows.append(f"#= {setting} = {value}")
+        rows += [f"ExecStart=-{command(d)}" for d in portable(source, parse(setting), value)]
+    return "\n".join([*rows, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
+
+
+def command(deed: Deed) -> str:
+    """A deed as the words of ExecStart=, quoted as systemd.service(5) wants them."""
+    argv = deed.argv or ("/bin/sh", "-c", 'echo "$1" > "$2"', "sh", deed.text, deed.path)
+    return " ".join(_quoted(word) for word in argv)
+
+
+def _quoted(word: str) -> str:
+    for old, new in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+        word = word.replace(old, new)
+    return f'"{word}"'
+
+
+def _match(source: Source, nic: str) -> list[str]:
+    """By its own address, which a change of names does not touch; else by its name."""
+    try:
+        if source.text(f"/sys/class/net/{nic}/addr_assign_type").strip() == "0":
+            address = source.text(f"/sys/class/net/{nic}/address").strip()
+            return ["[Match]", f"PermanentMACAddress={address}"]
+    except OSError:
+        pass
+    return ["[Match]", f"OriginalName={nic}"]
+
+
+def _base(source: Source, known: dict[str, str]) -> list[str]:
+    """The default's own lines: the first file that matches is the only one systemd uses."""
+    try:
+        text = source.text(_DEFAULT_LINK)
+    except OSError:
+        return []
+    rows = text.partition("[Link]")[2].splitlines()
+    return [r for r in rows if "=" in r and r[:1] != "#" and r.partition("=")[0] not in known]
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """What one would write by hand."""
+    if value == ABSENT:
+        return (Deed(("sed", "-i", f"/{_key(address)}/d", path(address))),)
+    return (Deed(path=path(address), text=f"{_key(address)} = {value}"),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """One line."""
+    return " ".join(value.split())
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Without systemd only sysctl.d is read by anything."""
+    if address.name != "sysctl":
+        try:
+            source.listing("/run/systemd/system")
+        except OSError:
+            why = "no systemd is in charge here that would read it: use nettop export"
+            return Limits(settable=False, because=why)
+    return Limits(default=ABSENT)

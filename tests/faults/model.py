@@ -1,0 +1,129 @@
+"""Kill nettop at a random point of a random plan; then see whether undo restores everything.
+
+Each run forks a process that applies, undoes, confirms and keeps settings of a directory that
+stands in for a host, and ends it by SIGKILL after a random time. A fresh process then runs `undo
+--all`. Every setting must show its original value, and no entry may stay open.
+
+    python tests/faults/model.py --runs 1000 --seed 1
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import shutil
+import signal
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import fake_host
+
+from nettop import settings
+from nettop.changes import guard, persist, plan, undo
+from nettop.changes.apply import Terms, apply
+from nettop.changes.journal import Journal
+from nettop.settings import Host
+
+ROUNDED = "rps.flow-cnt@eth0/rx-0"
+VALUES = {
+    **{name: [value] for name, value in fake_host.SETTINGS.items()},
+    "link.mtu@eth0": ["9000", "4000", "1400"],
+    "sysctl.net.core.netdev_max_backlog": ["5000", "10000", "30000"],
+    ROUNDED: ["4000", "5000"],
+}
+_write = settings.write
+
+
+def rounding(host: Host, address: settings.Address, value: str) -> None:
+    """A driver that takes only powers of two."""
+    if str(address) == ROUNDED and value != "0":
+        value = str(1 << (int(value) - 1).bit_length())
+    _write(host, address, value)
+
+
+def live(host: Host, book: Journal, dice: random.Random) -> None:
+    """Change and undo things for ever, until somebody ends us."""
+    originals = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
+    while True:
+        deed = dice.random()
+        entries = book.entries()
+        if deed < 0.7:
+            chosen = dice.sample(sorted(VALUES), dice.randint(1, 4))
+            wanted = [(s, dice.choice([*VALUES[s], originals[s]])) for s in chosen]
+            terms = Terms(confirm=dice.choice([0, 600]), arm=lambda *_: None)
+            apply(plan.plan(wanted, host.source), host, book, terms)
+        elif deed < 0.85 and entries:
+            numbers = [e.id for e in dice.sample(entries, min(3, len(entries)))]
+            undo.undo(book, host, numbers)
+        elif deed < 0.95:
+            guard.confirm(book)
+        else:
+            name = "sysctl.net.core.netdev_max_backlog"
+            persist.keep([(name, dice.choice(VALUES[name]))], host, book)
+
+
+def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
+    """One life and death; what the journal held, or AssertionError."""
+    host, book = fake_host.make(folder / "host"), Journal(str(folder / "state"))
+    before = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
+    files = fake_host.contents(folder / "host")
+    child = os.fork()
+    if not child:
+        settings.write = rounding
+        try:
+            live(host, book, dice)
+        finally:
+            os._exit(3)
+    time.sleep(dice.uniform(0, longest))
+    os.kill(child, signal.SIGKILL)
+    _pid, status = os.waitpid(child, 0)
+    assert os.WIFSIGNALED(status), "nettop ended by itself"
+    torn = os.path.exists(book.path) and not Path(book.path).read_bytes().endswith(b"\n")
+    at_death = book.entries()
+    results = undo.undo(book, host, everything=True)
+    wrong = [r for r in results if r.state != "undone"]
+    assert not wrong, wrong
+    after = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
+    assert after == before, {s: (before[s], after[s]) for s in before if after[s] != before[s]}
+    left = {k: v.split() for k, v in fake_host.contents(folder / "host").items()}
+    left = {k: v for k, v in left.items() if not k.endswith(".new")}
+    assert left == {k: v.split() for k, v in files.items()}, "something is left behind"
+    assert not any(e.open for e in book.entries())
+    return {
+        "changes": len(at_death),
+        "open": sum(e.open for e in at_death),
+        "cut": sum(e.state == "begun" for e in at_death),
+        "torn": int(torn),
+    }
+
+
+def main() -> None:
+    """Run and print the sums as JSON."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--longest", type=float, default=0.15)
+    args = parser.parse_args()
+    total: dict[str, int] = {"runs": 0}
+    for number in range(args.runs):
+        dice = random.Random(args.seed * 1_000_003 + number)
+        folder = Path(tempfile.mkdtemp(prefix="nettop-fault-"))
+        try:
+            found = once(folder, dice, args.longest)
+        except AssertionError as error:
+            sys.exit(f"run {number} of seed {args.seed} in {folder}: {error}")
+        shutil.rmtree(folder)
+        total["runs"] += 1
+        for key, value in found.items():
+            total[key] = total.get(key, 0) + value
+    print(json.dumps(total))
+
+
+if __name__ == "__main__":
+    main()

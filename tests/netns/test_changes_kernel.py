@@ -1,0 +1,257 @@
+"""Changes to a real kernel: a veth pair in a namespace of its own, seen with the system's tools."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+]
+NAME = f"nt-changes-{os.getpid()}"
+
+
+def run(*words: str, ok: bool = True) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def netns() -> Iterator[str]:
+    run("ip", "netns", "add", NAME)
+    try:
+        pair = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb numrxqueues 4 "
+        run("ip", "netns", "exec", NAME, *f"{pair}numtxqueues 4".split())
+        for name in ("va", "vb", "lo"):
+            run("ip", "-n", NAME, "link", "set", name, "up")
+        yield NAME
+    finally:
+        run("ip", "netns", "del", NAME, ok=False)
+
+
+class Nettop:
+    """The command line, inside the namespace, with a journal of its own."""
+
+    def __init__(self, netns: str, state: Path) -> None:
+        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
+        self.environment.pop("SSH_CONNECTION", None)
+        self.inside = ["ip", "netns", "exec", netns]
+
+    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self.inside, sys.executable, "-m", "nettop", *words],
+            env=self.environment, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
+        )  # fmt: skip
+
+    def __call__(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
+        process = self.start(*words, "--json")
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code, (words, out, err)
+        found: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
+        return found
+
+    def see(self, *words: str) -> str:
+        return run(*self.inside, *words)
+
+
+@pytest.fixture
+def nettop(netns: str, tmp_path: Path) -> Nettop:
+    return Nettop(netns, tmp_path / "state")
+
+
+def everything(nettop: Nettop) -> str:
+    """All that the system's own tools say about the pair."""
+    words = [
+        ["ip", "-d", "link", "show", "va"], ["ethtool", "-k", "va"], ["ethtool", "-l", "va"],
+        ["sysctl", "net.ipv4.tcp_rmem"], ["tc", "qdisc", "show", "dev", "va"],
+        ["grep", "-r", "", "/sys/class/net/va/queues", "/sys/class/net/va/gro_flush_timeout"],
+    ]  # fmt: skip
+    return "\n".join(nettop.see(*line) for line in words)
+
+
+CASES = [
+    ("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", "sysctl net.ipv4.tcp_rmem",
+     "4096\t131072\t67108864"),
+    ("feature.rx-gro@va", "on", "ethtool -k va", "generic-receive-offload: on"),
+    ("feature.tx-checksum-ip-generic@va", "off", "ethtool -k va",
+     "tx-tcp-segmentation: off [requested on]"),
+    ("link.txqueuelen@va", "5000", "ip link show va", "qlen 5000"),
+    ("link.gso-max-size@va", "32768", "ip -d link show va", "gso_max_size 32768"),
+    ("link.promisc@va", "on", "ip link show va", "PROMISC"),
+    ("rps.cpus@va/rx-0", "0-1", "cat /sys/class/net/va/queues/rx-0/rps_cpus", "3"),
+    ("rps.flow-cnt@va/rx-1", "4096", "cat /sys/class/net/va/queues/rx-1/rps_flow_cnt", "4096"),
+    ("xps.cpus@va/tx-1", "1", "cat /sys/class/net/va/queues/tx-1/xps_cpus", "2"),
+    ("napi.gro-flush-timeout@va", "20000", "cat /sys/class/net/va/gro_flush_timeout", "20000"),
+    ("channels.rx@va", "2", "ethtool -l va", "RX:\t\t2"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("setting", "value", "tool", "shows"), CASES)
+def test_the_kernel_shows_the_value_and_undo_is_the_identity(
+    nettop: Nettop, setting: str, value: str, tool: str, shows: str
+) -> None:
+    before = everything(nettop)
+    (made,) = nettop("set", setting, value)
+    assert made["state"] == "applied", made
+    assert shows in nettop.see(*tool.split())
+    assert nettop("set", setting, value)[0]["state"] == "unchanged"
+    (back,) = nettop("undo", "--all")
+    assert back["state"] == "undone", back
+    assert everything(nettop) == before
+
+
+@pytest.mark.parametrize(("setting", "value", "tool", "shows"), CASES)
+def test_the_command_shown_does_the_same(
+    nettop: Nettop, setting: str, value: str, tool: str, shows: str
+) -> None:
+    (made,) = nettop("set", setting, value)
+    nettop("undo", "--all")
+    nettop.see("sh", "-c", made["shell"])
+    assert shows in nettop.see(*tool.split())
+    assert nettop("set", setting, value)[0]["state"] == "unchanged"
+    was = made["before"]
+    nettop("set", setting, " ".join(was) if isinstance(was, list) else was)
+
+
+@pytest.mark.parametrize(
+    ("setting", "value", "code", "says"),
+    [
+        ("channels.rx@va", "9999", 4, "cannot exceed 4"),
+        ("link.mtu@va", "70000", 4, "cannot exceed 65535"),
+        ("link.mtu@va", "600", 4, "IPv6"),
+        ("feature.rx-grow@va", "on", 2, "did you mean 'rx-gro'"),
+        ("feature.highdma@va", "perhaps", 4, "neither on nor off"),
+        ("ring.rx@va", "512", 4, "has no rings"),
+        ("pause.rx@va", "on", 4, "has no pause"),
+        ("sysctl.net.core.netdev_max_backlog", "5000", 4, "set it on the host"),
+        ("rps.cpus@va/rx-0", "0-400", 4, "this host has CPUs"),
+        ("link.mtu@vx", "1400", 4, "no interface vx"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_one_sentence(
+    nettop: Nettop, setting: str, value: str, code: int, says: str
+) -> None:
+    before = everything(nettop)
+    process = nettop.start("set", setting, value)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == code, (out, err)
+    assert says in out + err
+    assert "Traceback" not in err
+    assert everything(nettop) == before
+
+
+def test_a_process_gets_its_cpus_back_thread_by_thread(nettop: Nettop) -> None:
+    code = (
+        "import os,threading,time\n"
+        "def odd():\n os.sched_setaffinity(0,{1}); print('ready',flush=True); time.sleep(60)\n"
+        "threading.Thread(target=odd,daemon=True).start(); time.sleep(60)"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+
+        def seen() -> dict[int, set[int]]:
+            tasks = map(int, os.listdir(f"/proc/{process.pid}/task"))
+            return {tid: os.sched_getaffinity(tid) for tid in tasks}
+
+        before = seen()
+        (made,) = nettop("set", f"process.affinity@{process.pid}", "0")
+        assert made["state"] == "applied"
+        assert set(map(frozenset, seen().values())) == {frozenset({0})}
+        nettop("undo", str(made["id"]))
+        assert seen() == before
+        process.kill()
+
+
+def mtu(nettop: Nettop) -> int:
+    return int(nettop.see("cat", "/sys/class/net/va/mtu"))
+
+
+def until(true: Callable[[], bool], seconds: float) -> float:
+    begun = time.monotonic()
+    while not true():
+        assert time.monotonic() - begun < seconds, "it took too long"
+        time.sleep(0.02)
+    return time.monotonic() - begun
+
+
+def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    assert made["state"] == "pending"
+    assert mtu(nettop) == 9000
+    until(lambda: mtu(nettop) == 1500, 2 + 5)
+    assert time.time() >= made["deadline"] - 0.5, "it was reverted before its time"
+    until(lambda: nettop("journal")[0]["state"] == "reverted", 5)
+    assert nettop("confirm", str(made["id"]), code=5)[0]["state"] == "reverted"
+    assert mtu(nettop) == 1500
+
+
+def test_a_confirmed_change_stays(nettop: Nettop) -> None:
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    assert nettop("confirm", str(made["id"]))[0]["state"] == "applied"
+    time.sleep(3)
+    assert mtu(nettop) == 9000
+    assert nettop("journal")[0]["state"] == "applied"
+    nettop("undo", "--all")
+    assert mtu(nettop) == 1500
+
+
+def test_an_undone_change_is_not_reverted_again(nettop: Nettop) -> None:
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    nettop("undo", str(made["id"]))
+    nettop.see("ip", "link", "set", "va", "mtu", "9000")
+    time.sleep(3)
+    assert mtu(nettop) == 9000
+    nettop.see("ip", "link", "set", "va", "mtu", "1500")
+
+
+@pytest.mark.parametrize("delay", [0.0, 0.3, 0.6])
+def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, delay: float) -> None:
+    process = nettop.start("set", "link.mtu@va", "9000", "--confirm", "2", start_new_session=True)
+    if delay:
+        time.sleep(delay)
+    else:
+        until(lambda: mtu(nettop) == 9000 or process.poll() is not None, 10)
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+    time.sleep(0.2)
+    until(lambda: mtu(nettop) == 1500, 2 + 5)
+    time.sleep(2.5)
+    assert mtu(nettop) == 1500
+
+
+def test_the_session_device_is_guarded_whatever_the_setting(nettop: Nettop) -> None:
+    nettop.see("ip", "address", "add", "10.77.0.1/24", "dev", "va")
+    try:
+        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "1", "--ssh-peer", "10.77.0.2"]
+        (made,) = nettop(*words)
+        assert made["state"] == "pending"
+        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 6)
+    finally:
+        nettop.see("ip", "address", "del", "10.77.0.1/24", "dev", "va")
+
+
+def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: Path) -> None:
+    (made,) = nettop("set", "link.txqueuelen@va", "2000")
+    outside = Nettop(NAME, tmp_path / "state")
+    outside.inside = []
+    (told,) = outside("undo", str(made["id"]), code=4)
+    assert f"--netns {NAME}" in told["because"]
+    (back,) = outside("undo", str(made["id"]), "--netns", NAME)
+    assert back["state"] == "undone"
