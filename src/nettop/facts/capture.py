@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
 
 from ..frame import gauge, label
+from .core import Core
+from .nic import Nic
+from .process import Tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,3 +41,76 @@ class Capture:
     off_node: bool | None = gauge("not on the NIC's node", default=None)
     core_load: float | None = gauge("load of that CPU", "%", default=None)
     nice: int | None = gauge("nice value of the owner", default=None)
+
+
+CONTROL: Final = frozenset(
+    "dhclient dhcpcd dhcpd udhcpc systemd-network systemd-resolve NetworkManager nm-dispatcher "
+    "lldpd lldpad wpa_supplicant hostapd connmand arping keepalived ptp4l".split()
+)  # programs that talk to the link itself; their packet sockets are no capture
+ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
+
+
+def listens(row: Any, name: str | None) -> bool:
+    """Whether a packet socket is a capture: a ring, a fanout group, or all protocols.
+
+    DHCP clients and LLDP daemons have packet sockets too, for a few frames of their own.
+    """
+    if row.ring_version is not None or row.fanout is not None:
+        return True
+    return row.protocol in (ALL, None) and name not in CONTROL
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the other facts say of a capture's surroundings."""
+
+    names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
+    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+    tasks: Tasks = field(default_factory=Tasks)
+    nics: Mapping[str, Nic] = field(default_factory=dict)
+    cores: Mapping[int, Core] = field(default_factory=dict)
+
+
+def of(entries: Sequence[Any], owners: Mapping[int, tuple[int, str]]) -> list[Any]:
+    """The entries of the packet_sockets table that are captures."""
+    return [
+        entry
+        for entry in entries
+        if listens(entry.now, owners[entry.now.inode][1] if entry.now.inode in owners else None)
+    ]
+
+
+def build(entries: Sequence[Any], scene: Scene) -> tuple[Capture, ...]:
+    """A fact for each capture."""
+    groups = Counter(e.now.fanout for e in entries if e.now.fanout is not None)
+    return tuple(_make(entry, scene, groups) for entry in entries)
+
+
+def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
+    row, rate = entry.now, entry.per_s
+    name = scene.names.get(row.index) if row.index else None
+    pid, process = scene.owners.get(row.inode, (None, None))
+    task = scene.tasks.by_pid.get(pid) if pid is not None else None
+    cpu = task.cpu if task is not None else None
+    core = scene.cores.get(cpu) if cpu is not None else None
+    heard = [
+        nic
+        for nic in scene.nics.values()
+        if nic.name == name or (name is None and nic.kind == "nic")
+    ]
+    taken = {c for nic in heard for c in nic.irq_cpus}
+    beside = {s for c in taken if c in scene.cores for s in scene.cores[c].siblings}
+    nodes = {nic.node for nic in heard if nic.node is not None}
+    arrives = sum(nic.per_s.rx_bytes or 0.0 for nic in heard)
+    return Capture(
+        row.inode, name, pid, process, row.type, row.ring_version, row.ring_bytes,
+        row.ring_bytes / arrives if row.ring_bytes and arrives else None,
+        row.rcvbuf, row.queued, rate.drops if rate is not None else None,
+        row.fanout, groups.get(row.fanout) if row.fanout is not None else None,
+        cpu, core.node if core is not None else None,
+        cpu in taken if cpu is not None and taken else None,
+        cpu in beside if cpu is not None and taken else None,
+        core.node not in nodes if core is not None and core.node is not None and nodes else None,
+        100.0 - core.idle if core is not None and core.idle is not None else None,
+        task.row.nice if task is not None else None,
+    )  # fmt: skip

@@ -47,13 +47,15 @@ def assign(
     mine: dict[str, list[tuple[int, Any, str]]] = {}
     for place, row in enumerate(rows):
         irq = number(row.irq)
-        for action in irqname.actions(row.name or ""):
-            nic = owners.get(irq) if irq is not None else None
-            if nic is None:
-                nic = aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
-            if nic is not None:
+        owner = owners.get(irq) if irq is not None else None
+        told = [(_owner(action, aliases), action) for action in irqname.actions(row.name or "")]
+        for nic, action in told:
+            if nic is not None and owner in (None, nic):
                 mine.setdefault(nic, []).append((place, row, action))
                 break
+        else:
+            if owner is not None:
+                mine.setdefault(owner, []).append((place, row, told[0][1] if told else ""))
     by_nic: dict[str, tuple[Line, ...]] = {}
     by_queue: dict[tuple[str, str, int], Line] = {}
     for nic, found in mine.items():
@@ -65,6 +67,10 @@ def assign(
                     if way in line.direction:
                         by_queue.setdefault((nic, way, line.number), line)
     return Lines(by_nic, by_queue)
+
+
+def _owner(action: str, aliases: Mapping[str, str]) -> str | None:
+    return aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
 
 
 def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> tuple[Line, ...]:

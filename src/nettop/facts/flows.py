@@ -1,0 +1,247 @@
+"""Flows: sockets joined with route, receive queue, interrupt core, process and what limits them."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from .. import formulas
+from ..frame import Entry
+from . import bottleneck, distance
+from .core import Core
+from .flow import Flow
+from .landing import Landing, Site, seen
+from .nic import Nic
+from .process import Tasks, Use
+from .queue import Queue
+
+MOST: Final = 256  # flows shown: the busiest; sums are of all
+UDP_MOST: Final = 64
+BULK_RATE: Final = 10e6  # bit/s
+BULK_SHARE: Final = 0.01  # of its link
+ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
+
+
+@dataclass(slots=True)
+class Sockets:
+    """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
+
+    tcp: list[tuple[float, Entry, Site]] = field(default_factory=list)
+    udp: list[Entry] = field(default_factory=list)
+    by_nic: dict[str, int] = field(default_factory=dict)
+    bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
+    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+    known: bool = False
+
+    @classmethod
+    def of(
+        cls, tcp: Sequence[Entry], udp: Sequence[Entry], landing: Landing,
+        owners: Mapping[int, tuple[int, str]],
+    ) -> Sockets:  # fmt: skip
+        """From the socket tables; `owners` is process and name by inode."""
+        found = cls(owners=owners, udp=list(udp), known=bool(tcp))
+        for entry in tcp:
+            row = entry.now
+            if row.state != "established":
+                continue
+            site = landing.site(row.cookie, "tcp", row)
+            rate = entry.per_s
+            moved = 0.0
+            if rate is not None:
+                moved = (rate.bytes_received or 0.0) + (rate.bytes_acked or 0.0)
+            for nic in {site.nic, site.port}:
+                if nic is not None:
+                    found.by_nic[nic] = found.by_nic.get(nic, 0) + 1
+            if site.nic is not None and _bulk(moved, _speed(landing, site)):
+                found.bulk[site.nic] = found.bulk.get(site.nic, 0) + 1
+            found.tcp.append((moved, entry, site))
+        return found
+
+
+def uses(sockets: Sockets) -> dict[int, Use]:
+    """What each process has of the network, over all its sockets."""
+    found: dict[int, Use] = {}
+    for moved, entry, site in sockets.tcp:
+        owner = sockets.owners.get(entry.now.inode)
+        if owner is None:
+            continue
+        use = found.setdefault(owner[0], Use())
+        use.tcp += 1
+        rate = entry.per_s
+        if rate is not None:
+            use.rx = (use.rx or 0.0) + (rate.bytes_received or 0.0)
+            use.tx = (use.tx or 0.0) + (rate.bytes_acked or 0.0)
+        if site.nic is not None and moved > use.most:
+            use.most, use.nic = moved, site.nic
+    for entry in sockets.udp:
+        owner = sockets.owners.get(entry.now.inode)
+        if owner is None:
+            continue
+        use = found.setdefault(owner[0], Use())
+        use.udp += 1
+        if entry.per_s is not None and entry.per_s.drops is not None:
+            use.drops = (use.drops or 0.0) + entry.per_s.drops
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What the other facts say of a flow's surroundings."""
+
+    landing: Landing
+    nics: Mapping[str, Nic]
+    queues: Mapping[str, list[Queue]]
+    cores: Mapping[int, Core]
+    tasks: Tasks
+    rmem: tuple[int, ...] = ()
+    wmem: tuple[int, ...] = ()
+
+
+def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
+    """The busiest flows, and UDP sockets that lose or hold datagrams."""
+    tcp = sockets.tcp
+    if len(tcp) > MOST:
+        tcp = heapq.nlargest(MOST, tcp, key=lambda item: item[0])
+    else:
+        tcp = sorted(tcp, key=lambda item: -item[0])
+    flows = [_tcp(moved, entry, site, sockets, around) for moved, entry, site in tcp]
+    waiting = [entry for entry in sockets.udp if _matters(entry)][:UDP_MOST]
+    return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
+
+
+def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Around) -> Flow:
+    row, rate = entry.now, entry.per_s
+    rx, tx, again, sent, busy, rwnd, sndbuf, drops = (
+        (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
+         rate.rwnd_limited, rate.sndbuf_limited, rate.drops)
+        if rate is not None else (None,) * 8
+    )  # fmt: skip
+    nic = around.nics.get(site.port or site.nic or "")
+    speed = nic.speed if nic is not None else None
+    rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
+    trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
+    sends = None if not moved else (tx or 0.0) > (rx or 0.0)
+    bulk = _bulk(moved, speed)
+    owner = sockets.owners.get(row.inode)
+    place = _place(site, rx, nic, around, owner[0] if owner is not None else None)
+    share = speed / max(1, sockets.bulk.get(site.nic or "", 1)) if speed else 0.0
+    values = (
+        site.id, "tcp", row.local, row.local_port, row.remote, row.remote_port, row.inode,
+        owner[0] if owner is not None else None, owner[1] if owner is not None else None,
+        site.nic, rx, tx, rtt, min_rtt, _seconds(row.rttvar), row.cwnd, row.ssthresh, row.mss,
+        _bits(row.delivery_rate), _bits(row.pacing_rate), again,
+        again / sent if again is not None and sent else None,
+        row.lost, row.unacked, row.notsent, _part(rwnd, busy), _part(sndbuf, busy),
+        min(1.0, busy / 1e6) if busy is not None else None, row.app_limited, row.rcv_space,
+        row.rcvbuf, row.sndbuf, _fixed(row.rcvbuf, around.rmem), row.recv_q, row.send_q, drops,
+        row.congestion, row.timestamps, row.sack, row.wscale,
+        _bdp(8 * max(rx or 0.0, tx or 0.0), share, trip, min_rtt if min_rtt is not None else trip),
+        _window(sends, trip, around),
+        None if sends is None else "send" if sends else "receive",
+        bulk, *place,
+    )  # fmt: skip
+    flow = Flow(*values)
+    if not bulk:
+        return flow
+    cores = around.cores
+    verdict = bottleneck.judge(flow, nic, _core(cores, flow.irq_cpu), _core(cores, flow.app_cpu))
+    return Flow(*values, verdict.who, verdict.why)
+
+
+def _place(
+    site: Site, rx: float | None, nic: Nic | None, around: Around, pid: int | None
+) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
+    """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
+    queue, why = site.queue, site.why
+    queues = around.queues.get(site.port or "")
+    if queue is None and nic is not None and queues:
+        whole = nic.per_s.rx_bytes
+        found = seen(rx / whole if rx is not None and whole else None, queues)
+        if found is not None:
+            queue, why = found, "seen from counters"
+    irq_cpu = next((q.cpu for q in queues or () if q.name == queue), None)
+    if irq_cpu is None and nic is not None and (nic.irq_top_share or 0.0) >= ONE_CPU:
+        irq_cpu = nic.irq_top_cpu
+    task = around.tasks.by_pid.get(pid) if pid is not None else None
+    app_cpu = task.cpu if task is not None else None
+    step = distance.between(around.cores, irq_cpu, app_cpu)
+    return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
+
+
+def _udp(entry: Entry, sockets: Sockets, around: Around) -> Flow:
+    row, rate = entry.now, entry.per_s
+    site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
+    owner = sockets.owners.get(row.inode)
+    task = around.tasks.by_pid.get(owner[0]) if owner is not None else None
+    connected = bool(row.remote_port)
+    return Flow(
+        site.id, "udp", row.local, row.local_port, row.remote, row.remote_port, row.inode,
+        owner[0] if owner is not None else None, owner[1] if owner is not None else None,
+        site.nic if connected else None,
+        recv_q=row.recv_q, send_q=row.send_q,
+        drops_per_s=rate.drops if rate is not None else None,
+        queue=site.queue if connected else None,
+        queue_why=site.why if connected else "the socket takes datagrams of any sender",
+        app_cpu=task.cpu if task is not None else None,
+    )  # fmt: skip
+
+
+def _matters(entry: Entry) -> bool:
+    return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
+
+
+def _speed(landing: Landing, site: Site) -> float | None:
+    port = landing.ports.get(site.port or site.nic or "")
+    return port.speed if port is not None else None
+
+
+def _bulk(moved: float, speed: float | None) -> bool:
+    """Whether bytes/s are more than 1 % of the link, or than 10 Mbit/s."""
+    least = min(BULK_RATE, BULK_SHARE * speed) if speed else BULK_RATE
+    return moved * 8 > least
+
+
+def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> float | None:
+    """What is in flight now, or would be at this flow's share of the link without queueing."""
+    known = []
+    if trip is not None:
+        known.append(formulas.bdp(rate, trip))
+    if least is not None and share:
+        known.append(formulas.bdp(share, least))
+    return max(known, default=None)
+
+
+def _window(sends: bool | None, trip: float | None, around: Around) -> float | None:
+    """Half of the largest buffer holds payload, the rest the packets' own structures.
+
+    tcp_adv_win_scale is 1 by default (Documentation/networking/ip-sysctl.rst).
+    """
+    triple = around.wmem if sends else around.rmem
+    if sends is None or not trip or len(triple) != 3:
+        return None
+    return formulas.window_cap(triple[2] / 2, trip)
+
+
+def _fixed(rcvbuf: int | None, rmem: tuple[int, ...]) -> bool | None:
+    """A receive buffer that autotuning would not make was set by the application; else unknown."""
+    if rcvbuf is None or len(rmem) != 3:
+        return None
+    return True if rcvbuf < rmem[1] or rcvbuf > rmem[2] else None
+
+
+def _seconds(microseconds: float | None) -> float | None:
+    return None if not microseconds else microseconds / 1e6
+
+
+def _bits(size: float | None) -> float | None:
+    return None if size is None else 8.0 * size
+
+
+def _part(some: float | None, whole: float | None) -> float | None:
+    return min(1.0, some / whole) if some is not None and whole else None
+
+
+def _core(cores: Mapping[int, Core], cpu: int | None) -> Core | None:
+    return cores.get(cpu) if cpu is not None else None

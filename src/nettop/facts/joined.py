@@ -1,0 +1,377 @@
+"""Facts from frames: every join there is, in the order in which they need each other.
+
+A `Joiner` remembers what must persist between frames: joins of tables that stand still, which CPUs
+served each interface, the profile in force. It never touches the host and raises on no frame.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ..frame import Entry, Frame
+from . import Facts, capture, core, flows, path, process, profile, queue, sums, traffic
+from .core import Core, Duty, Load
+from .flow import Flow
+from .host import Host
+from .landing import Landing
+from .lines import Lines, assign, number
+from .memo import Memo, rows
+from .nic import Nic
+from .place import Place
+from .port import STILL, Port, first, ports
+from .process import Process, Tasks
+from .queue import Counted
+from .wiring import Routes
+
+NEEDS: Final = (
+    "addresses", "channels", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle", "drvinfo",
+    "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats", "linkmodes", "links",
+    "meself", "netclass", "netdev", "nicqueues", "nicstats", "ntuple", "packet_sockets", "pause",
+    "pci", "privflags", "processes", "qdiscs", "queues", "rdma", "rings", "routes", "rss",
+    "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp", "softirqs", "softnet",
+    "sysctl_files", "sysctls", "topology",
+)  # fmt: skip
+"""The tables that facts are made of."""
+
+
+@dataclass(slots=True)
+class Joiner:
+    """Makes the facts of one frame after another. `ssh_peer` is the far end of this session."""
+
+    ssh_peer: str | None = None
+    memo: Memo = field(default_factory=Memo)
+    memory: traffic.Memory = field(default_factory=traffic.Memory)
+    chooser: profile.Chooser = field(default_factory=profile.Chooser)
+    lines: Lines = field(default_factory=Lines)
+    lines_of: tuple[Any, ...] = ()
+    named: list[Any] = field(default_factory=list)
+
+    def build(
+        self, frame: Frame, profile: str | None = None, interface: str | None = None
+    ) -> Facts:
+        """The facts of this moment; `interface` leaves only that one (and the ports below it)."""
+        tables = frame.tables
+        place = self._place(frame)
+        here = self._ports(frame, place)
+        lines = self._lines(frame, here)
+        landing = self._landing(frame, here)
+        still = self._still(frame, place)
+        load = core.loads(frame)
+        owners = self.memo.get(
+            "owners", (tables.get("socket_owners"),), lambda: _owners(frame.rows("socket_owners"))
+        )
+        sockets = flows.Sockets.of(
+            tables.get("sockets_tcp", ()), tables.get("sockets_udp", ()), landing, owners
+        )
+        captured = capture.of(tables.get("packet_sockets", ()), owners)
+        moment = traffic.build(
+            frame, here, lines, self._slots(frame, here, lines), place, load,
+            traffic.Around(
+                sockets.by_nic,
+                _captured(captured, here),
+                self._ssh(landing),
+                {e.now.interface: e for e in tables.get("nicstats", ())},
+                _by_queue(tables.get("nicqueues", ())),
+                still.fields.get("irqbalance"),
+                flows_known=sockets.known,
+            ),
+            self.memory,
+        )  # fmt: skip
+        tasks = self.memo.get(
+            "tasks", (tables.get("processes"),), lambda: Tasks.of(tables.get("processes", ()))
+        )
+        cores = core.build(frame, place.spots, load, self._duty(frame, moment, tasks))
+        by_cpu = {one.cpu: one for one in cores}
+        nics = {nic.name: nic for nic in moment.nics}
+        found = flows.build(
+            sockets,
+            flows.Around(
+                landing, nics, moment.by_nic, by_cpu, tasks,
+                triple(still.sysctls.get("net.ipv4.tcp_rmem")),
+                triple(still.sysctls.get("net.ipv4.tcp_wmem")),
+            ),
+        )  # fmt: skip
+        scene = capture.Scene(_indices(here), owners, tasks, nics, by_cpu)
+        captures = capture.build(captured, scene)
+        processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
+        host = sums.build(
+            frame, still, load,
+            sums.Sums(cores, moment.nics, found, len(captures), len(sockets.tcp)),
+        )  # fmt: skip
+        chosen = self.chooser.choose(profile, _guess(moment.nics, found, captures), frame.at)
+        facts = Facts(
+            host, chosen, frame.at, moment.nics, moment.queues, cores, found, processes, captures,
+            _paths(moment.nics, by_cpu, processes, host, still.sysctls), still.sysctls,
+            frame.missing,
+        )  # fmt: skip
+        return facts if interface is None else only(facts, interface)
+
+    def _place(self, frame: Frame) -> Place:
+        topology = frame.tables.get("topology", ())
+        if topology:
+            return self.memo.get("place", (topology,), lambda: Place.of(rows(topology)))
+        return Place.of((), (row.cpu for row in frame.rows("cpu")))
+
+    def _ports(self, frame: Frame, place: Place) -> Mapping[str, Port]:
+        tables = frame.tables
+        names = [name for name in STILL if name != "netdev" or not tables.get("links")]
+        inputs = tuple(tables.get(name) for name in names)
+        if not tables.get("links") and not tables.get("netclass"):
+            return ports({"netdev": frame.rows("netdev")}, place)
+        kept = {name: tables.get(name, ()) for name in names}
+        return self.memo.get(
+            "ports",
+            (place, *inputs),
+            lambda: ports({name: rows(entries) for name, entries in kept.items()}, place),
+        )
+
+    def _lines(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
+        entries = frame.tables.get("interrupts", ())
+        irqs = frame.tables.get("irqs")
+        inputs = (here, irqs)
+        known = len(entries) == len(self.named) and all(
+            old is (row := entry.now) or (old.name == row.name and old.irq == row.irq)
+            for old, entry in zip(self.named, entries, strict=True)
+        )
+        self.named = rows(entries)
+        if not known or len(self.lines_of) != 2 or any(
+            a is not b for a, b in zip(inputs, self.lines_of, strict=True)
+        ):  # fmt: skip
+            drivers = {name: port.driver for name, port in here.items()}
+            made = assign(self.named, _line_owners(frame), _aliases(frame, here), drivers)
+            if made != self.lines:
+                self.lines = made
+            self.lines_of = inputs
+        return self.lines
+
+    def _slots(
+        self, frame: Frame, here: Mapping[str, Port], lines: Lines
+    ) -> tuple[queue.Slot, ...]:
+        tables = frame.tables
+        return self.memo.get(
+            "slots",
+            (here, lines, tables.get("queues"), tables.get("irqs"), tables.get("ntuple")),
+            lambda: queue.slots(
+                frame.rows("queues"),
+                {name: port.kind for name, port in here.items()},
+                {name: port.node for name, port in here.items()},
+                lines,
+                {irq: row for row in frame.rows("irqs") if (irq := number(row.irq)) is not None},
+                {(row.interface, first(row, "queue")) for row in frame.rows("ntuple")},
+            ),
+        )
+
+    def _landing(self, frame: Frame, here: Mapping[str, Port]) -> Landing:
+        tables = frame.tables
+        routes = self.memo.get(
+            "routes",
+            (tables.get("routes"), tables.get("addresses")),
+            lambda: Routes.of(frame.rows("routes"), frame.rows("addresses")),
+        )
+        return self.memo.get(
+            "landing",
+            (routes, here, tables.get("rss")),
+            lambda: Landing(here, routes, {row.interface: row for row in frame.rows("rss")}),
+        )
+
+    def _still(self, frame: Frame, place: Place) -> sums.Fixed:
+        tables = {name: frame.tables.get(name, ()) for name in sums.STILL}
+        return self.memo.get(
+            "host",
+            (place, *tables.values()),
+            lambda: sums.fixed(
+                {name: rows(entries) for name, entries in tables.items()},
+                place,
+                harmful(rows(tables["sysctl_files"])),
+            ),
+        )
+
+    def _ssh(self, landing: Landing) -> frozenset[str]:
+        """The interface that carries this SSH session, and the ports below it."""
+        if self.ssh_peer is None:
+            return frozenset()
+        name = landing.routes.interface(self.ssh_peer)
+        port = landing.ports.get(name) if name is not None else None
+        return frozenset({port.name, *port.lower}) if port is not None else frozenset()
+
+    def _duty(self, frame: Frame, moment: traffic.Moment, tasks: Tasks) -> Duty:
+        tables = frame.tables
+        clocks = self.memo.get(
+            "clocks",
+            (tables.get("cpufreq"),),
+            lambda: {r.cpu: (r.frequency, r.governor, r.epp) for r in frame.rows("cpufreq")},
+        )
+        deep = {
+            e.now.cpu: min(100.0, 100.0 * e.per_s.deep)
+            for e in tables.get("cpuidle", ())
+            if e.per_s is not None and e.per_s.deep is not None
+        }
+        names: dict[int, list[str]] = {}
+        nics: dict[int, list[str]] = {}
+        for one in moment.queues:
+            if one.cpu is not None:
+                names.setdefault(one.cpu, []).append(f"{one.nic}/{one.name}")
+                served = nics.setdefault(one.cpu, [])
+                if one.nic not in served:
+                    served.append(one.nic)
+        return Duty(
+            moment.net_irqs, moment.all_irqs,
+            {cpu: tuple(found) for cpu, found in nics.items()},
+            {cpu: tuple(found) for cpu, found in names.items()},
+            tasks.on_cpu, tasks.ksoftirqd, clocks, deep, moment.counted,
+        )  # fmt: skip
+
+
+def build(
+    frame: Frame, profile: str | None = None, interface: str | None = None,
+    ssh_peer: str | None = None,
+) -> Facts:  # fmt: skip
+    """The facts of a single frame, with nothing remembered."""
+    return Joiner(ssh_peer=ssh_peer).build(frame, profile, interface)
+
+
+def only(facts: Facts, interface: str) -> Facts:
+    """The facts of one interface and the ports below it; host, cores and processes stay whole."""
+    nic = next((nic for nic in facts.nics if nic.name == interface), None)
+    names = {interface, *(nic.lower if nic is not None else ())}
+    return Facts(
+        facts.host, facts.profile, facts.at,
+        tuple(nic for nic in facts.nics if nic.name in names),
+        tuple(one for one in facts.queues if one.nic in names),
+        facts.cores,
+        tuple(one for one in facts.flows if one.nic in names),
+        facts.processes,
+        tuple(one for one in facts.captures if one.nic is None or one.nic in names),
+        tuple(one for one in facts.paths if one.nic in names),
+        facts.sysctls, facts.missing,
+    )  # fmt: skip
+
+
+def triple(text: str | None) -> tuple[int, ...]:
+    """The numbers of a sysctl such as tcp_rmem; empty when it is absent or holds none."""
+    words = (text or "").split()
+    return (
+        tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else ()
+    )
+
+
+def harmful(lines: Iterable[Any]) -> list[str]:
+    """The harmful lines of sysctl files, as `file:line key=value`."""
+    from ..legacy import harmful as judge
+
+    return [
+        f"{row.file}:{row.line} {row.key}={row.value}"
+        for row in lines
+        if judge(row.key or "", row.value or "") is not None
+    ]
+
+
+def _owners(found: Sequence[Any]) -> dict[int, tuple[int, str]]:
+    return {row.inode: (row.pid, row.name) for row in found if row.inode and row.pid is not None}
+
+
+def _line_owners(frame: Frame) -> dict[int, str]:
+    """The interface of an interrupt by sysfs; one that several ports share is told by its name."""
+    found = {}
+    for row in frame.rows("irqs"):
+        irq = number(row.irq)
+        if irq is not None and len(row.nics or ()) == 1:
+            found[irq] = row.nics[0]
+    if not found:
+        claims = [(i, r.name) for r in frame.rows("netclass") for i in r.irqs or ()]
+        for irq_text, name in claims:
+            irq = number(irq_text)
+            if irq is not None and sum(irq_text == other for other, _ in claims) == 1:
+                found[irq] = name
+    return found
+
+
+def _aliases(frame: Frame, here: Mapping[str, Port]) -> dict[str, str]:
+    """The interface of a name, a bus address or a virtio device."""
+    found: dict[str, str] = {}
+    for row in frame.rows("netclass"):
+        for alias in (row.device, row.address):
+            if alias:
+                found.setdefault(alias, row.name)
+    for name, port in here.items():
+        bus = port.fixed.get("bus")
+        if bus:
+            found.setdefault(bus, name)
+        if port.kind in ("nic", "wireless", "other"):
+            found[name] = name
+    return found
+
+
+def _captured(entries: Sequence[Entry], here: Mapping[str, Port]) -> frozenset[str]:
+    """The interfaces that captures listen on; a capture of all is one of every NIC."""
+    names = _indices(here)
+    found = {names[e.now.index] for e in entries if e.now.index in names}
+    if any(not e.now.index for e in entries):
+        found |= {name for name, port in here.items() if port.kind == "nic"}
+    return frozenset(found)
+
+
+def _indices(here: Mapping[str, Port]) -> dict[int, str]:
+    return {port.fixed["index"]: name for name, port in here.items() if port.fixed.get("index")}
+
+
+def _by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
+    return {
+        (e.now.interface, e.now.queue): Counted(e.per_s.packets, e.per_s.bytes, e.per_s.drops)
+        for e in entries
+        if e.per_s is not None
+    }
+
+
+def _guess(
+    nics: Sequence[Nic], found: Sequence[Flow], captures: Sequence[capture.Capture]
+) -> profile.Guess:
+    return profile.guess(nics, found, captures)
+
+
+def _processes(
+    tasks: Tasks, uses: dict[int, process.Use], found: Sequence[Flow],
+    captures: Sequence[capture.Capture], cores: Mapping[int, Core], nics: Mapping[str, Nic],
+) -> tuple[Process, ...]:  # fmt: skip
+    """Processes with what their flows and captures tell of interrupts."""
+    placed: set[int] = set()
+    for flow in found:  # the busiest first
+        if flow.pid in uses and flow.pid not in placed and flow.irq_cpu is not None:
+            uses[flow.pid].irq_cpu = flow.irq_cpu
+            placed.add(flow.pid)
+    for one in captures:
+        if one.pid is None:
+            continue
+        use = uses.setdefault(one.pid, process.Use())
+        use.captures += 1
+        nic = nics.get(one.nic) if one.nic is not None else None
+        if nic is not None and use.nic is None:
+            use.nic, use.irq_cpu = nic.name, nic.irq_top_cpu
+    return process.build(tasks, uses, cores, {name: nic.node for name, nic in nics.items()})
+
+
+def _paths(
+    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
+    sysctls: Mapping[str, str],
+) -> tuple[path.Path, ...]:  # fmt: skip
+    """Both directions of each NIC that is up."""
+    ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
+    main = max(ports, key=_moved, default=None)
+    backlog = sums.whole(sysctls.get("net.core.netdev_max_backlog"))
+    found = []
+    for nic in ports:
+        above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
+        busiest = next((p for p in processes if p.networked and p.nic in above), None)
+        served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
+        ends = path.Ends(served, backlog, busiest, host, main=nic is main)
+        found += [path.receive(nic, ends), path.send(nic, ends)]
+    return tuple(found)
+
+
+def _moved(nic: Nic) -> float:
+    return (nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0)
+
+
+__all__ = ["NEEDS", "Joiner", "Load", "build", "harmful", "only", "triple"]

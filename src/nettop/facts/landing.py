@@ -1,0 +1,99 @@
+"""Where a flow's packets land: interface, receive queue, and how that is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NamedTuple
+
+from .port import Port
+from .queue import Queue
+from .toeplitz import Packet, key_bytes, queue_of
+from .wiring import Routes
+
+ALMOST: Final = 0.8  # of a NIC's traffic: such a flow and such a queue belong together
+_LIMIT: Final = 65536
+
+
+class Site(NamedTuple):
+    """What stands still of a flow."""
+
+    id: str
+    nic: str | None  # as routed
+    port: str | None  # the physical port below, where there is exactly one
+    queue: str | None
+    why: str
+
+
+@dataclass(slots=True)
+class Landing:
+    """Finds the site of each flow once; made anew when routes, interfaces or RSS change."""
+
+    ports: Mapping[str, Port]
+    routes: Routes
+    rss: Mapping[str, Any] = field(default_factory=dict)
+    known: dict[Any, Site] = field(default_factory=dict)
+
+    def site(self, key: Any, protocol: str, row: Any) -> Site:
+        """The site of a socket; `key` is its own for as long as it lives."""
+        found = self.known.get(key)
+        if found is None:
+            if len(self.known) > _LIMIT:
+                self.known.clear()
+            found = self.known[key] = self._find(protocol, row)
+        return found
+
+    def _find(self, protocol: str, row: Any) -> Site:
+        name = f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
+        bound = getattr(row, "interface", None)
+        nic = bound or self.routes.interface(row.remote or "", row.local or "")
+        if nic is None:
+            return Site(name, None, None, None, "no route tells its interface")
+        port = self.ports.get(nic)
+        if port is None or port.kind == "loopback":
+            return Site(name, nic, None, None, "not a device with receive queues")
+        if port.kind not in ("nic", "wireless"):
+            if len(port.lower) != 1:
+                many = "several ports" if port.lower else "no physical port"
+                return Site(name, nic, None, None, f"{nic} stands on {many}")
+            port = self.ports[port.lower[0]]
+        return Site(name, nic, port.name, *self._queue(protocol, row, port))
+
+    def _queue(self, protocol: str, row: Any, port: Port) -> tuple[str | None, str]:
+        if port.fixed.get("rx_queues") == 1:
+            return "rx-0", "the only receive queue"
+        if port.fixed.get("ntuple_rules"):
+            return None, "steering rules may overrule RSS"
+        rss = self.rss.get(port.name)
+        if rss is None:
+            return None, "the driver does not tell how it spreads packets"
+        if rss.key is None or not rss.table:
+            return None, "the driver hides its RSS key or table"
+        if rss.symmetric:
+            return None, "RSS makes both directions alike by a transform of its own"
+        family = "6" if ":" in (row.remote or "") and "." not in row.remote else "4"
+        fields = getattr(rss, f"hash_{protocol}{family}", None)
+        if not fields or not rss.function:
+            return None, "the driver does not tell which fields it hashes"
+        packet = Packet(row.remote, row.local, row.remote_port, row.local_port)
+        try:
+            number = queue_of(key_bytes(rss.key), rss.table, rss.function, fields, packet)
+        except (ValueError, TypeError, AttributeError):
+            number = None
+        if number is None:
+            return None, f"its hash ({rss.function} of {fields}) cannot be computed"
+        return f"rx-{number}", "computed from RSS"
+
+
+def seen(share: float | None, queues: list[Queue] | None) -> str | None:
+    """The queue that the counters show: nearly all packets in one queue, nearly all of one flow."""
+    if share is None or share < ALMOST:
+        return None
+    for queue in queues or ():
+        if queue.direction == "rx" and queue.share is not None and queue.share >= ALMOST:
+            return queue.name
+    return None
+
+
+def _end(address: str, port: int) -> str:
+    return f"[{address}]:{port}" if address and ":" in address else f"{address}:{port}"

@@ -1,0 +1,48 @@
+"""Joins of what stands still are made once and kept while their tables hold the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class Memo:
+    """Values by name, each with the inputs it was made from."""
+
+    kept: dict[str, tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
+
+    def get(self, name: str, inputs: tuple[Any, ...], make: Callable[[], _T]) -> _T:
+        """The value made from these inputs; made anew when one is another object.
+
+        A sequence of entries is the same when its rows are: slow tables hand out the very list
+        again, some quick ones the very rows.
+        """
+        old = self.kept.get(name)
+        if old is not None and all(map(same, old[0], inputs)):
+            value: _T = old[1]
+            return value
+        made = make()
+        self.kept[name] = inputs, made
+        return made
+
+
+def same(old: Any, new: Any) -> bool:
+    """Whether an input is the same as before."""
+    if old is new:
+        return True
+    if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
+        return False
+    return all(a is b or _row(a) is _row(b) for a, b in zip(old, new, strict=True))
+
+
+def _row(entry: Any) -> Any:
+    return getattr(entry, "now", entry)
+
+
+def rows(entries: Sequence[Any]) -> list[Any]:
+    """The rows of entries as they are now."""
+    return [entry.now for entry in entries]

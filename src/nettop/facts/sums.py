@@ -1,0 +1,179 @@
+"""The host fact: kernel, places, sums over cores and flows, services and sockets' memory."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from ..frame import Frame
+from .core import Core, Load
+from .counters import total
+from .flow import Flow
+from .host import Host
+from .nic import Nic
+from .place import Place
+from .port import first
+
+# counters and gauges of the snmp table that the host has under the same names
+RATES: Final = (
+    "tcp_out", "tcp_in", "tcp_retrans", "tcp_timeouts", "listen_overflows", "listen_drops",
+    "rcvq_drops", "backlog_drops", "zero_windows", "prune_called", "memory_pressures", "mtup_fail",
+    "mtup_success", "reno_recovery", "udp_in", "udp_rcvbuf_errors", "udp_sndbuf_errors",
+    "frag_creates", "reasm_fails",
+)  # fmt: skip
+NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
+STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
+
+
+@dataclass(frozen=True, slots=True)
+class Sums:
+    """What the other facts add to the host's."""
+
+    cores: Sequence[Core] = ()
+    nics: Sequence[Nic] = ()
+    flows: Sequence[Flow] = ()
+    captures: int = 0
+    tcp_flows: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """The host's fields that stand still, and its sysctls by name."""
+
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    sysctls: Mapping[str, str] = field(default_factory=dict)
+
+
+def fixed(tables: Mapping[str, Sequence[Any]], place: Place, legacy: Sequence[str]) -> Fixed:
+    """What stands still, from the rows of the tables in `STILL`; `legacy` the harmful lines."""
+    kernel = next(iter(tables.get("kernel", ())), None)
+    services = {row.name: row for row in tables.get("services", ())}
+    sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
+    types = {row.type for row in tables.get("iommu", ()) if row.type is not None}
+    clocks = [row.max_frequency for row in tables.get("cpufreq", ()) if row.max_frequency]
+    release, cmdline = first(kernel, "release") or "", first(kernel, "cmdline") or ""
+    forwards = [sysctls[name] for name in _FORWARDING if name in sysctls]
+    return Fixed(
+        {
+            "name": first(kernel, "hostname") or "",
+            "kernel": version(release),
+            "release": release,
+            "cpus": len(place.spots),
+            "cores": place.cores(place.by_cpu),
+            "nodes": place.nodes,
+            "packages": place.packages,
+            "smt": place.smt,
+            "max_frequency": max(clocks, default=None),
+            "memory": first(kernel, "memory"),
+            "page": first(kernel, "page") or 4096,
+            "virtual": first(kernel, "virtual"),
+            "container": first(kernel, "container"),
+            "root": first(kernel, "admin"),
+            "cmdline": cmdline,
+            "irqbalance": first(services.get("irqbalance"), "running"),
+            "tuned": _tuned(services.get("tuned")),
+            "network_manager": first(services.get("NetworkManager"), "running"),
+            "networkd": first(services.get("networkd"), "running"),
+            "forwarding": any(value != "0" for value in forwards) if forwards else None,
+            "iommu": min(types, default=None),
+            "iommu_pt": "iommu=pt" in cmdline.split() if cmdline else None,
+            "legacy": tuple(legacy),
+            "rps_flow_entries": whole(sysctls.get("net.core.rps_sock_flow_entries")),
+        },
+        sysctls,
+    )
+
+
+_FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
+
+
+def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> Host:
+    """The host in this moment."""
+    snmp = next(iter(frame.tables.get("snmp", ())), None)
+    now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
+    values: dict[str, Any] = {name: first(rate, name) for name in RATES}
+    values |= {name: first(now, name) for name in NOW}
+    sent, again = values["tcp_out"], values["tcp_retrans"]
+    track = next(iter(frame.tables.get("conntrack", ())), None)
+    return Host(
+        **still.fields,
+        **values,
+        **_flows(sums),
+        **_nettop(frame, sums.nics),
+        retransmit_ratio=again / sent if again is not None and sent else None,
+        busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
+        idle=sum(one.idle for one in load.values()) / len(load) if load else None,
+        backlog_dropped=total(core.backlog_drops for core in sums.cores),
+        squeezed=total(core.squeezed for core in sums.cores),
+        conntrack=track.now.count if track is not None else None,
+        conntrack_max=track.now.most if track is not None else None,
+        conntrack_drops=first(track.per_s, "drops") if track is not None else None,
+        firewall=_firewall(frame, track),
+        max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
+        captures=sums.captures,
+        manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
+    )
+
+
+def _flows(sums: Sums) -> dict[str, Any]:
+    bulk = [flow for flow in sums.flows if flow.bulk]
+    moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
+    return {
+        "tcp_flows": sums.tcp_flows,
+        "bulk_flows": len(bulk),
+        "max_rtt": _most(flow.rtt for flow in bulk),
+        "median_rtt": median(moving) if moving else None,
+        "max_bdp": _most(flow.bdp for flow in sums.flows),
+        "receive_bdp": _most(flow.bdp for flow in bulk if flow.direction == "receive"),
+        "send_bdp": _most(flow.bdp for flow in bulk if flow.direction == "send"),
+        "worst_sndbuf_limited": _most(flow.sndbuf_limited for flow in bulk),
+    }
+
+
+def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, Any]:
+    own = next(iter(frame.tables.get("meself", ())), None)
+    if own is None:
+        return {}
+    rate, cpu = own.per_s, own.now.cpu
+    spent = None if rate is None or rate.user is None or rate.system is None else (
+        100.0 * (rate.user + rate.system)
+    )  # fmt: skip
+    taken = {c for nic in nics if nic.kind == "nic" for c in nic.irq_cpus}
+    return {
+        "nettop_cpu": spent,
+        "nettop_on_irq_cpu": cpu in taken if cpu is not None and taken else None,
+    }
+
+
+def _firewall(frame: Frame, track: Any) -> bool | None:
+    """Whether connections are tracked: the table exists only with nf_conntrack."""
+    if track is not None:
+        return True
+    return False if "conntrack" in frame.missing or "conntrack" in frame.tables else None
+
+
+def _tuned(row: Any) -> str | None:
+    return row.detail if row is not None and row.running is not False else None
+
+
+def _most(values: Any) -> float | None:
+    return max((value for value in values if value is not None), default=None)
+
+
+def _any(values: Any) -> bool | None:
+    known = [value for value in values if value is not None]
+    return any(known) if known else None
+
+
+def version(release: str) -> tuple[int, int] | None:
+    """The kernel's version from its release; None when it has none."""
+    found = re.match(r"(\d{1,4})\.(\d{1,4})", release, re.ASCII)
+    return (int(found[1]), int(found[2])) if found else None
+
+
+def whole(text: str | None) -> int | None:
+    """The whole number a sysctl holds; None when it holds none."""
+    return int(text) if text is not None and re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else None
