@@ -83,7 +83,7 @@ def settings(nic: Any) -> list[Setting]:
                 Setting(f"link.{name.replace('_', '-')}@{nic.name}", str(value), unit="bytes")
             )
     for feature in nic.features:
-        can = "no: fixed" if feature.fixed else "yes"
+        can = "fixed" if feature.fixed else "yes"
         out.append(
             Setting(f"feature.{feature.name}@{nic.name}", "on" if feature.on else "off", "", can)
         )
@@ -211,8 +211,8 @@ def setting_row(
         (
             (f" {name}", "warn" if differs else "dim" if fixed else ""),
             (setting.now, "strong" if not fixed else "dim"), (setting.most, "dim"),
-            (f"▸ {wanted}" if differs else "", "good"), (setting.unit, "dim"),
-            (setting.settable, "dim"),
+            (f"▸ {wanted}" if differs else "", "good"), (setting.settable, "dim"),
+            (setting.unit, "dim"),
         ),
         columns, sizes,
     )  # fmt: skip
@@ -233,8 +233,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     shown = rows_of(scene, view)
     half = width if width < 100 else width * 11 // 20
     columns = (
-        Column(" setting", 26, grow=2), Column("now", 9, ">"), Column("most", 8, ">"),
-        Column("better", 10), Column("unit", 11), Column("can change", 10, grow=1),
+        Column(" setting", 25, grow=2), Column("now", 9, ">"), Column("most", 8, ">"),
+        Column("better", 9), Column("change?", 9), Column("unit", 11, grow=1),
     )  # fmt: skip
     sizes = widths(columns, half - 1)
     cursor = chosen(tuple(s.address for s in shown), view.spot)

@@ -139,9 +139,9 @@ def compose(
     else:
         body = pane(view.pane).lines(scene, view, width, room)
     out = [header(scene, view, width)] if framed else []
-    out += [fit_line(row, width) for row in body[:room]]
+    out += body[:room]
     out += [((" " * width, ""),)] * (room - len(body))
     out += extra
     if framed:
         out.append(footer(view, width))
-    return out[:height]
+    return [fit_line(row, width) for row in out[:height]]

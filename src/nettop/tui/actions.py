@@ -14,9 +14,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..panes.scene import Made, Note, Pending, Progress, Scene, View
+from ..panes.scene import Note, Progress, Scene, View
 from ..source import Source
-from .kept import stored
+from .kept import journal, stored
 
 if TYPE_CHECKING:
     from ..changes import Result as Outcome
@@ -270,23 +270,9 @@ class Actions:
 
     def reload(self) -> None:
         """Read journal and results afresh."""
-        from ..changes.journal import Journal
-
-        entries = Journal().entries()
-        journal = tuple(
-            Made(
-                str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
-                e.state, e.finding, e.who, e.because,
-            )
-            for e in entries
-        )  # fmt: skip
-        pending = tuple(
-            Pending(str(e.id), e.setting, e.deadline)
-            for e in entries
-            if e.state == "pending" and e.deadline is not None
-        )
+        made, pending = journal()
         found = stored()
-        self.post(lambda scene: replace(scene, journal=journal, pending=pending, results=found))
+        self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
 
     # -- tests -------------------------------------------------------------------------------------
 

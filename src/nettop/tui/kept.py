@@ -1,11 +1,11 @@
-"""Kept results in the words of the Tests pane."""
+"""What earlier runs left: the journal and the results, in the words of their panes."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..panes.scene import Result
+from ..panes.scene import Made, Pending, Result
 
 SHOWN: Final = 200  # results listed
 
@@ -67,3 +67,30 @@ def result_of(document: Mapping[str, Any]) -> Result:
         intervals,
         str(document.get("verdict", "")),
     )
+
+
+def journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """What nettop changed here, and what of it waits for a confirmation."""
+    from ..changes.journal import Journal
+
+    entries = Journal().entries()
+    made = tuple(
+        Made(
+            str(e.id),
+            e.at,
+            e.setting,
+            e.before,
+            e.after if e.after is not None else e.wanted,
+            e.state,
+            e.finding,
+            e.who,
+            e.because,
+        )
+        for e in entries
+    )
+    pending = tuple(
+        Pending(str(e.id), e.setting, e.deadline)
+        for e in entries
+        if e.state == "pending" and e.deadline is not None
+    )
+    return made, pending

@@ -1,0 +1,134 @@
+"""Print a pane as text: what the screen shows, for pipes, logs and screen readers.
+
+Without --once it prints again every interval until interrupted. Colours only on a terminal, and not
+when NO_COLOR is set.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from . import Refused, nearest, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..source import Source
+    from ..text import Line
+
+HELP = "print a pane of the screen as text"
+SGR = {
+    "good": "32", "warn": "33", "bad": "1;31", "dim": "90", "faint": "90", "title": "1;36",
+    "head": "1", "strong": "1", "key": "33", "accent": "36", "select": "1", "select-good": "1;32",
+    "select-warn": "1;33", "select-bad": "1;31", "softirq": "35", "irq": "33", "system": "34",
+    "user": "32", "steal": "95", "idle": "90", "brand": "1;36", "alarm": "1;31",
+}  # fmt: skip
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+
+    parser.add_argument("pane", metavar="PANE", help="overview, cores, nic, flows, advisor …")
+    parser.add_argument("--once", action="store_true", help="print one interval and end")
+    parser.add_argument("--width", type=int, metavar="N", help="columns (the terminal's, or 100)")
+    parser.add_argument("--height", type=int, metavar="N", help="lines (as many as it needs)")
+    parser.add_argument("--interval", type=seconds, default=1.0, help="between samples (1)")
+    parser.add_argument("--interface", metavar="IF", help="look at this interface")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    parser.add_argument("--filter", default="", metavar="TEXT", help="only rows that contain it")
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the pane; 2 for one that does not exist."""
+    from .. import panes
+
+    known = panes.names()
+    by_key = {str(panes.pane(name).KEY): name for name in known}
+    name = by_key.get(args.pane, args.pane)
+    if name not in known:
+        raise Refused(
+            f"no pane {args.pane!r}{nearest(args.pane, known)}; there are {', '.join(known)}"
+        )
+    for option, least in (("width", 10), ("height", 1)):
+        given = getattr(args, option)
+        if given is not None and not least <= given <= 2000:
+            raise Refused(f"--{option} {given} is not between {least} and 2000")
+    source = open_source(args)
+    width = args.width or (
+        shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
+    )
+    tall = args.height or (60 if args.once or not sys.stdout.isatty() else 24)
+    return show(args, name, source, width, tall)
+
+
+def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
+    """Sample, draw, print, until the end."""
+    from ..config import ConfigError, load
+    from ..observe import Observer
+    from ..panes import pane
+    from ..panes.past import Past
+    from ..panes.scene import Scene, Spot, View
+    from ..tui.engine import step
+    from ..tui.kept import journal, stored
+    from ..units import Units
+
+    try:
+        settings = load()
+        observer = Observer(host, profile=args.profile, interface=args.interface)
+    except (ConfigError, ValueError) as error:
+        raise Refused(str(error), 2) from None
+    units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
+    view = View(pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)})
+    module = pane(name)
+    past = Past()
+    first = True
+    while True:
+        observation = observer.step(module.NEEDS)
+        past = past.add(observation.facts, observation.frame.wall)
+        judged = observation.judgement
+        if not first:
+            made, pending = journal() if host.live else ((), ())
+            plans = {
+                found.id: tuple(step(w.setting, w.value, host) for w in found.wanted)
+                for found in judged.findings
+                if found.wanted and name in ("advisor", "overview", "nic")
+            }
+            scene = Scene(
+                observation.facts, observation.frame, judged.findings,
+                tuple(judged.silent()) if name == "advisor" else (),
+                plans, past=past, units=units, wall=observation.frame.wall, interval=args.interval,
+                journal=made, pending=pending, results=stored(),
+            )  # fmt: skip
+            put(module.lines(scene, view, width, height))
+            if args.once:
+                return 0
+        first = False
+        if host.live or not hasattr(host, "moments"):
+            time.sleep(args.interval)
+        elif not host.wait(args.interval):
+            return 0
+
+
+def put(rows: Sequence[Line]) -> None:
+    """Print lines, without the empty ones at the end; coloured on a terminal."""
+    from ..text import fit_line, plain, text_of
+
+    colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
+    unicode = "utf" in (sys.stdout.encoding or "").lower()
+    told = []
+    for row in rows:
+        whole = fit_line(row, sum(len(text) for text, _ in row))
+        shown = whole if unicode else plain(whole)
+        if colour:
+            told.append("".join(f"\033[{SGR[r]}m{t}\033[0m" if r in SGR else t for t, r in shown))
+        else:
+            told.append(text_of(shown).rstrip())
+    while told and not told[-1].strip():
+        told.pop()
+    print("\n".join(told), flush=True)

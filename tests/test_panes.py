@@ -1,0 +1,212 @@
+"""Panes: pure lines, at every size, of every host; goldens of the telling ones."""
+
+from __future__ import annotations
+
+import pathlib
+from dataclasses import replace
+
+import pytest
+from scenes import SCENES, WALL, big, healthy, lossy, storied
+
+from nettop import panes
+from nettop.panes import history, page
+from nettop.panes.past import FINE, Past
+from nettop.panes.scene import Scene, Spot, View, chosen
+from nettop.text import Line, line_cells, text_of
+from nettop.tui.keys import help_lines
+
+GOLDEN = pathlib.Path(__file__).parent / "golden" / "panes"
+SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))
+GOLDENS = [
+    *(("storied", name, 120, 40) for name in panes.names()),
+    *(("lossy", name, 80, 24) for name in panes.names()),
+    *((host, "overview", 120, 40) for host in ("lossy", "big", "healthy", "bare")),
+    ("big", "cores", 120, 40), ("big", "overview", 80, 24), ("lossy", "overview", 20, 5),
+    ("lossy", "overview", 200, 60),
+]  # fmt: skip
+
+
+def words(rows: list[Line]) -> str:
+    return "\n".join(text_of(row).rstrip() for row in rows) + "\n"
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("name", panes.names())
+@pytest.mark.parametrize("host", SCENES)
+def test_every_pane_fills_every_size_exactly(host: str, name: str, size: tuple[int, int]) -> None:
+    width, height = size
+    rows = page.compose(SCENES[host](), View(pane=name), width, height)
+    assert len(rows) == height
+    assert {line_cells(row) for row in rows} == {width}
+    assert all(text.isprintable() for row in rows for text, _ in row)
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_before_the_first_frame_there_is_a_screen(name: str) -> None:
+    assert len(page.compose(Scene(), View(pane=name), 80, 24)) == 24
+
+
+@pytest.mark.parametrize(("host", "name", "width", "height"), GOLDENS)
+def test_golden(host: str, name: str, width: int, height: int, update: bool) -> None:
+    told = words(page.compose(SCENES[host](), View(pane=name), width, height))
+    path = GOLDEN / f"{host}-{name}-{width}x{height}.txt"
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(told, encoding="utf-8")
+    assert told == path.read_text(encoding="utf-8")
+
+
+def test_pane_keys_are_one_to_eight() -> None:
+    assert [panes.pane(name).KEY for name in panes.names()] == list("12345678")
+    assert panes.names()[0] == "overview"
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_rows_under_the_cursor_are_drawn_selected(name: str) -> None:
+    scene = storied()
+    items = panes.pane(name).items(scene, View(pane=name))
+    if name == "history" or not items:
+        return
+    for index in (0, len(items) - 1):
+        view = View(pane=name).at(on=items[index], index=index)
+        rows = panes.pane(name).lines(scene, view, 120, 38)
+        if name in ("overview", "cores", "nic", "flows", "advisor", "tests", "journal"):
+            roles = {role for row in rows for _, role in row}
+            assert any(role.startswith("select") for role in roles)
+
+
+def test_the_cursor_follows_its_row() -> None:
+    spot = Spot(on="b", index=1)
+    assert chosen(("c", "b", "a"), spot) == 1
+    assert chosen(("b", "c"), spot) == 0
+    assert chosen(("x", "y", "z"), spot) == 1
+    assert chosen((), spot) == -1
+
+
+def test_the_first_line_says_what_is_wrong() -> None:
+    rows = panes.pane("overview").lines(lossy(), View(), 120, 38)
+    assert "1,204 packets/s lost in the receive ring" in text_of(rows[0])
+    assert "nothing is lost" in text_of(panes.pane("overview").lines(healthy(), View(), 80, 22)[0])
+
+
+def test_what_cannot_be_read_is_not_called_well() -> None:
+    rows = panes.pane("overview").lines(SCENES["bare"](), View(), 80, 22)
+    assert "nothing can be said" in text_of(rows[0])
+    assert "Operation not permitted" in words(rows)
+
+
+def test_the_tiniest_screen_names_the_worst() -> None:
+    rows = page.compose(lossy(), View(), 20, 5)
+    assert text_of(rows[0]).startswith(" ✗ 1,204")
+
+
+@pytest.mark.parametrize("cpus", [64, 256, 1024])
+def test_many_cores_fit_and_the_hot_ones_are_named(cpus: int) -> None:
+    told = words(panes.pane("overview").lines(big(cpus), View(), 120, 38))
+    assert "  3 ███" in told
+    assert len(told.splitlines()) <= 38
+
+
+def test_the_matrix_marks_where_an_interrupt_may_not_go() -> None:
+    rows = panes.pane("cores").lines(lossy(), View(pane="cores"), 120, 38)
+    queue = next(text_of(row) for row in rows if "eth0/rx-0" in text_of(row))
+    assert queue.split()[5:9] == [".", ".", ".", "."]
+    assert "8.12k" in queue
+
+
+def test_idle_cores_fold() -> None:
+    folded = panes.pane("cores").lines(big(), View(pane="cores"), 500, 60)
+    opened = panes.pane("cores").lines(big(), View(pane="cores", fold=False), 500, 60)
+    assert len(text_of(folded[2]).split()) <= len(text_of(opened[2]).split())
+    assert "not shown" in text_of(folded[0])
+
+
+def test_nic_shows_what_would_be_better() -> None:
+    told = words(panes.pane("nic").lines(lossy(), View(pane="nic", nic="eth0"), 120, 38))
+    assert "▸ 512" in told
+    assert "fixed" in told
+    assert "1,204/s" in told
+
+
+def test_flows_sort_filter_and_open() -> None:
+    flows = panes.pane("flows")
+    scene = lossy()
+    first = flows.items(scene, View(pane="flows"))[0]
+    assert "40112" in first
+    assert "sshd" in words(flows.lines(scene, View(pane="flows").at(filter="sshd"), 120, 20))
+    assert "iperf3" not in words(flows.lines(scene, View(pane="flows").at(filter="sshd"), 120, 20))
+    slow = flows.items(scene, View(pane="flows").at(sort=3))
+    assert "51514" in slow[0]
+    opened = words(flows.lines(storied(), View(pane="flows").at(open=first), 120, 38))
+    assert "limited by receiver" in opened
+    assert "other node" in opened
+    assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
+
+
+def test_ten_thousand_flows_and_five_thousand_interfaces() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    flows = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(10_000))
+    nics = tuple(replace(scene.facts.nics[1], name=f"v{i}") for i in range(5_000))
+    scene = replace(scene, facts=replace(scene.facts, flows=flows, nics=nics))
+    for name in panes.names():
+        assert len(page.compose(scene, View(pane=name), 120, 40)) == 40
+
+
+def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
+    view = View(pane="advisor").at(open="rx-ring-overrun@eth0")
+    told = " ".join(words(panes.pane("advisor").lines(lossy(), view, 120, 60)).split())
+    for part in (
+        "ethtool -G eth0 rx 512", "the link may drop", "nic.ring.rx_max", "section V", "Table 5",
+        "here the ring overflows", "Expected:",
+    ):  # fmt: skip
+        assert part in told
+
+
+def test_journal_counts_what_is_in_force() -> None:
+    told = words(panes.pane("journal").lines(storied(), View(pane="journal"), 160, 30))
+    assert "3 in force of 4" in told
+    assert "goes back by itself in 22 s" in told
+
+
+def test_the_past_is_bounded_and_coarsens() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    past = Past()
+    for second in range(FINE + 100):
+        past = past.add(replace(facts, at=float(second)), WALL + second)
+    assert len(past.fine) == FINE
+    assert len(past.coarse) == 10
+    assert past.moments(60.0)[0].at == FINE + 99 - 60
+
+
+def test_the_past_keeps_one_moment_a_second_at_ten_a_second() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    past = Past()
+    for tick in range(100):
+        past = past.add(replace(facts, at=tick / 10), WALL)
+    assert len(past.fine) == 10
+
+
+def test_the_ruler_is_exact() -> None:
+    scene = storied()
+    told = history.between(scene.past.moments(), "eth0", (100.0, 160.0))
+    assert "1 m 00 s" in told
+    assert "rx 4,590,000,000 bytes" in told
+    assert "3,174,000 packets" in told
+    assert "average 612 Mb/s" in told
+
+
+def test_history_marks_changes_and_marks() -> None:
+    scene = storied()
+    view = replace(View(pane="history"), zoom=2, marks=(100.0, 160.0))
+    told = words(panes.pane("history").lines(scene, view, 120, 38))
+    assert "◆" in told
+    assert "A–B" in told
+
+
+def test_help_names_every_key() -> None:
+    told = words(help_lines(View(), 140, 60))
+    for label in ("1 … 8", "Ctrl-P", "PgDn", "apply the finding", "OSC 52"):
+        assert label in told
