@@ -10,13 +10,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, label
+from ..frame import counter, label, light
 from ..source import Source
 
 USER_HZ: Final = 100
 _SLIP: Final = 10.0  # seconds; a longer step back is a CPU that was taken out and put back
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """Seconds of one CPU since boot, so that a rate of 1.0 is 100 %."""

@@ -17,8 +17,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, gauge, label, vector
+from ..frame import counter, gauge, label, light, vector
 from ..source import Source
+
+_WIDTH: Final = 11  # of a count, with the space before it
 
 _TAIL: Final = re.compile(
     r"""(?P<chip>
@@ -33,6 +35,7 @@ _TAIL: Final = re.compile(
 )
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One interrupt line; `name` is as written: actions joined by commas, empty for none."""
@@ -47,7 +50,7 @@ class Row:
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Each line; OSError, or ValueError when it is not that file.
 
-    `memory` keeps the lines of the last reading, their tails and their rows.
+    `memory` keeps the lines of the last reading, their rows, and which have columns of fixed width.
     """
     lines = source.data("/proc/interrupts").split(b"\n")
     if memory.get("header") != lines[0]:
@@ -56,11 +59,19 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         memory["header"] = lines[0]
     cpus: tuple[int, ...] = memory["cpus"]
     past: list[bytes] = memory.get("lines", [])
+    fixed: set[int] = memory.setdefault("fixed", set())
     rows: list[Row | None] = list(memory.get("rows", ()))[: len(lines)]
     rows += [None] * (len(lines) - len(rows))
     for place, line in enumerate(lines):
         if place >= len(past) or line != past[place]:
-            rows[place] = row(line, cpus) if place else None
+            old = rows[place]
+            made = _step(line, past[place], cpus, old) if old and place in fixed else None
+            if made is None and place:
+                made = row(line, cpus)
+                fixed.discard(place)
+                if _is_fixed(line, cpus):
+                    fixed.add(place)
+            rows[place] = made
     memory["lines"], memory["rows"] = lines, rows
     return [made for made in rows if made is not None]
 
@@ -95,6 +106,41 @@ def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
     irq = label_.strip().decode("ascii", "replace")
     chip, name = _named(irq, tail)
     return Row(irq, name, chip, counts, sum(counts.values()))
+
+
+def _is_fixed(line: bytes, cpus: tuple[int, ...]) -> bool:
+    """Whether each count takes eleven bytes, as device lines do (kernel/irq/proc.c)."""
+    begin = line.find(b":") + 1
+    end = begin + _WIDTH * len(cpus)
+    whole = line[end - 1 : end].isdigit() and not line[end : end + 1].isdigit()
+    return whole and len(line[begin:end].split()) == len(cpus)
+
+
+def _step(line: bytes, past: bytes, cpus: tuple[int, ...], old: Row) -> Row | None:
+    """`old` with the counts in which its line and the new one differ; None: parse it whole.
+
+    The few of hundreds of columns that changed are found by halving.
+    """
+    begin = line.find(b":") + 1
+    end = begin + _WIDTH * len(cpus)
+    if len(line) != len(past) or line[:begin] != past[:begin] or line[end:] != past[end:]:
+        return None
+    counts = dict(old.by_cpu)
+    halves = [(0, len(cpus))]
+    while halves:
+        low, high = halves.pop()
+        here = slice(begin + _WIDTH * low, begin + _WIDTH * high)
+        if line[here] == past[here]:
+            continue
+        if high - low > 1:
+            middle = (low + high) // 2
+            halves += ((low, middle), (middle, high))
+            continue
+        word = line[here]
+        if not word.startswith(b" ") or not word.lstrip(b" ").isdigit():
+            return None
+        counts[cpus[low]] = int(word)
+    return Row(old.irq, old.name, old.chip, counts, sum(counts.values()))
 
 
 def _named(irq: str, tail: bytes) -> tuple[str | None, str]:

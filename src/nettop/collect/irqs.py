@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import cpulist
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 from ..source import Source
 from . import _sysfs
 
@@ -22,6 +22,7 @@ EVERY: Final = 5.0
 _NETS: Final = "/sys/class/net"
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One interrupt. `allowed` is what was asked for, `effective` what the hardware does."""

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..frame import counter, label
+from ..frame import counter, label, light
 from ..source import Source
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One interface; counts since it was made."""

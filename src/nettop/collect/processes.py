@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import cpulist
-from ..frame import counter, gauge, label
+from ..frame import counter, gauge, label, light
 from ..source import Source
 from . import _sysfs
 from .cpu import USER_HZ
@@ -25,6 +25,7 @@ _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/")
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """A process (`tid` equals `pid`: all its threads together) or one thread of a busy one."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import cpulist
-from ..frame import counter, gauge, label
+from ..frame import counter, gauge, label, light
 from ..source import Source
 from . import _sysfs
 
@@ -20,6 +20,7 @@ EVERY: Final = 10.0
 _NETS: Final = "/sys/class/net"
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One queue of the kernel's; a device that is no hardware has one of each at least."""

@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
-from ..frame import counter, gauge, label
+from ..frame import counter, gauge, label, light
 from ..source import Source
 
 EVERY: Final = 1.0
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One socket."""

@@ -9,12 +9,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import counter, label
+from ..frame import counter, label, light
 from ..source import Source
 
 _KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One possible CPU, the kinds a network host asks about."""

@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import cpulist
-from ..frame import counter, gauge, label
+from ..frame import counter, gauge, label, light
 from ..source import Source
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Row:
     """One online CPU. The counters are 32 bits wide and wrap."""
