@@ -77,3 +77,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     except KeyboardInterrupt:
         return 130
+    except Exception as error:
+        if os.environ.get("NETTOP_DEBUG"):
+            raise
+        sentence = f"nettop: a fault of nettop itself, in {name}: {type(error).__name__}: {error}"
+        print(f"{sentence} (NETTOP_DEBUG=1 shows where)", file=sys.stderr)
+        return 3

@@ -72,7 +72,8 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
     last = None
     for last in watch(observer, args.seconds):
         wanted = getattr(args, "interface", None)
-        known = [row.name for row in last.frame.rows("links") or last.frame.rows("netdev")]
+        known = [row.interface for row in last.frame.rows("links")]
+        known = known or [row.name for row in last.frame.rows("netdev")]
         if wanted and known and wanted not in known:
             raise Refused(f"no interface {wanted!r} on this host{nearest(wanted, known)}", 2)
     if last is None or not last.frame.tables:
