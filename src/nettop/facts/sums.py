@@ -106,6 +106,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         retransmit_ratio=again / sent if again is not None and sent else None,
         busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
         idle=sum(one.idle for one in load.values()) / len(load) if load else None,
+        ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),
         backlog_dropped=total(core.backlog_drops for core in sums.cores),
         squeezed=total(core.squeezed for core in sums.cores),
         conntrack=track.now.count if track is not None else None,
