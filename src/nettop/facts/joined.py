@@ -27,11 +27,11 @@ from .wiring import Routes
 
 NEEDS: Final = (
     "addresses", "channels", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle", "drvinfo",
-    "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats", "linkmodes", "links",
-    "meself", "netclass", "netdev", "nicqueues", "nicstats", "ntuple", "packet_sockets", "pause",
-    "pci", "privflags", "processes", "qdiscs", "queues", "rdma", "rings", "routes", "rss",
-    "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp", "softirqs", "softnet",
-    "sysctl_files", "sysctls", "topology",
+    "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats", "linkmodes",
+    "links", "meself", "module", "netclass", "netdev", "nicqueues", "nicstats", "ntuple",
+    "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
+    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp",
+    "softirqs", "softnet", "sysctl_files", "sysctls", "topology", "xdp_sockets",
 )  # fmt: skip
 """The tables that facts are made of."""
 
@@ -76,11 +76,18 @@ class Joiner:
                 _by_queue(tables.get("nicqueues", ())),
                 still.fields.get("irqbalance"),
                 flows_known=sockets.known,
+                af_xdp=frozenset(row.index for row in frame.rows("xdp_sockets"))
+                if "xdp_sockets" in tables
+                else None,
+                rdma=_rdma(tables.get("rdma", ())),
             ),
             self.memory,
         )  # fmt: skip
         tasks = self.memo.get(
-            "tasks", (tables.get("processes"),), lambda: Tasks.of(tables.get("processes", ()))
+            "tasks",
+            (tables.get("processes"),),
+            lambda: Tasks.of(tables.get("processes", ())),
+            rates=True,
         )
         cores = core.build(frame, place.spots, load, self._duty(frame, moment, tasks))
         by_cpu = {one.cpu: one for one in cores}
@@ -323,6 +330,17 @@ def _by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
         for e in entries
         if e.per_s is not None
     }
+
+
+def _rdma(entries: Sequence[Entry]) -> dict[str, bool]:
+    """Whether RDMA moves packets on an interface, by its port's own counters."""
+    found: dict[str, bool] = {}
+    for entry in entries:
+        rate = entry.per_s
+        if entry.now.nic and rate is not None and rate.rx_packets is not None:
+            moves = bool(rate.rx_packets or rate.tx_packets)
+            found[entry.now.nic] = found.get(entry.now.nic, False) or moves
+    return found
 
 
 def _guess(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from operator import is_
 from typing import Any, TypeVar
 
 _T = TypeVar("_T")
@@ -15,14 +16,17 @@ class Memo:
 
     kept: dict[str, tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
 
-    def get(self, name: str, inputs: tuple[Any, ...], make: Callable[[], _T]) -> _T:
+    def get(
+        self, name: str, inputs: tuple[Any, ...], make: Callable[[], _T], *, rates: bool = False
+    ) -> _T:
         """The value made from these inputs; made anew when one is another object.
 
         A sequence of entries is the same when its rows are: slow tables hand out the very list
-        again, some quick ones the very rows.
+        again, some quick ones the very rows. `rates`: the value rests on rates too, so that only
+        the very list will do.
         """
         old = self.kept.get(name)
-        if old is not None and all(map(same, old[0], inputs)):
+        if old is not None and all(map(is_ if rates else same, old[0], inputs)):
             value: _T = old[1]
             return value
         made = make()

@@ -51,6 +51,8 @@ class Around:
     by_queue: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
     irqbalance: bool | None = None
     flows_known: bool = False
+    af_xdp: Container[int] | None = None  # indices of interfaces; None: cannot be told
+    rdma: Mapping[str, bool] = field(default_factory=dict)  # whether RDMA moves packets there
 
 
 def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, float] | None]:
@@ -99,7 +101,8 @@ def build(
         qdisc = qdiscs.get(name)
         flows = around.flows.get(name, 0) if around.flows_known else None
         inputs = (port, *counted.values(), qdisc, flows, name in around.captured,
-                  name in around.ssh, around.irqbalance)  # fmt: skip
+                  name in around.ssh, around.irqbalance, around.rdma.get(name),
+                  _bound(port, around))  # fmt: skip
         old = memory.still.get(name)
         if old is not None and not mine and _same(old[0], inputs):
             out.append(old[1])
@@ -132,6 +135,8 @@ def build(
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
             carries_ssh=name in around.ssh,
             capture=name in around.captured,
+            af_xdp=_bound(port, around),
+            rdma_active=around.rdma.get(name),
             per_s=per_s,
             total=total,
         )
@@ -139,6 +144,10 @@ def build(
         out.append(nic)
     moment.nics = tuple(out)
     return moment
+
+
+def _bound(port: Port, around: Around) -> bool | None:
+    return None if around.af_xdp is None else port.fixed.get("index") in around.af_xdp
 
 
 def _same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:

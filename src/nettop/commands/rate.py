@@ -1,0 +1,159 @@
+"""How much an interface moves, from its 64-bit counters over an interval of a monotonic clock.
+
+Counters hold neither preamble nor gap, and most not the frame check: what the wire carried and what
+TCP payload that can be is computed. Where a count may stand for a packet that was never on a wire
+(veth, virtio, loopback, merged packets), no wire rate is shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any, Final
+
+from . import Refused, emit, json_argument, nearest, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..facts.nic import Nic
+    from ..frame import Frame
+    from ..source import Source
+
+HELP = "how much an interface moves: counted, on the wire, payload"
+STILL: Final = ("links", "netclass", "netdev", "drvinfo", "linkmodes", "kernel")
+LARGEST_HEAD: Final = 22  # Ethernet header and two VLAN tags beyond the MTU
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("interface", metavar="IF", help="interface name")
+    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to count (2)")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Count, and print both directions."""
+    source = open_source(args)
+    found = measure(source, args.interface, args.seconds)
+    if args.json:
+        emit(found)
+    else:
+        print("\n".join(text(found)))
+    return 0
+
+
+def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
+    """The document that --json prints; `Refused` for an unknown name or unreadable counters."""
+    from ..facts.joined import build
+    from ..sampler import Sampler
+
+    still = Sampler(source).take(STILL)
+    nics = {nic.name: nic for nic in build(still).nics}
+    if name not in nics:
+        if not nics:
+            raise Refused("this host's interfaces cannot be read", 3)
+        raise Refused(f"no interface {name!r} on this host{nearest(name, nics)}", 2)
+    counters = Sampler(source)
+    first = counters.take(("link_stats", "netdev"))
+    if _entry(first, name) is None:
+        reasons = "; ".join(f"{what}: {why}" for what, why in first.missing.items())
+        raise Refused(f"the counters of {name} cannot be read ({reasons or 'it has none'})", 3)
+    end = first.at + wanted
+    while source.now() < end and source.wait(end - source.now()):
+        pass
+    last = counters.take(("link_stats", "netdev"))
+    if last.at <= first.at:
+        raise Refused("a single moment has no rate: the recording holds no second one", 3)
+    entry = _entry(last, name)
+    rates = entry.per_s if entry is not None else None
+    fcs = any(row.interface == name and row.fcs_counted for row in still.rows("drvinfo"))
+    return document(nics[name], rates, last.at - first.at, fcs=fcs)
+
+
+def _entry(frame: Frame, name: str) -> Any:
+    for entry in frame.tables.get("link_stats", ()):
+        if entry.now.interface == name:
+            return entry
+    for entry in frame.tables.get("netdev", ()):
+        if entry.now.name == name:
+            return entry
+    return None
+
+
+def document(nic: Nic, rates: Any, elapsed: float, *, fcs: bool = False) -> dict[str, Any]:
+    """Both directions of an interface; rates in bit/s and packets/s, None where not known.
+
+    `fcs`: the driver counts the frame check sequence too.
+    """
+    return {
+        "interface": nic.name,
+        "kind": nic.kind,
+        "driver": nic.driver or None,
+        "speed": nic.speed,
+        "mtu": nic.mtu,
+        "seconds": elapsed,
+        "fcs_counted": fcs,
+        **{
+            way: direction(
+                nic,
+                getattr(rates, f"{way}_bytes", None),
+                getattr(rates, f"{way}_packets", None),
+                fcs=fcs,
+            )
+            for way in ("rx", "tx")
+        },
+    }
+
+
+def direction(
+    nic: Nic, size: float | None, count: float | None, *, fcs: bool = False
+) -> dict[str, Any]:
+    """One direction: counted, and what follows for the wire and for TCP payload."""
+    from .. import formulas
+
+    counted = None if size is None else 8 * size
+    mean = size / count if size is not None and count else None
+    found: dict[str, Any] = {"counted": counted, "packets_per_s": count, "mean": mean}
+    why = superpackets(nic, mean)
+    if why is not None:
+        return {**found, "wire": None, "payload": None, "because": why}
+    if size is None or count is None:
+        return {**found, "wire": None, "payload": None, "because": "the counter went back"}
+    wire = formulas.counted_to_wire(size, count, fcs=fcs)
+    found["wire"] = wire
+    found["payload"] = formulas.counted_to_payload(size, count, fcs=fcs)
+    found["share"] = wire / nic.speed if nic.speed else None
+    return found
+
+
+def superpackets(nic: Nic, mean: float | None) -> str | None:
+    """Why a count may be no packet of the wire; None when it is one."""
+    if nic.kind != "nic":
+        return f"a {nic.kind} interface counts packets that no wire framed"
+    if nic.para:
+        return f"{nic.driver} counts what the hypervisor hands over, merged packets as one"
+    if mean is not None and nic.mtu and mean > nic.mtu + LARGEST_HEAD:
+        return f"a mean of {mean:.0f} bytes at MTU {nic.mtu}: merged packets count as one"
+    return None
+
+
+def text(found: dict[str, Any]) -> list[str]:
+    """The same as lines for a person."""
+    from .. import units
+
+    out = [f"{found['interface']}: over {found['seconds']:.3f} s"]
+    for way, name in (("rx", "received"), ("tx", "sent")):
+        one = found[way]
+        mean = "" if one["mean"] is None else f", mean {one['mean']:.0f} bytes"
+        out.append(
+            f"  {name:<9} {units.link(one['counted'])} counted, "
+            f"{units.per_second(one['packets_per_s'], 'packets')}{mean}"
+        )
+        if one["wire"] is None:
+            out.append(f"  {'':<9} no wire rate: {one['because']}")
+            continue
+        share = "" if one["share"] is None else f" ({units.share(one['share'])} of the link)"
+        out.append(
+            f"  {'':<9} {units.link(one['wire'])} on the wire{share}, "
+            f"TCP payload at most {units.link(one['payload'])}"
+        )
+    return out
