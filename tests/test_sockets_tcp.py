@@ -1,0 +1,210 @@
+"""TCP sockets from the bytes of sock_diag: old and new kernels, idle and busy, and any bytes."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from netlink_bytes import Fake, link, message, text
+
+from nettop.collect import sockets_tcp
+from nettop.netlink.codec import attribute
+from nettop.sampler import Sampler
+
+
+def tcp_info(size: int = 280, **changed: int) -> bytes:
+    """A struct tcp_info with the fields that matter set to different values."""
+    places = {
+        "options": (5, "B", 0b0111), "scales": (6, "B", 0x7A), "flags": (7, "B", 1),
+        "mss": (16, "I", 1448), "unacked": (24, "I", 12), "lost": (32, "I", 2),
+        "ages": (44, "I", 77), "pmtu": (60, "I", 1500), "rtt": (68, "I", 250),
+        "rttvar": (72, "I", 30), "ssthresh": (76, "I", 99), "cwnd": (80, "I", 10),
+        "rcv_space": (96, "I", 14600), "retrans": (100, "I", 5), "pacing": (104, "Q", 1 << 40),
+        "acked": (120, "Q", 1000), "received": (128, "Q", 2000), "segs_out": (136, "I", 50),
+        "segs_in": (140, "I", 60), "notsent": (144, "I", 4096), "min_rtt": (148, "I", 200),
+        "delivery": (160, "Q", 125000000), "busy": (168, "Q", 9000), "rwnd": (176, "Q", 800),
+        "sndbuf": (184, "Q", 70), "delivered": (192, "I", 44), "sent": (200, "Q", 1234),
+        "again": (208, "Q", 56),
+    }  # fmt: skip
+    raw = bytearray(280)
+    for name, (at, form, value) in places.items():
+        struct.pack_into(f"={form}", raw, at, changed.get(name, value))
+    return bytes(raw[:size])
+
+
+def socket(
+    cookie: int = 7,
+    info: bytes | None = None,
+    *,
+    state: int = 1,
+    ipv6: bool = False,
+    recv_q: int = 0,
+    interface: int = 0,
+    memory: int = 9,
+    congestion: str = "cubic",
+    expires: int = 0,
+) -> bytes:
+    source = bytes.fromhex("20010db8000000000000000000000001" if ipv6 else "c0000201" + "00" * 12)
+    head = struct.pack("=BBBB", 10 if ipv6 else 2, state, 0, 0) + struct.pack(">HH", 5001, 40000)
+    head += source + source[:-1] + b"\2" if ipv6 else source + bytes([192, 0, 2, 2]) + bytes(12)
+    if ipv6:
+        head = struct.pack("=BBBB", 10, state, 0, 0) + struct.pack(">HH", 5001, 40000)
+        head += source + source[:-1] + b"\2"
+    head += struct.pack("=IQ", interface, cookie)
+    head += struct.pack("=IIIII", expires, recv_q, 300, 1000, 4711)
+    mem = attribute(7, struct.pack(f"={memory}I", *range(10, 10 + memory)))
+    tail = attribute(2, tcp_info() if info is None else info) + text(4, congestion)
+    return message(20, head + attribute(8, b"\0") + mem + tail)
+
+
+def parse(raw: bytes) -> list[Any]:
+    return sockets_tcp.parse(raw, {}, {})
+
+
+def test_every_field_is_where_the_kernel_puts_it() -> None:
+    row = parse(socket(recv_q=5))[0]
+    assert (row.cookie, row.family, row.local, row.local_port) == (7, 4, "192.0.2.1", 5001)
+    assert (row.remote, row.remote_port, row.state) == ("192.0.2.2", 40000, "established")
+    assert (row.recv_q, row.send_q, row.uid, row.inode) == (5, 300, 1000, 4711)
+    assert (row.rmem_alloc, row.rcvbuf, row.sndbuf, row.wmem_queued, row.drops) == (
+        10, 11, 13, 15, 18,
+    )  # fmt: skip
+    assert (row.congestion, row.interface) == ("cubic", None)
+    assert (row.timestamps, row.sack, row.wscale, row.ecn) == (True, True, True, False)
+    assert (row.snd_wscale, row.rcv_wscale, row.app_limited) == (10, 7, True)
+    assert (row.mss, row.unacked, row.lost, row.pmtu) == (1448, 12, 2, 1500)
+    assert (row.rtt, row.rttvar, row.min_rtt, row.ssthresh, row.cwnd) == (250, 30, 200, 99, 10)
+    assert (row.rcv_space, row.total_retrans, row.pacing_rate) == (14600, 5, 1 << 40)
+    assert (row.bytes_acked, row.bytes_received, row.segs_out, row.segs_in) == (1000, 2000, 50, 60)
+    assert (row.notsent, row.delivery_rate) == (4096, 125000000)
+    assert (row.busy_time, row.rwnd_limited, row.sndbuf_limited) == (9000, 800, 70)
+    assert (row.delivered, row.bytes_sent, row.bytes_retrans) == (44, 1234, 56)
+
+
+def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
+    info = tcp_info(ssthresh=0x7FFFFFFF, pacing=(1 << 64) - 1, min_rtt=0xFFFFFFFF, delivery=0)
+    row = parse(socket(info=info))[0]
+    assert (row.ssthresh, row.pacing_rate, row.min_rtt, row.delivery_rate) == (None,) * 4
+    row = parse(socket(info=tcp_info(options=0)))[0]
+    assert (row.wscale, row.snd_wscale, row.rcv_wscale) == (False, None, None)
+
+
+@pytest.mark.parametrize(
+    ("size", "known", "unknown"),
+    [
+        (104, "total_retrans", "pacing_rate"),  # Linux 3.10
+        (136, "bytes_received", "segs_out"),  # 4.1
+        (168, "delivery_rate", "busy_time"),  # 4.9
+        (192, "sndbuf_limited", "delivered"),  # 4.10
+        (216, "bytes_retrans", None),  # 4.18
+    ],
+)
+def test_older_kernels_know_less(size: int, known: str, unknown: str | None) -> None:
+    row = parse(socket(info=tcp_info(size)))[0]
+    assert getattr(row, known) == getattr(parse(socket())[0], known)
+    assert unknown is None or getattr(row, unknown) is None
+    assert row.rtt == 250
+
+
+def test_older_kernels_do_not_count_drops() -> None:
+    row = parse(socket(memory=8))[0]
+    assert (row.backlog, row.drops) == (17, None)
+
+
+def test_a_listening_socket_has_queues_but_no_tcp_info() -> None:
+    row = parse(socket(state=10, recv_q=3))[0]
+    assert (row.state, row.recv_q, row.send_q, row.rcvbuf) == ("listen", 3, 300, 11)
+    assert (row.rtt, row.congestion, row.sack, row.bytes_retrans) == (None, None, None, None)
+
+
+def test_ipv6_and_an_interface_it_is_bound_to() -> None:
+    answers = {
+        "sock_diag/tcp4": socket(1),
+        "sock_diag/tcp6": socket(2, ipv6=True, interface=3),
+        "route/links": link(3, "eth1"),
+    }
+    first, second = sockets_tcp.update(Fake(answers), {})
+    assert (second.family, second.local, second.remote) == (6, "2001:db8::1", "2001:db8::2")
+    assert (first.interface, second.interface) == (None, "eth1")
+
+
+def test_a_kernel_without_ipv6_shows_its_ipv4_sockets() -> None:
+    answers: dict[str, bytes | int] = {"sock_diag/tcp4": socket(), "sock_diag/tcp6": 2}
+    assert len(sockets_tcp.update(Fake(answers), {})) == 1
+
+
+def test_an_idle_socket_keeps_its_row_whatever_its_timers_say() -> None:
+    seen: dict[Any, Any] = {}
+    before = sockets_tcp.parse(socket(), {}, seen)[0]
+    later = socket(info=tcp_info(ages=5000), expires=12)
+    assert sockets_tcp.parse(later, seen, {})[0] is before
+
+
+@pytest.mark.parametrize("field", ["rtt", "cwnd", "received", "sent", "unacked", "options"])
+def test_a_socket_that_did_anything_gets_a_new_row(field: str) -> None:
+    seen: dict[Any, Any] = {}
+    before = sockets_tcp.parse(socket(), {}, seen)[0]
+    after = sockets_tcp.parse(socket(info=tcp_info(**{field: 1})), seen, {})[0]
+    assert after is not before
+    assert after == parse(socket(info=tcp_info(**{field: 1})))[0]
+
+
+def test_rates_are_of_the_socket_and_not_of_its_place() -> None:
+    source = Fake({"sock_diag/tcp4": socket(1) + socket(2), "sock_diag/tcp6": b""})
+    sampler = Sampler(source)
+    sampler.take(["sockets_tcp"])
+    source.at = 2.0
+    busy = socket(2, info=tcp_info(acked=5000))
+    source.netlinks["sock_diag/tcp4"] = socket(3) + busy + socket(1)
+    found = sampler.take(["sockets_tcp"]).tables["sockets_tcp"]
+    entries: dict[int, Any] = {entry.now.cookie: entry for entry in found}
+    assert entries[2].per_s.bytes_acked == 2000.0
+    assert entries[1].per_s.bytes_acked == 0.0
+    assert entries[3].per_s is None
+    assert entries[2].per_s.rtt == 250  # a gauge stays what it is
+
+
+def test_equal_lengths_with_other_contents_are_told_apart() -> None:
+    """`dctcp` and `cubic` take the same room; a swapped order of attributes does too."""
+    usual, other = socket(1), socket(2, congestion="dctcp")
+    head, rest = usual[:88], usual[88:]
+    shutdown, memory, tail = rest[:8], rest[8:48], rest[48:]
+    swapped = head + memory + shutdown + tail
+    rows = parse(usual + other + swapped)
+    assert [row.congestion for row in rows] == ["cubic", "dctcp", "cubic"]
+    assert rows[2] == rows[0]
+
+
+GOOD = socket(1) + socket(2, ipv6=True) + socket(3, state=10) + socket(4, info=tcp_info(104))
+
+
+@given(st.integers(0, len(GOOD)))
+def test_cut_off_answers_are_a_value_error_or_fewer_rows(at: int) -> None:
+    try:
+        assert len(parse(GOOD[:at])) <= 4
+    except ValueError:
+        return
+
+
+@given(st.lists(st.tuples(st.integers(0, len(GOOD) - 1), st.integers(0, 255)), max_size=8))
+def test_changed_bytes_are_a_value_error_or_rows(changes: list[tuple[int, int]]) -> None:
+    raw = bytearray(GOOD)
+    for at, value in changes:
+        raw[at] = value
+    seen: dict[Any, Any] = {}
+    try:
+        sockets_tcp.parse(GOOD, {}, seen)
+        sockets_tcp.parse(bytes(raw), seen, {})
+    except ValueError:
+        return
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_are_a_value_error_or_rows(raw: bytes) -> None:
+    try:
+        parse(raw)
+    except ValueError:
+        return
