@@ -1,0 +1,171 @@
+"""Try a finding's fix: test, change, test, in turn, and keep it only when it proved better.
+
+  nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
+  nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
+
+At least five pairs of runs, more until the interval is narrow, --budget is spent or --most is
+reached. Better means: the interval of the median difference excludes zero, the gain exceeds 3 %,
+and neither drops nor retransmits pay for it. Everything else is undone; so it is when this is
+cancelled or killed. Exit code 0: better and kept; 1: any other verdict.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+from . import Refused, emit, json_argument, nearest, seconds, source_arguments
+from .test import options_of, stopper, tell, trial_arguments
+
+if TYPE_CHECKING:
+    from ..trials.prove import Bench
+
+HELP = "test, change, test: keep a fix only when it proved better"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+
+    parser.add_argument("what", nargs="+", metavar="RULE@TARGET", help="or SETTING=VALUE …")
+    bench_arguments(parser)
+    parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    parser.add_argument("--look", type=seconds, default=2.0, help="seconds to look for it (2)")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def bench_arguments(parser: argparse.ArgumentParser) -> None:
+    """What measures, and how long."""
+    trial_arguments(parser)
+    add = parser.add_argument
+    add("--tool", default="bulk", metavar="TOOL", help="the test tool (bulk)")
+    add("--metric", metavar="NAME", help="rate, p50, p99, delivered or per-core")
+    add("--pairs", type=int, metavar="N", help="at least N pairs of runs (5)")
+    add("--most", type=int, metavar="N", help="at most N pairs (21)")
+    add("--budget", type=seconds, help="seconds it may take: 90s, 10m")
+
+
+def bench_of(args: argparse.Namespace) -> Bench:
+    """The bench that the arguments ask for."""
+    from .. import trials
+    from ..trials import experiment, prove
+
+    if args.tool not in trials.names():
+        raise Refused(f"no test tool {args.tool!r}{nearest(args.tool, trials.names())}", 2)
+    if args.metric is not None and args.metric not in experiment.METRICS:
+        raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
+    for name in ("pairs", "most"):
+        if getattr(args, name) is not None and getattr(args, name) < 1:
+            raise Refused(f"--{name} must be at least 1", 2)
+    if getattr(args, "netns", None):
+        from . import enter_netns
+
+        enter_netns(args.netns)
+    if args.root or args.replay:
+        raise Refused("an experiment needs the running host, not a recording", 2)
+    if os.geteuid() != 0:
+        raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
+    return prove.bench(
+        args.tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
+        budget=args.budget, watch=tell, cancel=stopper(),
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> int:
+    """Prove it."""
+    from ..trials import prove
+
+    on = bench_of(args)
+    finding, wanted = _wanted(args, on)
+    document = attempt(lambda: prove.prove(finding, wanted, on, keep=not args.no_keep))
+    if args.json:
+        emit(document)
+    else:
+        print(prove.describe(document), end="")
+    return 0 if document["verdict"] == "better" else 1
+
+
+def attempt(work: Any) -> dict[str, Any]:
+    """Run an experiment; what stops it is one sentence and an exit code."""
+    from ..changes.plan import sentence
+    from ..peer import PeerError
+    from ..trials.lever import LeverError
+    from ..trials.run import Cancelled, TrialError
+
+    try:
+        document: dict[str, Any] = work()
+    except Cancelled:
+        raise Refused("cancelled; the host is as it was", 4) from None
+    except (PeerError, TrialError) as error:
+        raise Refused(f"{error}; the host is as it was", 3) from None
+    except LookupError as error:
+        raise Refused(sentence(error), 2) from None
+    except (LeverError, OSError, ValueError) as error:
+        raise Refused(sentence(error), 4) from None
+    finally:
+        if sys.stderr.isatty():
+            print("\r\033[K", end="", file=sys.stderr, flush=True)
+    return document
+
+
+def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, str]]]:
+    """What to try: settings as given, or those of a finding seen now or while traffic flows."""
+    if all("=" in word for word in args.what):
+        pairs = [word.partition("=") for word in args.what]
+        return " ".join(args.what), [(setting, value) for setting, _, value in pairs]
+    if len(args.what) > 1 or "@" not in args.what[0]:
+        raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
+    finding = args.what[0]
+    wanted, known = _seen(args)
+    if finding not in wanted:
+        print("not seen while idle: looking again while a test runs", file=sys.stderr)
+        wanted, known = _seen_busy(args, on)
+    if finding not in wanted:
+        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, known)}", 2)
+    if not wanted[finding]:
+        raise Refused(f"{finding} has advice only: there is nothing to try", 4)
+    return finding, wanted[finding]
+
+
+def _seen(args: argparse.Namespace) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    from ..source import Live
+    from .advise import look
+
+    window = argparse.Namespace(seconds=args.look, profile=args.profile, interface=None)
+    findings = look(Live(), window).judgement.findings
+    return {f.id: [(w.setting, w.value) for w in f.wanted] for f in findings}, [
+        f.id for f in findings
+    ]
+
+
+def _seen_busy(
+    args: argparse.Namespace, on: Bench
+) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    """The findings while the trial runs: most problems show only under load."""
+    import threading
+    from dataclasses import replace
+
+    from ..peer import PeerError
+    from ..trials import run as runner
+
+    over = threading.Event()
+    options = replace(on.options, seconds=args.look + 4, warmup=0.0)
+
+    def load() -> None:
+        try:
+            runner.run(on.tool, options, cancel=over)
+        except (PeerError, runner.TrialError, runner.Cancelled, OSError):
+            return  # what is wrong with it shows when the experiment itself begins
+
+    thread = threading.Thread(target=load)
+    thread.start()
+    try:
+        on.cancel.wait(1.0)
+        return _seen(args)
+    finally:
+        over.set()
+        thread.join()

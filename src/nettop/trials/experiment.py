@@ -1,0 +1,323 @@
+"""Experiments: runs of one trial in turn over the states of a lever, and what they decide.
+
+A, B, A, B, … so that whatever drifts meets both alike. Before the first counted run the baseline is
+run until two in a row agree. After each change the lever's pause passes; the trial itself drops its
+warm-up. Every sample is kept. However it ends, the lever is back where it was.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import median
+from typing import Any, Final
+
+from . import statistics
+from .lever import Lever
+from .result import Progress, Result, Side, record
+from .run import Cancelled, TrialError, Watch, nobody
+from .statistics import Comparison, Guard
+
+STEADY: Final = 0.10  # two baseline runs that differ less are a steady baseline
+PROBES: Final = 4
+GUARDS: Final = ("retransmits", "interface drops", "softnet drops", "socket drops")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """The figure that decides, and whether more of it is better."""
+
+    name: str
+    unit: str
+    read: Callable[[Result], float | None]
+    higher: bool = True
+
+
+def _latency(name: str) -> Callable[[Result], float | None]:
+    return lambda r: getattr(r.measured.latency, name) if r.measured.latency else None
+
+
+def _delivered(result: Result) -> float | None:
+    loss = result.measured.loss
+    return 100.0 - loss.percent if loss and loss.sent else None
+
+
+def _per_core(result: Result) -> float | None:
+    cores = [*result.here.cores, *result.there.cores]
+    busy = sum(100 - core["idle"] - core["iowait"] for core in cores) / 100
+    return result.bits_per_second / busy if result.bits_per_second and busy > 0 else None
+
+
+METRICS: Final[Mapping[str, Metric]] = {
+    m.name: m
+    for m in (
+        Metric("rate", "bit/s", lambda r: r.bits_per_second),
+        Metric("p50", "µs", _latency("p50"), higher=False),
+        Metric("p99", "µs", _latency("p99"), higher=False),
+        Metric("delivered", "%", _delivered),
+        Metric("per-core", "bit/s per busy core", _per_core),
+    )
+}
+
+
+def metric(tool: str, name: str | None = None) -> Metric:
+    """The metric of that name, or the tool's own; KeyError for an unknown name."""
+    own = {"udp-latency": "p50", "sockperf": "p50", "capture": "delivered"}
+    return METRICS[name or own.get(tool, "rate")]
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One counted run: its figure, its losses per packet, its faults."""
+
+    figure: float
+    losses: Mapping[str, float] = field(default_factory=dict)
+    faults: tuple[str, ...] = ()
+
+
+def sample(result: Result, chosen: Metric) -> Sample:
+    """A result as a sample; TrialError when it lacks the figure."""
+    figure = chosen.read(result)
+    if figure is None:
+        raise TrialError(f"{result.tool} does not measure {chosen.name}")
+    faults = tuple(c.because for c in result.checks if not c.ok and c.name == "possible")
+    return Sample(figure, losses(result.here, result.there), faults)
+
+
+def losses(here: Side, there: Side) -> dict[str, float]:
+    """What was lost, per packet that was there to be lost; the worse end counts."""
+    found = dict.fromkeys(GUARDS, 0.0)
+    for side in (here, there):
+        t = side.totals
+        packets = max(t.get("TcpOutSegs", 0.0), 1000.0)
+        _worse(found, "retransmits", t.get("TcpRetransSegs", 0.0) / packets)
+        taken = max(t.get("SoftnetProcessed", 0.0), 1000.0)
+        _worse(found, "softnet drops", t.get("SoftnetDropped", 0.0) / taken)
+        datagrams = max(t.get("UdpInDatagrams", 0.0), 1000.0)
+        _worse(found, "socket drops", t.get("UdpRcvbufErrors", 0.0) / datagrams)
+        for about in side.interfaces.values():
+            lost = about["rx_dropped"] + about["rx_fifo"] + about["tx_dropped"]
+            packets = max(about["rx_packets"] + about["tx_packets"], 1000.0)
+            _worse(found, "interface drops", lost / packets)
+    return found
+
+
+def _worse(found: dict[str, float], name: str, ratio: float) -> None:
+    found[name] = max(found[name], ratio)
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How long an experiment may take."""
+
+    least: int = statistics.PAIRS
+    most: int = statistics.MOST
+    budget: float | None = None  # seconds; None: until settled or `most`
+    run_seconds: float = 11.0  # what one run lasts, warm-up included
+
+    def minimum(self, states: int, pause: float) -> float:
+        """The shortest that it can take: two baseline probes and the least pairs."""
+        return (2 + states * self.least) * self.run_seconds + states * self.least * pause
+
+
+@dataclass
+class Runner:
+    """Takes samples of states; knows the time, tells progress, hears cancelling."""
+
+    lever: Lever
+    take: Callable[[int], Sample]
+    plan: Plan
+    watch: Watch = nobody
+    cancel: threading.Event = field(default_factory=threading.Event)
+    clock: Callable[[], float] = time.monotonic
+    samples: dict[int, list[Sample]] = field(default_factory=dict)
+    begun: float = 0.0
+    steady: bool = True
+
+    def one(self, state: int, rounds: int, states: int, *, count: bool = True) -> Sample:
+        """Bring the host into a state, let it settle, run the trial."""
+        if self.cancel.is_set():
+            raise Cancelled
+        self._tell(state, rounds, states)
+        self.lever.put(state)
+        if self.cancel.wait(self.lever.pause):
+            raise Cancelled
+        found = self.take(state)
+        if count:
+            self.samples.setdefault(state, []).append(found)
+        return found
+
+    def _tell(self, state: int, rounds: int, states: int) -> None:
+        done = self.clock() - self.begun
+        each = self.plan.run_seconds + self.lever.pause
+        left = (states * max(self.plan.least, rounds) - sum(map(len, self.samples.values()))) * each
+        note = f"{'baseline' if state == 0 else f'change {state}' if states > 2 else 'changed'}"
+        self.watch(
+            Progress("experiment", done, done + max(each, left), note=f"{note}, run {rounds}")
+        )
+
+    def probe(self, states: int) -> None:
+        """Run the baseline, uncounted, until two in a row agree (four at the most)."""
+        last: float | None = None
+        for _ in range(PROBES):
+            figure = self.one(0, 0, states, count=False).figure
+            if last is not None and abs(figure - last) <= STEADY * max(abs(last), 1e-12):
+                return
+            last = figure
+        self.steady = False
+
+    def spent(self) -> bool:
+        """Whether the time given is over."""
+        return self.plan.budget is not None and self.clock() - self.begun >= self.plan.budget
+
+    def alternate(self, states: int, enough: Callable[[], bool]) -> None:
+        """Rounds over all states until it is enough; the lever is restored whatever happens."""
+        self.begun = self.clock()
+        try:
+            self.probe(states)
+            rounds = 0
+            while rounds < self.plan.most:
+                rounds += 1
+                for state in range(states):
+                    self.one(state, rounds, states)
+                odd = rounds % 2 == 1  # an odd count has a middle pair
+                if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
+                    return
+        finally:
+            self.lever.restore()
+
+    def figures(self, state: int) -> list[float]:
+        """The counted figures of a state."""
+        return [s.figure for s in self.samples.get(state, [])]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an experiment found; `kept` is filled in by whoever keeps."""
+
+    metric: Metric
+    a: tuple[float, ...]
+    b: tuple[float, ...]
+    comparison: Comparison
+    guards: tuple[Guard, ...]
+    steady: bool
+    seconds: float
+    minimum: float
+    kept: bool = False
+
+    def document(self) -> dict[str, Any]:
+        """The JSON of `nettop prove`, as far as the experiment itself knows it."""
+        c = self.comparison
+        return {
+            "metric": self.metric.name,
+            "unit": self.metric.unit,
+            "a": list(self.a),
+            "b": list(self.b),
+            "median_difference": c.median_difference,
+            "interval": list(c.interval),
+            "confidence": c.confidence,
+            "verdict": c.verdict,
+            "because": c.because,
+            "kept": self.kept,
+            "guards": [{**record(guard), "ok": guard.ok} for guard in self.guards],
+            "steady_baseline": self.steady,
+            "seconds": self.seconds,
+            "minimum_seconds": self.minimum,
+        }
+
+
+def compare(
+    lever: Lever,
+    take: Callable[[int], Sample],
+    chosen: Metric,
+    plan: Plan,
+    watch: Watch = nobody,
+    cancel: threading.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> Outcome:
+    """Baseline against changed, to a verdict. Cancelled and errors leave the lever restored."""
+    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
+
+    def enough() -> bool:
+        found = statistics.gains(runner.figures(0), runner.figures(1), higher=chosen.higher)
+        return statistics.settled(found, plan.least)
+
+    runner.alternate(2, enough)
+    a, b = runner.figures(0), runner.figures(1)
+    guards = guards_of(runner.samples.get(0, []), runner.samples.get(1, []))
+    verdict = statistics.guarded(statistics.compare(a, b, higher=chosen.higher), guards)
+    faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]
+    if faults and verdict.verdict in ("better", "worse"):
+        because = f"a run was a fault, not a figure: {faults[0]}"
+        verdict = Comparison(
+            verdict.pairs, verdict.median_difference, verdict.interval, verdict.confidence,
+            "unstable", because,
+        )  # fmt: skip
+    return Outcome(
+        chosen, tuple(a), tuple(b), verdict, guards, runner.steady,
+        clock() - runner.begun, plan.minimum(2, lever.pause),
+    )  # fmt: skip
+
+
+def guards_of(a: Sequence[Sample], b: Sequence[Sample]) -> tuple[Guard, ...]:
+    """Median losses of both states, side by side; those that never happened are left out."""
+    found = []
+    for name in GUARDS:
+        before = [s.losses.get(name, 0.0) for s in a]
+        after = [s.losses.get(name, 0.0) for s in b]
+        if before and after and (any(before) or any(after)):
+            found.append(Guard(name, median(before), median(after)))
+    return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One state of a sweep: its figures, and how it compares with state 0."""
+
+    name: str
+    figures: tuple[float, ...]
+    comparison: Comparison | None  # None: it is state 0 itself
+
+    @property
+    def median(self) -> float:
+        """The middle figure."""
+        return median(self.figures)
+
+
+def sweep(
+    lever: Lever,
+    names: Sequence[str],
+    take: Callable[[int], Sample],
+    chosen: Metric,
+    plan: Plan,
+    watch: Watch = nobody,
+    cancel: threading.Event | None = None,
+    clock: Callable[[], float] = time.monotonic,
+) -> tuple[Row, ...]:
+    """Every state in turn, `plan.least` rounds at least; each compared with how it was found.
+
+    `names` are the states' names, the first that of state 0. Each comparison stands alone: of many
+    states the best looks better than it is, so the winner is to be proven.
+    """
+    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
+
+    def settled(state: int) -> bool:
+        found = statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
+        return statistics.settled(found, plan.least)
+
+    runner.alternate(len(names), lambda: all(settled(s) for s in range(1, len(names))))
+    base = runner.samples[0]
+    rows = [Row(names[0], tuple(runner.figures(0)), None)]
+    for state, name in enumerate(names[1:], 1):
+        found = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
+        guards = guards_of(base, runner.samples[state])
+        rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(found, guards)))
+    return tuple(rows)
+
+
+def best(rows: Sequence[Row], *, higher: bool = True) -> Row:
+    """The state with the best median among those that are not worse than how it was found."""
+    allowed = [r for r in rows if r.comparison is None or r.comparison.verdict != "worse"]
+    return max(allowed, key=lambda r: r.median if higher else -r.median)

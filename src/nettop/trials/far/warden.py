@@ -1,0 +1,24 @@
+"""Runs one command when nettop goes away without saying `stop`: a crash is undone like a cancel."""
+
+import signal
+import subprocess
+import sys
+from typing import Any, Dict
+
+from nettop.trials.far.link import say
+
+
+def main(options: Dict[str, Any]) -> None:
+    """Wait for `stop`, or for the end of standard input and then run `argv`."""
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    say(watching=True)
+    for line in sys.stdin:
+        if line.strip() == "stop":
+            return
+    subprocess.call(
+        [str(word) for word in options["argv"]],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )

@@ -1,0 +1,257 @@
+"""Proofs and sweeps on this host: settings switched through the journal, trials to another host.
+
+What comes back is the document that is printed, kept under `results`, and shown again later.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import product
+from typing import Any
+
+from .. import settings
+from ..source import Live
+from . import experiment, results
+from . import run as runner
+from .experiment import Metric, Plan, Sample
+from .lever import Switch
+from .result import Options, Progress, Result
+from .run import Watch, nobody
+
+Wanted = Sequence[tuple[str, str]]
+
+
+@dataclass
+class Bench:
+    """What measures: the tool, its options, the figure that decides, the time it may take."""
+
+    tool: str
+    options: Options
+    metric: Metric
+    plan: Plan
+    watch: Watch = nobody
+    cancel: threading.Event = field(default_factory=threading.Event)
+    last: Result | None = None
+    seen: Progress | None = None
+
+    def take(self, state: int) -> Sample:  # noqa: ARG002
+        """One run as a sample."""
+        self.last = runner.run(self.tool, self.options, self._inner, self.cancel)
+        return experiment.sample(self.last, self.metric)
+
+    def outer(self, progress: Progress) -> None:
+        """Progress of the experiment."""
+        self.seen = progress
+        self.watch(progress)
+
+    def _inner(self, progress: Progress) -> None:
+        """Progress of a run, told as the experiment's."""
+        if self.seen is None:
+            self.watch(progress)
+            return
+        second = min(self.seen.of, self.seen.second + progress.second)
+        self.watch(
+            replace(progress, what=self.seen.what, second=second, of=self.seen.of,
+                    note=self.seen.note)
+        )  # fmt: skip
+
+    def about(self) -> dict[str, Any]:
+        """Under what conditions the figures were taken."""
+        found: dict[str, Any] = {
+            "at": time.time(),
+            "tool": self.tool,
+            "to": self.options.to,
+            "peer": self.options.peer,
+            "streams": self.options.streams,
+            "run_seconds": self.options.seconds,
+            "kernel": os.uname().release,
+        }
+        if self.last is not None:
+            found["version"] = self.last.measured.version
+            found["drivers"] = {
+                name: about.get("driver") or "virtual"
+                for name, about in self.last.here.interfaces.items()
+            }
+            found["settings"] = dict(self.last.settings)
+        return found
+
+
+def bench(
+    tool: str,
+    options: Options,
+    *,
+    metric: str | None = None,
+    pairs: int | None = None,
+    most: int | None = None,
+    budget: float | None = None,
+    watch: Watch = nobody,
+    cancel: threading.Event | None = None,
+) -> Bench:
+    """A bench with defaults filled in; KeyError for an unknown metric."""
+    plan = Plan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
+    if pairs is not None:
+        plan = replace(plan, least=pairs, most=max(pairs, plan.most))
+    if most is not None:
+        plan = replace(plan, most=max(plan.least, most))
+    chosen = experiment.metric(tool, metric)
+    return Bench(tool, options, chosen, plan, watch, cancel or threading.Event())
+
+
+def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict[str, Any]:
+    """Try the wanted settings against how the host is; keep them only when they are better.
+
+    ValueError, LookupError, OSError: they cannot be tried, and nothing was done. LeverError: a
+    write went wrong. Cancelled, TrialError, PeerError: the host is as it was.
+    """
+    with Switch([wanted], finding) as lever:
+        if not lever.changes:
+            raise ValueError("nothing to try: the host has these settings already")
+        outcome = experiment.compare(lever, on.take, on.metric, on.plan, on.outer, on.cancel)
+        kept: tuple[Any, ...] = ()
+        if keep and outcome.comparison.verdict == "better":
+            kept = lever.keep(1)
+            outcome = replace(outcome, kept=True)
+        changes = [_change(c.setting, c.before, c.after) for c in lever.changes]
+    document = {
+        "finding": finding,
+        **outcome.document(),
+        "changes": changes,
+        "ids": [r.id for r in kept if r.id is not None],
+        **on.about(),
+    }
+    results.keep("prove", document)
+    return document
+
+
+def _change(setting: str, before: str, after: str) -> dict[str, str]:
+    address = settings.parse(setting)
+    return {
+        "setting": setting, "before": before, "after": after,
+        "risk": settings.risk(address), "shell": settings.shell(address, after, Live()),
+    }  # fmt: skip
+
+
+def sweep(
+    grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False
+) -> dict[str, Any]:
+    """Every value (of two settings: every pair of values) in turn; the best, and its margin."""
+    names, states = combinations(grid, lambda text: settings.read(Live(), settings.parse(text)))
+    label = " × ".join(setting for setting, _ in grid)
+    if not states:
+        raise ValueError(f"nothing to try: {label} has that value already")
+    with Switch(states, f"sweep of {label}") as lever:
+        rows = experiment.sweep(lever, names, on.take, on.metric, on.plan, on.outer, on.cancel)
+        winner = experiment.best(rows, higher=on.metric.higher)
+        kept: tuple[Any, ...] = ()
+        if keep and winner.comparison is not None and winner.comparison.verdict == "better":
+            kept = lever.keep(names.index(winner.name))
+    document = {
+        "setting": label,
+        "metric": on.metric.name,
+        "unit": on.metric.unit,
+        "rows": [_row(row) for row in rows],
+        "best": winner.name,
+        "margin": winner.comparison.median_difference if winner.comparison else 0.0,
+        "verdict": winner.comparison.verdict if winner.comparison else "no difference",
+        "kept": bool(kept),
+        "ids": [r.id for r in kept if r.id is not None],
+        **on.about(),
+    }
+    results.keep("sweep", document)
+    return document
+
+
+def combinations(
+    grid: Sequence[tuple[str, Sequence[str]]], read: Callable[[str], str]
+) -> tuple[list[str], list[list[tuple[str, str]]]]:
+    """The states' names, state 0 first, and the wanted settings of the others."""
+    now = {setting: read(setting) for setting, _ in grid}
+    names = [" × ".join(now.values())]
+    states = []
+    for values in product(*(values for _, values in grid)):
+        wanted = [
+            (setting, settings.normal(settings.parse(setting), value))
+            for (setting, _), value in zip(grid, values, strict=True)
+        ]
+        name = " × ".join(value for _, value in wanted)
+        if name not in names:
+            names.append(name)
+            states.append(wanted)
+    return names, states
+
+
+def _row(row: experiment.Row) -> dict[str, Any]:
+    found: dict[str, Any] = {
+        "value": row.name,
+        "figures": list(row.figures),
+        "median": row.median,
+    }
+    c = row.comparison
+    if c is not None:
+        found |= {
+            "median_difference": c.median_difference, "interval": list(c.interval),
+            "confidence": c.confidence, "verdict": c.verdict, "because": c.because,
+        }  # fmt: skip
+    return found
+
+
+def describe(document: Mapping[str, Any]) -> str:
+    """A proof for people: both states' figures, the verdict, what became of it."""
+    unit = str(document.get("unit", ""))
+    low, high = document["interval"]
+    span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
+    middle = f"{100 * document['median_difference']:+.1f} %"
+    lines = [
+        f"{document['finding']}: {document['verdict']}  ({document['because']})",
+        f"  before  {_figures(document['a'], unit)}",
+        f"  after   {_figures(document['b'], unit)}",
+        f"  median difference {middle}, {100 * document['confidence']:.0f} % interval {span}",
+        f"  {len(document['a'])} pairs in {document['seconds']:.0f} s",
+    ]
+    for guard in document["guards"]:
+        mark = "✓" if guard["ok"] else "✗"
+        was, is_ = 100 * guard["a"], 100 * guard["b"]
+        lines.append(f"  {mark} {guard['name']}: {was:.4f} → {is_:.4f} % of packets")
+    if not document["steady_baseline"]:
+        lines.append("  the baseline was not steady before the first run")
+    for change in document["changes"]:
+        state = "kept" if document["kept"] else "undone"
+        lines.append(f"  {state}: {change['setting']} {change['before']} → {change['after']}")
+    if document.get("ids"):
+        numbers = " ".join(map(str, document["ids"]))
+        lines.append(f"  take it back with: nettop undo {numbers}")
+    return "\n".join(lines) + "\n"
+
+
+def _figures(values: Sequence[float], unit: str) -> str:
+    from ..units import scaled
+
+    if unit.startswith("bit/s"):
+        return "  ".join(scaled(value, "b/s") for value in values)
+    return "  ".join(f"{value:.4g}" for value in values) + f" {unit}"
+
+
+def table(document: Mapping[str, Any]) -> str:
+    """A sweep for people: a row and a bar for each value."""
+    rows = document["rows"]
+    top = max((row["median"] for row in rows), default=0.0) or 1.0
+    width = max(len(row["value"]) for row in rows)
+    lines = [f"{document['setting']}: {document['metric']} in {document['unit']}"]
+    for row in rows:
+        filled = "█" * round(24 * row["median"] / top)
+        told = (
+            f"{100 * row['median_difference']:+6.1f} %  {row['verdict']}"
+            if "verdict" in row
+            else "        as it was"
+        )
+        figure = _figures([row["median"]], str(document["unit"]))
+        lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {told}")
+    lines.append(
+        f"best: {document['best']} ({100 * document['margin']:+.1f} %, {document['verdict']})"
+        + (", kept" if document["kept"] else "; the host is as it was")
+    )
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,141 @@
+"""Experiments between two namespaces: a harmful setting proven, a useless one refused, a crash."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
+]
+NAME = f"nt-pr{os.getpid()}"
+HERE, THERE = f"{NAME}-a", f"{NAME}-b"
+ADDRESS = "10.97.0.2"
+RMEM = "sysctl.net.ipv4.tcp_rmem"
+SMALL, NORMAL = "2048 2304 2304", "4096 131072 6291456"
+
+
+def run(*words: str, check: bool = True) -> str:
+    done = subprocess.run(words, check=check, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[None]:
+    """Two namespaces; every run is paced, so that the CPUs are not what is measured."""
+    try:
+        for place in (HERE, THERE):
+            run("ip", "netns", "add", place)
+        run("ip", "link", "add", "eth0", "netns", HERE, "type", "veth",
+            "peer", "eth0", "netns", THERE)  # fmt: skip
+        for place, address in ((HERE, "10.97.0.1"), (THERE, ADDRESS)):
+            run("ip", "-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
+            run("ip", "-n", place, "link", "set", "eth0", "up")
+            run("ip", "-n", place, "link", "set", "lo", "up")
+        yield
+    finally:
+        for place in (HERE, THERE):
+            subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
+
+
+def words(tmp_path: Path, *more: str) -> list[str]:
+    return [
+        "ip", "netns", "exec", HERE, "env", f"NETTOP_STATE={tmp_path / 'state'}",
+        f"XDG_STATE_HOME={tmp_path / 'xdg'}", sys.executable, "-m", "nettop", *more,
+        "--to", ADDRESS, "--peer", f"ip netns exec {THERE}", "--seconds", "0.5", "--warmup", "0.5",
+        "--rate", "600M", "--reverse", "--json",
+    ]  # fmt: skip
+
+
+def nettop(tmp_path: Path, *more: str, code: int) -> dict[str, Any]:
+    done = subprocess.run(words(tmp_path, *more), check=False, capture_output=True, text=True)
+    assert done.returncode == code, done.stderr + done.stdout
+    found: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"said": done.stderr}
+    return found
+
+
+def rmem() -> str:
+    return " ".join(run("ip", "netns", "exec", HERE, "sysctl", "-n", "net.ipv4.tcp_rmem").split())
+
+
+def set_rmem(value: str) -> None:
+    run("ip", "netns", "exec", HERE, "sysctl", "-w", f"net.ipv4.tcp_rmem={value}")
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_harmful_setting_put_right_is_better_and_kept(tmp_path: Path) -> None:
+    set_rmem(SMALL)
+    found = nettop(tmp_path, "prove", f"{RMEM}={NORMAL}", code=0)
+    assert found["verdict"] == "better"
+    assert found["kept"] is True
+    assert len(found["a"]) == len(found["b"]) >= 5
+    assert 0 < found["interval"][0] <= found["median_difference"] <= found["interval"][1]
+    assert rmem() == NORMAL
+    undo = ["ip", "netns", "exec", HERE, "env", f"NETTOP_STATE={tmp_path / 'state'}",
+            sys.executable, "-m", "nettop", "undo", *map(str, found["ids"])]  # fmt: skip
+    run(*undo)
+    assert rmem() == SMALL
+    kept = list((tmp_path / "xdg/nettop/results").glob("*-prove*.json"))
+    assert len(kept) == 1
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_useless_change_is_no_difference_and_undone(tmp_path: Path) -> None:
+    set_rmem(NORMAL)
+    before = run("ip", "netns", "exec", HERE, "sysctl", "-n", "net.ipv4.tcp_orphan_retries").strip()
+    found = nettop(tmp_path, "prove", "sysctl.net.ipv4.tcp_orphan_retries=3", code=1)
+    assert found["verdict"] == "no difference", found
+    assert found["kept"] is False
+    after = run("ip", "netns", "exec", HERE, "sysctl", "-n", "net.ipv4.tcp_orphan_retries").strip()
+    assert after == before
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_sweep_finds_the_best_value_and_puts_the_host_back(tmp_path: Path) -> None:
+    set_rmem("4096 131072 1000000")
+    found = nettop(tmp_path, "sweep", RMEM, "--value", SMALL, "--value", NORMAL,
+                   "--pairs", "5", "--most", "7", code=1)  # fmt: skip
+    assert found["best"] != SMALL
+    assert {row["value"]: row.get("verdict") for row in found["rows"]}[SMALL] == "worse"
+    assert rmem() == "4096 131072 1000000"
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_killed_in_the_middle_the_host_is_as_before(tmp_path: Path, number: int) -> None:
+    set_rmem(SMALL)
+    argv = words(tmp_path, "prove", f"{RMEM}={NORMAL}", "--pairs", "50")
+    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as running:
+        until(lambda: rmem() == NORMAL)
+        running.send_signal(number)
+    until(lambda: rmem() == SMALL)
+    until(lambda: not run("ip", "netns", "pids", THERE).split())
+
+
+@pytest.mark.usefixtures("pair")
+def test_what_cannot_be_tried_is_one_sentence(tmp_path: Path) -> None:
+    set_rmem(NORMAL)
+    found = nettop(tmp_path, "prove", f"{RMEM}={NORMAL}", code=4)
+    assert "already" in found["said"]
+    found = nettop(tmp_path, "prove", "sysctl.net.ipv4.no_such=1", code=4)
+    assert "no_such" in found["said"]
+    found = nettop(tmp_path, "prove", "no-such-kind.x@eth0=1", code=2)
+    assert "no-such-kind" in found["said"]
+
+
+def until(done: Any) -> None:
+    for _ in range(600):
+        if done():
+            return
+        time.sleep(0.05)
+    raise AssertionError("it did not come to pass")
