@@ -244,6 +244,18 @@ def test_the_busiest_show_their_threads() -> None:
     assert (rows[0].allowed, rows[0].waited, rows[2].waited) == ((2, 3), 2.0, 0.5)
 
 
+def test_threads_are_read_of_the_busiest_first_and_not_without_end() -> None:
+    files = {}
+    for pid, user in ((7, 100), (8, 900)):
+        files[f"/proc/{pid}/stat"] = stat(pid, f"p{pid}", user=user, threads=400)
+        for tid in range(400):
+            number = pid * 1000 + tid
+            files[f"/proc/{pid}/task/{number}/stat"] = stat(number, "t", user=1)
+    rows = [row for row in processes.update(host(files), {}) if row.thread]
+    assert len(rows) == processes.THREADS
+    assert sum(row.pid == 8 for row in rows) == 400
+
+
 @given(st.binary(max_size=200) | st.text(max_size=120).map(str.encode))
 def test_any_line_is_a_process_or_a_value_error(line: bytes) -> None:
     try:
@@ -329,6 +341,15 @@ def test_hypervisors_by_what_the_machine_calls_itself(
 def test_hypervisors_by_other_signs(file: str, text: str, virtual: str | None) -> None:
     (row,) = kernel.read(host({"/proc/sys/kernel/osrelease": "6.1.0", file: text}))
     assert row.virtual == virtual
+
+
+def test_a_guest_without_a_name_is_told_by_its_clock() -> None:
+    files = {
+        "/proc/sys/kernel/osrelease": "6.1.0",
+        "/proc/cpuinfo": "flags : hypervisor",
+        "/sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc kvm-clock acpi_pm",
+    }
+    assert kernel.read(host(files))[0].virtual == "kvm"
 
 
 def test_a_namespace_of_its_own_lacks_the_first_ones_parameters() -> None:

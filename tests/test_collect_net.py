@@ -1,9 +1,11 @@
 """Collectors of sockets, protocol sums, slots, clocks, services, and what is written in files."""
 
 import base64
+import json
 import os
 import socket
 import struct
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from nettop.collect import (
     cpuidle,
     iommu,
     meself,
+    netdev,
     packet_sockets,
     pci,
     rdma,
@@ -473,6 +476,21 @@ def test_an_empty_root_is_an_os_error(name: str, tmp_path: Path) -> None:
     frame = Sampler(Live(str(tmp_path))).take([name])
     assert name in frame.missing
     assert "Error" not in frame.missing[name]
+
+
+def test_loopback_counts_as_ip_shows_them() -> None:
+    """Others may use loopback meanwhile: what `ip` shows lies between two readings."""
+    try:
+        ask = ["ip", "-j", "-s", "link", "show", "lo"]
+        before = {row.name: row for row in netdev.read(Live())}["lo"]
+        shown = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("no ip")
+    after = {row.name: row for row in netdev.read(Live())}["lo"]
+    told = json.loads(shown)[0]["stats64"]
+    for way, name in (("rx", "bytes"), ("rx", "packets"), ("tx", "bytes"), ("tx", "packets")):
+        field = f"{way}_{name}"
+        assert getattr(before, field) <= told[way][name] <= getattr(after, field)
 
 
 def test_own_cost() -> None:

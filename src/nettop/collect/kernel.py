@@ -1,7 +1,7 @@
 """The kernel that runs here, the machine below it, and whether this is a container.
 
 Release, name and command line from /proc; memory from /proc/meminfo; the hypervisor from DMI,
-/sys/hypervisor and the CPU's own flag. Read once: none of it changes while a host is up.
+/sys/hypervisor, or the CPU's own flag and the clocks that a guest has. Read once: none of it changes while a host is up.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ _VENDORS: Final = (
     ("QEMU", "qemu"), ("Standard PC (", "qemu"), ("KVM", "kvm"),
     ("Microsoft Corporation", "hyperv"),
 )  # fmt: skip
+_CLOCKS: Final = "/sys/devices/system/clocksource/clocksource0"
+_GUEST_CLOCKS: Final = (("kvm-clock", "kvm"), ("hyperv", "hyperv"), ("xen", "xen"))
 _NET_ADMIN: Final = 12  # CAP_NET_ADMIN, include/uapi/linux/capability.h
 _PAGES: Final = (4096, 8192, 16384, 65536)
 
@@ -93,8 +95,10 @@ def _virtual(source: Source) -> str | None:
             return name
     info = _sysfs.word(source, "/proc/cpuinfo") or ""
     first = info[: info.find("\n\n") if "\n\n" in info else len(info)]
-    flags = fields(first).get("flags", "").split()
-    return "unnamed" if "hypervisor" in flags else None
+    if "hypervisor" not in fields(first).get("flags", "").split():
+        return None
+    clocks = _sysfs.word(source, f"{_CLOCKS}/available_clocksource") or ""
+    return next((name for clock, name in _GUEST_CLOCKS if clock in clocks), "unnamed")
 
 
 def _container(source: Source) -> bool | None:

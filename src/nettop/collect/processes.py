@@ -19,7 +19,8 @@ from .cpu import USER_HZ
 EVERY: Final = 2.0
 
 BUSIEST: Final = 16  # processes whose threads are read
-THREADS: Final = 256  # threads of one process that are read
+THREADS: Final = 512  # threads that are read, of the busiest processes first
+WAITS: Final = 32  # a process of more threads is not asked how long they waited
 _ROUNDS: Final = 5  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/")
@@ -77,7 +78,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     busy = _busiest(memory, grown, now)
     threads: list[Row] = []
     detailed = {pid: _detail(source, pid, now[pid][1], threads) for pid in busy}
-    return [detailed.get(str(row.pid), row) or row for row in rows] + threads
+    return [detailed.get(str(row.pid)) or row for row in rows] + threads
 
 
 def _busiest(
@@ -85,10 +86,12 @@ def _busiest(
 ) -> list[str]:
     """The busiest now or a few readings ago, so that their threads have rates."""
     left: dict[str, int] = memory.get("busy", {})
-    left = {pid: rounds - 1 for pid, rounds in left.items() if rounds > 1 and pid in now}
-    left.update({pid: _ROUNDS for _, pid in sorted(grown, reverse=True)[:BUSIEST]})
-    memory["busy"] = left
-    return list(left)
+    busy = {pid: _ROUNDS for _, pid in sorted(grown, reverse=True)[:BUSIEST]}
+    for pid, rounds in left.items():
+        if rounds > 1 and pid in now:
+            busy.setdefault(pid, rounds - 1)
+    memory["busy"] = busy
+    return list(busy)
 
 
 def _dull(line: bytes) -> bool:
@@ -128,16 +131,18 @@ def _detail(source: Source, pid: str, row: Row | None, threads: list[Row]) -> Ro
     if row is None:
         return None
     tids = _sysfs.names(source, f"/proc/{pid}/task")
+    ask = 0 < len(tids) <= WAITS
     waits = []
-    for tid in tids[:THREADS]:
-        waits.append(_waited(source, f"/proc/{pid}/task/{tid}/schedstat"))
+    for tid in tids[: max(1, THREADS - len(threads))]:
+        wait = _waited(source, f"/proc/{pid}/task/{tid}/schedstat") if ask else None
+        waits.append(wait)
         if len(tids) > 1:
             try:
                 line = source.data(f"/proc/{pid}/task/{tid}/stat")
-                threads.append(parse(line, row.pid, waits[-1]))
+                threads.append(parse(line, row.pid, wait))
             except (OSError, ValueError):
                 continue  # it ended meanwhile
-    whole = None not in waits and 0 < len(tids) <= THREADS
+    whole = ask and len(waits) == len(tids) and None not in waits
     return Row(
         row.pid, row.tid, row.started, row.name, row.thread, row.state, row.user, row.system,
         row.cpu, row.nice, row.threads, row.kernel,
