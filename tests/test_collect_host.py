@@ -344,10 +344,11 @@ def test_hypervisors_by_other_signs(file: str, text: str, virtual: str | None) -
 
 
 def test_a_guest_without_a_name_is_told_by_its_clock() -> None:
+    clocks = "/sys/devices/system/clocksource/clocksource0/available_clocksource"
     files = {
         "/proc/sys/kernel/osrelease": "6.1.0",
         "/proc/cpuinfo": "flags : hypervisor",
-        "/sys/devices/system/clocksource/clocksource0/available_clocksource": "tsc kvm-clock acpi_pm",
+        clocks: "tsc kvm-clock acpi_pm",
     }
     assert kernel.read(host(files))[0].virtual == "kvm"
 

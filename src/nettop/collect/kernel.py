@@ -1,7 +1,8 @@
 """The kernel that runs here, the machine below it, and whether this is a container.
 
 Release, name and command line from /proc; memory from /proc/meminfo; the hypervisor from DMI,
-/sys/hypervisor, or the CPU's own flag and the clocks that a guest has. Read once: none of it changes while a host is up.
+/sys/hypervisor, or the CPU's own flag and the clocks that a guest has. Read once: none of it
+changes while a host is up.
 """
 
 from __future__ import annotations
