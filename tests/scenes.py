@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from nettop.advice.rule import Finding, Silent, Wanted
 from nettop.facts import Facts, Profile
@@ -200,6 +201,7 @@ def core(cpu: int, node: int | None, **shares: float) -> Core:
     )
 
 
+@cache
 def lossy(second: int = 60) -> Scene:
     """8 cores on 2 nodes; e1000e receives 612 Mb/s on node 1, loses in its ring; iperf3 is on node 0."""
     wave = (second * 37) % 11 - 5
@@ -620,6 +622,7 @@ def lossy(second: int = 60) -> Scene:
     )
 
 
+@cache
 def storied() -> Scene:
     """The lossy host after ten minutes: history, a journal, results, a change waiting to be confirmed."""
     past = Past()
@@ -713,6 +716,7 @@ def storied() -> Scene:
     )
 
 
+@cache
 def big(cpus: int = 256) -> Scene:
     """Two packages of many cores, eight L3 each, two 100G NICs of 63 queues; four cores are hot."""
     half = cpus // 2
@@ -900,6 +904,7 @@ def big(cpus: int = 256) -> Scene:
     return Scene(facts, Frame(60.0, WALL, {}), (hot,), SILENT, {}, wall=WALL)
 
 
+@cache
 def healthy() -> Scene:
     """Two cores, a virtio NIC, nothing wrong."""
     cores = (
@@ -965,6 +970,7 @@ def healthy() -> Scene:
     return Scene(facts, Frame(60.0, WALL, {}), (), SILENT, {}, wall=WALL)
 
 
+@cache
 def bare() -> Scene:
     """A container that may read almost nothing."""
     facts = Facts(
@@ -980,6 +986,7 @@ def bare() -> Scene:
     return Scene(facts, Frame(1.0, WALL, {}, dict(facts.missing)), (), (), {}, wall=WALL)
 
 
+@cache
 def hostile() -> Scene:
     """Names that try to break the screen: escapes, wide, combining, bidirectional, endless."""
     scene = lossy()

@@ -121,8 +121,10 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def _load(load: float | None) -> tuple[str, str]:
+    if load is None:
+        return "", ""
     filled, rest = bar(load, 4)
-    told = "" if load is None else f"{min(999, load * 100):>3.0f}%"
+    told = f"{min(999, load * 100):>3.0f}"
     return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "bad"
 
 

@@ -40,7 +40,7 @@ def title(nic: Any) -> str:
 
 def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
     """One direction's rate, a bar against what TCP can carry, and that share."""
-    filled, rest = bar(load, room)
+    filled, rest = bar(load, room) if load is not None else ("", " " * room)
     role = "bad" if (load or 0) > 0.98 else "good"
     told = f" {share(load)}" if load is not None else ""
     return line(
@@ -73,7 +73,7 @@ def stage_cells(stage: Any) -> tuple[str, str, str, str]:
         if "b/s" in unit or "B/s" in unit else f"{stage.rate:,.0f} {unit}".rstrip()
     )  # fmt: skip
     if stage.lost is None:
-        lost = "loss not told" if stage.why else ""
+        lost = "lost ?" if stage.why else ""
     elif stage.lost > 0:
         lost = f"✗ {per_second(stage.lost, 'lost')}"
     else:

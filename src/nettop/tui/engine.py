@@ -6,11 +6,12 @@ and never dies: what goes wrong becomes a note.
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from ..panes import pane
 from ..panes.past import Past
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from ..observe import Observation, Observer
 
 Post = Callable[[Scene], None]
+SETTLED: Final = 5  # samples after which everything is imported and remembered
 
 
 class Engine(threading.Thread):
@@ -71,6 +73,7 @@ class Engine(threading.Thread):
         """Sample for ever; what cannot be done is said once and tried again."""
         observer: Observer | None = None
         told = ""
+        steps = 0
         while not self.stopping:
             begun = time.monotonic()
             try:
@@ -78,6 +81,10 @@ class Engine(threading.Thread):
                     observer = self._observer()
                 self._step(observer)
                 told = ""
+                steps += 1
+                if steps == SETTLED:  # what lives now lives on: the collector need not walk it
+                    gc.collect()
+                    gc.freeze()
             except Exception as error:
                 from ..sampler import reason
 

@@ -1,0 +1,178 @@
+"""What the screen costs: CPU, bytes to the terminal, memory, first paint; beside htop and btop.
+
+    python tests/benchmarks/tui_cost.py [--seconds 15] [--size 120x40] [--only nettop]
+
+Each program runs in a pseudo-terminal of the same size that answers what a terminal answers (cursor
+position), at one refresh a second. CPU is the process tree's run time from /proc/PID/schedstat over
+the measured seconds, after a warm-up; memory is the resident size at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import tempfile
+import termios
+import time
+from dataclasses import dataclass
+
+NETTOP = [sys.executable, "-m", "nettop"]
+PROGRAMS = {
+    "nettop": NETTOP,
+    "htop": ["htop", "-d", "10"],
+    "btop": ["btop", "--utf-force"],
+}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """Figures of one run."""
+
+    cpu: float  # percent of one core
+    bytes_per_s: float
+    rss: float  # MiB
+    first: float  # seconds from exec to the first painted row
+    last: bytes  # the end of what was written
+
+
+def tree(pid: int) -> list[int]:
+    """The process and its descendants."""
+    found, queue = [], [pid]
+    while queue:
+        one = queue.pop()
+        found.append(one)
+        try:
+            for task in os.listdir(f"/proc/{one}/task"):
+                with open(f"/proc/{one}/task/{task}/children") as file:
+                    queue += map(int, file.read().split())
+        except OSError:
+            continue
+    return found
+
+
+def runtime(pid: int) -> float:
+    """Seconds on a CPU, all threads of all processes."""
+    total = 0
+    for one in tree(pid):
+        try:
+            for task in os.listdir(f"/proc/{one}/task"):
+                with open(f"/proc/{one}/task/{task}/schedstat") as file:
+                    total += int(file.read().split()[0])
+        except OSError:
+            continue
+    return total / 1e9
+
+
+def resident(pid: int) -> float:
+    """Resident size of the tree, MiB."""
+    pages = 0
+    for one in tree(pid):
+        try:
+            with open(f"/proc/{one}/statm") as file:
+                pages += int(file.read().split()[1])
+        except OSError:
+            continue
+    return pages * os.sysconf("SC_PAGE_SIZE") / 2**20
+
+
+def settle() -> None:
+    """A clean home: btop at one refresh a second."""
+    folder = os.path.join(tempfile.gettempdir(), "nettop-bench", "btop")
+    os.makedirs(folder, exist_ok=True)
+    with open(os.path.join(folder, "btop.conf"), "w") as file:
+        file.write("update_ms = 1000\n")
+
+
+def run(
+    argv: list[str], size: tuple[int, int], warm: float, seconds: float, keys: bytes = b""
+) -> Cost:
+    """Weigh a program in a terminal of that size; `keys` are typed after the first paint."""
+    settle()
+    pid, tty = pty.fork()
+    if pid == 0:
+        environment = {
+            **os.environ, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8",
+            "XDG_STATE_HOME": tempfile.gettempdir() + "/nettop-bench",
+            "XDG_CONFIG_HOME": tempfile.gettempdir() + "/nettop-bench",
+        }  # fmt: skip
+        os.execvpe(argv[0], argv, environment)
+    fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
+    begun = time.monotonic()
+    first = 0.0
+    written = counted = 0
+    start = 0.0
+    tail = b""
+    typed = False
+    end = begun + warm + seconds
+    while (now := time.monotonic()) < end:
+        if counted == 0 and now - begun >= warm:
+            start, counted, written = runtime(pid), 1, 0
+        ready, _, _ = select.select([tty], [], [], min(0.1, end - now))
+        if not ready:
+            continue
+        try:
+            data = os.read(tty, 65536)
+        except OSError:
+            break
+        written += len(data)
+        tail = (tail + data)[-20000:]
+        for _ in range(data.count(b"\x1b[6n")):
+            os.write(tty, b"\x1b[1;1R")
+        if not first and (b"\x1b[38" in data or b"\x1b[1" in data) and len(data) > 200:
+            first = time.monotonic() - begun
+        if first and keys and not typed and now - begun > warm / 2:
+            os.write(tty, keys)
+            typed = True
+    used = runtime(pid) - start
+    rss = resident(pid)
+    os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + 4
+    while time.monotonic() < deadline:
+        ready, _, _ = select.select([tty], [], [], 0.1)
+        if ready:
+            try:
+                tail = (tail + os.read(tty, 65536))[-20000:]
+            except OSError:
+                break
+        if os.waitpid(pid, os.WNOHANG)[0]:
+            break
+    else:
+        os.kill(pid, signal.SIGKILL)
+        os.waitpid(pid, 0)
+    os.close(tty)
+    return Cost(100 * used / seconds, written / seconds, rss, first, tail)
+
+
+def main() -> None:
+    """Print one line a program and pane."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=15.0)
+    parser.add_argument("--warm", type=float, default=5.0)
+    parser.add_argument("--size", default="120x40")
+    parser.add_argument("--only", default="")
+    parser.add_argument("--panes", default="1", help="digits of nettop's panes, e.g. 12345678")
+    args = parser.parse_args()
+    width, height = map(int, args.size.split("x"))
+    print(f"{'program':<12}{'CPU %':>8}{'KiB/s':>8}{'RSS MiB':>9}{'first s':>9}   {args.size}")
+    for name, argv in PROGRAMS.items():
+        if args.only and name != args.only:
+            continue
+        for digit in args.panes if name == "nettop" else "1":
+            keys = digit.encode() if name == "nettop" else b""
+            cost = run(argv, (width, height), args.warm, args.seconds, keys)
+            label = f"{name} {digit}" if name == "nettop" else name
+            print(
+                f"{label:<12}{cost.cpu:>8.2f}{cost.bytes_per_s / 1024:>8.2f}{cost.rss:>9.1f}"
+                f"{cost.first:>9.2f}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

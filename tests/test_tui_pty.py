@@ -1,0 +1,160 @@
+"""The screen in a real pseudo-terminal: what it leaves behind however it ends."""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+
+class Terminal:
+    """A pseudo-terminal with nettop in it; answers cursor queries unless told not to."""
+
+    def __init__(self, home: Path, *options: str) -> None:
+        self.answers = True
+        self.seen = b""
+        self.pid, self.tty = pty.fork()
+        if self.pid == 0:
+            environment = {
+                **os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8",
+                "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home),
+                "NETTOP_STATE": str(home),
+            }  # fmt: skip
+            words = [sys.executable, "-m", "nettop", *options]
+            os.execve(sys.executable, words, environment)
+        self.resize(100, 30)
+
+    def resize(self, width: int, height: int) -> None:
+        fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+
+    def read(self, seconds: float, until: bytes = b"") -> bytes:
+        """What comes within `seconds`, or up to and with `until`."""
+        mark = len(self.seen)
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            ready, _, _ = select.select([self.tty], [], [], 0.05)
+            if ready:
+                try:
+                    data = os.read(self.tty, 65536)
+                except OSError:
+                    break
+                if not data:
+                    break
+                self.seen += data
+                if self.answers:
+                    for _ in range(data.count(b"\x1b[6n")):
+                        os.write(self.tty, b"\x1b[1;1R")
+            if until and until in self.seen[mark:]:
+                break
+        return self.seen[mark:]
+
+    def ended(self, seconds: float = 8.0) -> int:
+        """The exit code, once it has ended."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            self.read(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.pid = 0
+                return os.waitstatus_to_exitcode(status)
+        raise AssertionError("nettop did not end")
+
+    def close(self) -> None:
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        with contextlib.suppress(OSError):
+            os.close(self.tty)
+
+
+@pytest.fixture
+def terminal(tmp_path: Path) -> Iterator[Terminal]:
+    one = Terminal(tmp_path)
+    yield one
+    one.close()
+
+
+def restored(seen: bytes) -> None:
+    for sequence in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):
+        assert seen.rfind(sequence) > seen.rfind(b"\x1b[?1049h"), sequence
+
+
+def test_it_paints_and_control_c_restores(terminal: Terminal) -> None:
+    assert b"Overview" in terminal.read(15, b"Overview")
+    os.write(terminal.tty, b"\x03")
+    assert terminal.ended() == 0
+    restored(terminal.seen)
+    assert b"Traceback" not in terminal.seen
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_signals_restore_the_terminal(terminal: Terminal, number: signal.Signals) -> None:
+    terminal.read(15, b"FINDINGS")
+    os.kill(terminal.pid, number)
+    assert terminal.ended() == 128 + number
+    restored(terminal.seen)
+
+
+def test_it_ends_when_the_terminal_is_gone(terminal: Terminal) -> None:
+    terminal.read(15, b"Overview")
+    os.close(terminal.tty)
+    end = time.monotonic() + 8
+    while time.monotonic() < end and not os.waitpid(terminal.pid, os.WNOHANG)[0]:
+        time.sleep(0.05)
+    assert time.monotonic() < end
+    terminal.pid = 0
+
+
+def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path) -> None:
+    one = Terminal(tmp_path)
+    one.answers = False
+    try:
+        one.read(15, b"FINDINGS")
+        assert b"FINDINGS" in one.seen
+        os.write(one.tty, b"2")
+        assert b"QUEUES" in one.read(6, b"QUEUES")
+    finally:
+        one.close()
+
+
+def test_resized_many_times_it_still_draws_the_last_size(terminal: Terminal) -> None:
+    terminal.read(15, b"FINDINGS")
+    for step in range(60):
+        terminal.resize(60 + step, 12 + step % 30)
+        terminal.read(0.01)
+    terminal.resize(90, 25)
+    terminal.read(1.5)
+    os.write(terminal.tty, b"5")
+    assert b"SILENT" in terminal.read(6, b"SILENT")
+
+
+def test_no_control_character_of_a_recording_reaches_the_terminal(tmp_path: Path) -> None:
+    host = tmp_path / "evil.host"
+    host.write_text(
+        "A host whose interface name tries to write the window title.\n"
+        "-- /proc/net/dev --\n"
+        "Inter-|   Receive                                                |  Transmit\n"
+        " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets\n"
+        "e\x1b]0;PWNED\x07: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n",
+        encoding="utf-8",
+    )
+    one = Terminal(tmp_path, "--replay", str(host))
+    try:
+        one.read(8, b"Overview")
+        one.read(2)
+        assert b"\x1b]0;PWNED" not in one.seen
+        os.write(one.tty, b"q")
+        assert one.ended() == 0
+    finally:
+        one.close()
