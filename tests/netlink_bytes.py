@@ -1,4 +1,4 @@
-"""Kernel answers made by hand, for the tests of the netlink decoders, and a source that gives them."""
+"""Kernel answers made by hand, for the tests of the netlink decoders, and a source for them."""
 
 from __future__ import annotations
 

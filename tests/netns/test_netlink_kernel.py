@@ -1,0 +1,250 @@
+"""The netlink readers against the system's own tools: a veth pair in a namespace, seen by both."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+]
+NAME = f"nt-netlink-{os.getpid()}"
+HERE, THERE = NAME, f"{NAME}-b"
+
+READ = """
+import json, sys
+from dataclasses import asdict
+from nettop.sampler import Sampler
+from nettop.source import Live
+frame = Sampler(Live()).take(sys.argv[1:])
+print(json.dumps([{t: [asdict(r) for r in frame.rows(t)] for t in frame.tables}, frame.missing]))
+"""
+PUT = """
+import json, sys
+from nettop.netlink import ethtool
+from nettop.netlink.kernel import Kernel
+what, device, values = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
+try:
+    ethtool.put(Kernel(), what, device, values)
+except OSError as error:
+    print(error.errno, error.strerror)
+"""
+TRAFFIC = """
+import socket, sys, time
+server = socket.create_server(("10.77.0.1", 0))
+client = socket.create_connection(server.getsockname())
+taken, _ = server.accept()
+for _ in range(20):
+    client.sendall(b"x" * 1000)
+    taken.recv(1 << 16)
+taken.sendall(b"y" * 500)
+print(server.getsockname()[1], flush=True)
+sys.stdin.read()
+"""
+
+
+def run(*words: str, ok: bool = True) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+def inside(*words: str) -> str:
+    return run("ip", "netns", "exec", HERE, *words)
+
+
+def python(script: str, *words: str) -> str:
+    return inside(sys.executable, "-c", script, *words)
+
+
+def tables(*names: str) -> dict[str, list[dict[str, Any]]]:
+    found, missing = json.loads(python(READ, *names))
+    assert not missing
+    result: dict[str, list[dict[str, Any]]] = found
+    return result
+
+
+@pytest.fixture(scope="module", autouse=True)
+def pair() -> Iterator[None]:
+    run("ip", "netns", "add", HERE)
+    run("ip", "netns", "add", THERE)
+    try:
+        make = "link add va numrxqueues 4 numtxqueues 4 type veth peer name vb netns"
+        run("ip", "-n", HERE, *make.split(), THERE)
+        run("ip", "-n", HERE, "addr", "add", "10.77.0.1/24", "dev", "va")
+        run("ip", "-n", THERE, "addr", "add", "10.77.0.2/24", "dev", "vb")
+        for name, space in (("va", HERE), ("lo", HERE), ("vb", THERE)):
+            run("ip", "-n", space, "link", "set", name, "up")
+        run("ip", "netns", "exec", THERE, "ping", "-c", "3", "-i", "0.01", "10.77.0.1")
+        yield
+    finally:
+        run("ip", "netns", "del", HERE, ok=False)
+        run("ip", "netns", "del", THERE, ok=False)
+
+
+def test_links_agree_with_ip() -> None:
+    mine = {row["interface"]: row for row in tables("links")["links"]}
+    told = json.loads(inside("ip", "-json", "-details", "link", "show"))
+    assert set(mine) == {link["ifname"] for link in told}
+    for link in told:
+        row = mine[link["ifname"]]
+        assert row["index"] == link["ifindex"]
+        assert row["mtu"] == link["mtu"]
+        assert row["txqueuelen"] == link.get("txqlen", row["txqueuelen"])
+        assert row["operstate"] == link["operstate"].lower()
+        assert row["address"] == link["address"]
+        assert row["kind"] == link.get("linkinfo", {}).get("info_kind", "")
+        assert row["promiscuity"] == link["promiscuity"]
+        assert (row["rx_queues"], row["tx_queues"]) == (
+            link["num_rx_queues"],
+            link["num_tx_queues"],
+        )
+        assert (row["gso_max_size"], row["gso_max_segs"]) == (
+            link["gso_max_size"], link["gso_max_segs"],
+        )  # fmt: skip
+        assert row["qdisc"] == link["qdisc"]
+        assert row["up"] == ("UP" in link["flags"])
+
+
+def test_counters_agree_with_ip() -> None:
+    mine = {row["interface"]: row for row in tables("link_stats")["link_stats"]}
+    told = json.loads(inside("ip", "-json", "-s", "-s", "link", "show", "dev", "va"))[0]["stats64"]
+    row = mine["va"]
+    assert row["rx_packets"] > 2
+    assert {
+        "packets": row["rx_packets"],
+        "bytes": row["rx_bytes"],
+        "dropped": row["rx_dropped"],
+    } == {key: told["rx"][key] for key in ("packets", "bytes", "dropped")}
+    assert {"packets": row["tx_packets"], "bytes": row["tx_bytes"]} == {
+        key: told["tx"][key] for key in ("packets", "bytes")
+    }
+
+
+def test_addresses_and_routes_agree_with_ip() -> None:
+    found = tables("addresses", "routes")
+    told = {
+        (link["ifname"], item["local"], item["prefixlen"])
+        for link in json.loads(inside("ip", "-json", "addr", "show"))
+        for item in link["addr_info"]
+    }
+    mine = {(row["interface"], row["address"], row["prefix"]) for row in found["addresses"]}
+    assert mine == told
+    wanted = {(r["dst"], r["dev"]) for r in json.loads(inside("ip", "-json", "route", "show"))}
+    assert {(r["to"], r["interface"]) for r in found["routes"] if r["family"] == 4} == wanted
+
+
+def test_features_agree_with_ethtool() -> None:
+    mine = {
+        row["name"]: (row["on"], row["fixed"])
+        for row in tables("features")["features"]
+        if row["interface"] == "va"
+    }
+    told = inside("ethtool", "-k", "va")
+    lines = re.findall(r"^(\S+): (on|off)( \[fixed\])?", told, re.MULTILINE)
+    known = {name: (on == "on", bool(fixed)) for name, on, fixed in lines if name in mine}
+    assert len(known) > 30
+    assert {name: mine[name] for name in known} == known
+
+
+def test_channels_are_set_and_read_back_and_a_refusal_has_the_kernels_sentence() -> None:
+    assert python(PUT, "channels", "va", '{"rx_count": 2, "tx_count": 3}') == ""
+    row = next(r for r in tables("channels")["channels"] if r["interface"] == "va")
+    assert (row["rx"], row["tx"], row["rx_max"], row["tx_max"]) == (2, 3, 4, 4)
+    told = inside("ethtool", "-l", "va")
+    assert re.findall(r"^RX:\s+(\d+)", told, re.MULTILINE) == ["4", "2"]
+    refused = python(PUT, "channels", "va", '{"rx_count": 9999}')
+    assert refused.strip() == "22 requested channel count exceeds maximum"
+
+
+def test_a_feature_is_set_by_name() -> None:
+    assert python(PUT, "features", "va", '{"rx-gro": true}') == ""
+    assert "generic-receive-offload: on" in inside("ethtool", "-k", "va")
+    assert python(PUT, "features", "va", '{"rx-gro": false}') == ""
+    assert "generic-receive-offload: off" in inside("ethtool", "-k", "va")
+
+
+def test_an_unknown_interface_and_an_unsupported_setting_are_told_apart() -> None:
+    assert python(PUT, "rings", "none", '{"rx": 1}').startswith("19 ")
+    assert python(PUT, "pause", "va", '{"rx": 1}').startswith("95 ")
+
+
+def test_driver_statistics_survive_a_change_of_queues() -> None:
+    """The kernel writes as many statistics as there are, whatever the caller's names say."""
+    script = """
+import json, subprocess, sys
+from nettop.collect import nicstats_raw, nicqueues
+from nettop.source import Live
+source = Live()
+def read():
+    source_at[0] += 1
+    return {r.name: r.value for r in nicstats_raw.read(source) if r.interface == "va"}
+source_at = [0.0]
+source.now = lambda: source_at[0]
+counts = []
+for queues in (1, 4, 2):
+    subprocess.run(["ethtool", "-L", "va", "rx", str(queues), "tx", str(queues)], check=True)
+    counts.append(len(read()))
+print(json.dumps([counts, sorted({r.queue for r in nicqueues.read(source)})]))
+"""
+    counts, queues = json.loads(python(script))
+    told = inside("ethtool", "-S", "va")
+    assert counts[0] < counts[2] < counts[1]
+    assert counts[2] == len(re.findall(r"^ +\S+: \d+$", told, re.MULTILINE))
+    assert queues == ["rx-0", "rx-1"]
+
+
+def test_sockets_agree_with_ss() -> None:
+    words = ["ip", "netns", "exec", HERE, sys.executable, "-c", TRAFFIC]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as peer:
+        assert peer.stdin is not None
+        assert peer.stdout is not None
+        port = int(peer.stdout.readline())
+        rows = tables("sockets_tcp")["sockets_tcp"]
+        told = inside("ss", "-tinmeH", f"( sport = :{port} or dport = :{port} )")
+        listening = inside("ss", "-tlnH", f"sport = :{port}").split()
+        peer.stdin.close()
+    by_cookie = {f"{row['cookie']:x}": row for row in rows}
+    sockets = re.split(r"\n(?=\S)", told.strip())
+    assert len(sockets) == 2
+    for text in sockets:
+        row = by_cookie[re.findall(r"sk:(\w+)", text)[0]]
+        number = {name: float(n) for name, n in re.findall(r"(\w+):(\d+(?:\.\d+)?)", text)}
+        assert row["local_port"] == int(text.split()[3].rsplit(":", 1)[1])
+        assert (row["recv_q"], row["send_q"]) == tuple(int(n) for n in text.split()[1:3])
+        rtt, rttvar = re.findall(r"\brtt:([\d.]+)/([\d.]+)", text)[0]
+        assert (row["rtt"], row["rttvar"]) == (float(rtt) * 1000, float(rttvar) * 1000)
+        assert (row["mss"], row["cwnd"]) == (number["mss"], number["cwnd"])
+        assert (row["bytes_received"], row["bytes_sent"]) == (
+            number["bytes_received"], number["bytes_sent"],
+        )  # fmt: skip
+        assert (row["segs_out"], row["segs_in"]) == (number["segs_out"], number["segs_in"])
+        assert row["inode"] == number["ino"]
+        assert row["congestion"] in text.split()
+        assert row["min_rtt"] == pytest.approx(number["minrtt"] * 1000)
+        scales = re.findall(r"wscale:(\d+),(\d+)", text)[0]
+        assert (row["snd_wscale"], row["rcv_wscale"]) == tuple(map(int, scales))
+        memory = re.findall(r"skmem:\(r(\d+),rb(\d+),t(\d+),tb(\d+)", text)[0]
+        assert (row["rmem_alloc"], row["rcvbuf"], row["wmem_alloc"], row["sndbuf"]) == tuple(
+            map(int, memory)
+        )
+    waiting = next(r for r in rows if r["state"] == "listen" and r["local_port"] == port)
+    assert [waiting["recv_q"], waiting["send_q"]] == [int(n) for n in listening[1:3]]
+
+
+def test_three_hundred_interfaces_are_all_counted() -> None:
+    batch = "".join(f"link add x{i} type ifb\n" for i in range(297))
+    words = ["ip", "-n", HERE, "-batch", "-"]
+    done = subprocess.run(words, input=batch, text=True, capture_output=True, check=False)
+    if done.returncode != 0:
+        pytest.skip(f"no ifb here: {done.stderr.splitlines()[:1]}")
+    found = tables("links", "link_stats")
+    assert len(found["link_stats"]) == len(found["links"]) >= 299
