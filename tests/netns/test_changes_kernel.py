@@ -95,6 +95,7 @@ CASES = [
     ("rps.flow-cnt@va/rx-1", "4096", "cat /sys/class/net/va/queues/rx-1/rps_flow_cnt", "4096"),
     ("xps.cpus@va/tx-1", "1", "cat /sys/class/net/va/queues/tx-1/xps_cpus", "2"),
     ("napi.gro-flush-timeout@va", "20000", "cat /sys/class/net/va/gro_flush_timeout", "20000"),
+    ("qdisc.root@va", "pfifo limit 500", "tc qdisc show dev va", "limit 500p"),
     ("channels.rx@va", "2", "ethtool -l va", "RX:\t\t2"),
 ]  # fmt: skip
 
@@ -255,3 +256,60 @@ def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: 
     assert f"--netns {NAME}" in told["because"]
     (back,) = outside("undo", str(made["id"]), "--netns", NAME)
     assert back["state"] == "undone"
+
+
+def test_leaves_under_mq_are_replaced_and_given_back(nettop: Nettop) -> None:
+    nettop.see("tc", "qdisc", "replace", "dev", "va", "root", "mq")
+    nettop.see("tc", "qdisc", "del", "dev", "va", "root")
+    before = everything(nettop)
+    nettop("set", "qdisc.root@va", "mq")
+    (made,) = nettop("set", "qdisc.leaves@va", "pfifo")
+    assert made["state"] == "applied", made
+    assert nettop.see("tc", "qdisc", "show", "dev", "va").count("qdisc pfifo ") == 4
+    nettop("undo", str(made["id"]))
+    assert nettop.see("tc", "qdisc", "show", "dev", "va").count("qdisc pfifo ") == 0
+    nettop("undo", "--all")
+    assert everything(nettop) == before
+
+
+def test_a_shaper_of_somebody_is_left_alone(nettop: Nettop) -> None:
+    nettop.see(*"tc qdisc replace dev va root tbf rate 1mbit burst 10kb latency 50ms".split())
+    try:
+        (told,) = [nettop.start("set", "qdisc.root@va", "pfifo").communicate(timeout=60)[1]]
+        assert "could not put it back" in told
+    finally:
+        nettop.see("tc", "qdisc", "del", "dev", "va", "root")
+
+
+def test_the_exported_script_does_and_undoes_the_same(nettop: Nettop, tmp_path: Path) -> None:
+    before = everything(nettop)
+    wanted = [(s, v) for s, v, _tool, _shows in CASES if "checksum" not in s]
+    process = nettop.start("export", "--format", "shell", *[f"{s}={v}" for s, v in wanted])
+    script, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    file = tmp_path / "script"
+    file.write_text(script)
+    for _ in range(2):
+        nettop.see("sh", str(file))
+    for setting, value in wanted:
+        process = nettop.start("get", setting)
+        out, _ = process.communicate(timeout=60)
+        assert out.startswith(f"{setting} = {value}"), out
+    nettop.see("sh", str(file), "undo")
+    assert everything(nettop) == before
+
+
+def test_a_route_keeps_everything_but_the_one_metric(nettop: Nettop) -> None:
+    nettop.see("ip", "address", "add", "10.78.0.1/24", "dev", "va")
+    words = "10.90.0.0/16 via 10.78.0.2 dev va src 10.78.0.1 metric 50 advmss 1400"
+    nettop.see("ip", "route", "add", *words.split())
+    try:
+        before = nettop.see("ip", "route", "show")
+        assert nettop("set", "route.initcwnd@10.90.0.0/16", "32")[0]["state"] == "applied"
+        assert "metric 50 advmss 1400 initcwnd 32" in nettop.see("ip", "route", "show")
+        assert nettop("set", "route.congctl@10.90.0.0/16", "reno")[0]["state"] == "applied"
+        assert "congctl reno" in nettop.see("ip", "route", "show")
+        assert {r["state"] for r in nettop("undo", "--all")} == {"undone"}
+        assert nettop.see("ip", "route", "show") == before
+    finally:
+        nettop.see("ip", "address", "del", "10.78.0.1/24", "dev", "va")

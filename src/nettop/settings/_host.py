@@ -103,9 +103,15 @@ class Host:
         """The output of a tool, run without a shell; OSError with its own first line."""
         import subprocess
 
-        done = subprocess.run(
-            argv, capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL
-        )
+        try:
+            done = subprocess.run(
+                argv,
+                capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        except FileNotFoundError:
+            raise FileNotFoundError(2, f"{argv[0]} is not installed") from None
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(110, f"{argv[0]} did not end within 30 s") from None
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise OSError(5, lines[0] if lines else f"{argv[0]} ended with {done.returncode}")

@@ -43,7 +43,7 @@ def number(source: Source, address: Address) -> int:
         return int(address.target)
     every = lines(source)
     part = address.part
-    own = _own(source, address.nic, every)
+    own = of(source, address.nic, every)
     if part.startswith("irq:"):
         wanted = part.removeprefix("irq:")
         for irq in own or every:
@@ -61,7 +61,7 @@ def number(source: Source, address: Address) -> int:
     raise LookupError(f"no interrupt is known for {address.target}; {address.nic} has: {known}")
 
 
-def _own(source: Source, nic: str, every: dict[int, tuple[str, ...]]) -> list[int]:
+def of(source: Source, nic: str, every: dict[int, tuple[str, ...]] | None = None) -> list[int]:
     """The interrupts of an interface: what sysfs lists for its device, else those of its name."""
     device = f"/sys/class/net/{nic}/device"
     for folder in (f"{device}/msi_irqs", f"{device}/../msi_irqs"):
@@ -71,6 +71,8 @@ def _own(source: Source, nic: str, every: dict[int, tuple[str, ...]]) -> list[in
             continue
         if listed:
             return sorted(listed)
+    if every is None:
+        every = lines(source)
     owners = {nic}
     with contextlib.suppress(OSError):
         owners.add(source.link(device).rpartition("/")[2])

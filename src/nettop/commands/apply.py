@@ -1,0 +1,74 @@
+"""Do what findings advise: every change journaled, read back, and undone by `nettop undo`.
+
+A finding is `rule@target`, as `nettop advise` prints it. What is only an offer to be tested is not
+applied here: `nettop prove` tries it.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from . import Refused, json_argument, must_be_live, nearest, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..advice.rule import Finding
+    from ..source import Source
+
+HELP = "do what a finding advises"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+    from .set import change_arguments
+
+    parser.add_argument("finding", nargs="+", metavar="RULE@TARGET")
+    change_arguments(parser)
+    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Apply; 2 for a finding there is not, 4 not done, 5 reverted."""
+    from .set import change
+
+    source = open_source(args)
+    if not args.dry_run:
+        must_be_live(source, "nettop apply")
+    found = findings(args.finding, source, args)
+    wanted: list[tuple[str, str]] = []
+    for finding in found:
+        sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
+        if not sure and finding.wanted:
+            raise Refused(f"{finding.id} is an offer to be tested: nettop prove {finding.id}", 4)
+        if not sure:
+            words = " ".join(finding.advice) or "nothing to set"
+            raise Refused(f"{finding.id} is advice in words: {words}", 4)
+        wanted += sure
+    args.finding = " ".join(finding.id for finding in found)
+    return change(wanted, args, source)
+
+
+def findings(names: list[str], source: Source, args: argparse.Namespace) -> list[Finding]:
+    """The findings of these names on this host now; Refused says why one is not there."""
+    from .advise import look
+    from .rules import rule_named
+
+    for name in names:
+        if "@" not in name:
+            raise Refused(f"{name!r} is not RULE@TARGET, as nettop advise prints it", 2)
+        rule_named(name.partition("@")[0])
+    last = look(source, args)
+    here = {finding.id: finding for finding in last.judgement.findings}
+    silent = {f"{s.rule}@{s.target}": s.because for s in last.judgement.silent()}
+    for name in names:
+        if name in here:
+            continue
+        if name in silent:
+            raise Refused(f"{name} does not hold here: {silent[name]}", 4)
+        near = nearest(name, [*here, *silent])
+        raise Refused(f"no finding {name!r} on this host{near}", 2)
+    return [here[name] for name in names]

@@ -1,0 +1,76 @@
+"""Write findings or settings as a text that the tool of your fleet applies; nothing is changed here.
+
+nettop export rx-ring-overrun@eth0 --format ansible
+nettop export ring.rx@eth0=4096 'sysctl.net.ipv4.tcp_rmem=4096 131072 67108864' --format shell
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from typing import TYPE_CHECKING
+
+from . import Refused, emit, json_argument, open_source, seconds, source_arguments
+
+if TYPE_CHECKING:
+    from ..changes import Change
+    from ..source import Source
+
+HELP = "findings or settings as a script, sysctl.d, systemd files or a playbook"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..changes.export import FORMATS
+    from ..facts import PROFILES
+
+    parser.add_argument("what", nargs="+", metavar="FINDING|SETTING=VALUE")
+    parser.add_argument("--format", choices=FORMATS, default="shell")
+    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the text; 4 when part of it has no place in that format."""
+    from ..changes.export import export
+    from ..text import safe
+
+    source = open_source(args)
+    changes = wanted(source, args)
+    text, left = export(changes, source, args.format)
+    if args.json:
+        emit({"format": args.format, "text": text, "left": list(left)})
+    else:
+        print(text.encode("utf-8", "replace").decode(), end="")
+    for setting in left:
+        print(safe(f"nettop: {setting} has no place in {args.format}"), file=sys.stderr)
+    return 4 if left else 0
+
+
+def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
+    """The changes named: of findings, and settings with their values."""
+    from .. import settings
+    from ..changes import Change
+    from ..changes.plan import sentence
+    from .apply import findings
+
+    names = [word for word in args.what if "=" not in word]
+    pairs = [word.partition("=")[::2] for word in args.what if "=" in word]
+    for finding in findings(names, source, args) if names else ():
+        pairs += [(w.setting, w.value) for w in finding.wanted if not w.experiment]
+    changes = []
+    for setting, value in pairs:
+        try:
+            address = settings.parse(setting)
+            value = settings.normal(address, value)  # noqa: PLW2901
+            before = settings.read(source, address)
+        except LookupError as error:
+            raise Refused(sentence(error), 2) from None
+        except ValueError as error:
+            raise Refused(sentence(error), 4) from None
+        except OSError as error:
+            raise Refused(f"{setting}: {sentence(error)}", 3) from None
+        changes.append(Change(str(address), before, value))
+    return changes

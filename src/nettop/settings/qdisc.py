@@ -1,0 +1,223 @@
+"""Queueing disciplines: `qdisc.root@eth0` and `qdisc.leaves@eth0` (those of every queue under mq).
+
+A value is a kind with its options in tc's words: `fq`, `fq maxrate 10gbit`, `pfifo_fast`;
+`noqueue`,
+`mq` or whatever the kernel gives by itself when the root has no handle of its own. Only kinds
+nettop can put back exactly are replaced: a shaper somebody configured is left alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import struct
+import sys
+from dataclasses import dataclass
+from typing import Any
+
+from ..netlink.codec import Field, attributes, decode, messages, numbered, text
+from ..netlink.route import NEWQDISC, names, qdiscs
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+
+RISK = "none"
+NIC = True
+NAMES = ("root", "leaves")
+_ROOT = 0xFFFFFFFF
+_INGRESS = 0xFFFFFFF1
+_OURS, _OURS_NUMBER = "1:", 0x10000  # the mq that gives leaves a parent to be named by
+# options with their numbers (include/uapi/linux/pkt_sched.h) and how tc writes them
+_FQ = numbered(1, "limit flow_limit quantum initial_quantum") | {
+    7: Field("maxrate"), 11: Field("low_rate_threshold"), 12: Field("ce_threshold"),
+    13: Field("timer_slack"), 14: Field("horizon"),
+}  # fmt: skip
+_CODEL = numbered(1, "target limit interval ecn flows quantum")
+_OPTIONS = {"fq": _FQ, "fq_codel": _CODEL}
+# what a fresh one has; options that differ are part of the value
+_DEFAULTS = {
+    "fq": {"limit": 10000, "flow_limit": 100, "maxrate": 0xFFFFFFFF},
+    "fq_codel": {"target": 4999, "limit": 10240, "interval": 99999, "ecn": 1, "flows": 1024},
+}
+_PLAIN = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo", "noop"})
+_UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
+
+
+@dataclass(frozen=True, slots=True)
+class Qdisc:
+    """One discipline: where it sits, its own handle (0: the kernel's own choice), its value."""
+
+    parent: int
+    handle: int
+    value: str
+    plain: bool  # can be put back exactly
+
+
+def every(source: Source, nic: str) -> list[Qdisc]:
+    """The disciplines of an interface."""
+    found = []
+    index = {name: number for number, name in names(source).items()}.get(nic)
+    if index is None:
+        raise FileNotFoundError(2, f"no interface {nic}")
+    length = int(source.text(f"/sys/class/net/{nic}/tx_queue_len"))
+    reply = qdiscs(source)
+    for kind, start, end in messages(reply):
+        if kind != NEWQDISC or end - start < 20:
+            continue
+        _family, number, handle, parent = struct.unpack_from("=BxxxiII", reply, start)
+        if number == index and parent != _INGRESS:
+            found.append(_qdisc(reply, start + 20, end, handle, parent, length))
+    return found
+
+
+def _qdisc(reply: bytes, start: int, end: int, handle: int, parent: int, length: int) -> Qdisc:
+    name, value, plain = "", "", False
+    for number, a, e in attributes(reply, start, end):
+        if number == 1:
+            name = text(reply[a:e])
+            value, plain = name, name in _PLAIN or name in _OPTIONS
+        elif number == 2 and name in _OPTIONS:
+            value = _shown(name, decode(reply, a, e, _OPTIONS[name]))
+        elif number == 2 and name in ("pfifo", "bfifo") and e - a >= 4:
+            limit = int.from_bytes(reply[a : a + 4], sys.byteorder)
+            value = name if limit == length and name == "pfifo" else f"{name} limit {limit}"
+    return Qdisc(parent, handle, value, plain)
+
+
+def _shown(kind: str, options: dict[str, Any]) -> str:
+    """The kind and the options that were given to it, in tc's words."""
+    words = [kind]
+    for name, usual in _DEFAULTS[kind].items():
+        now = options.get(name, usual)
+        if now == usual:
+            continue
+        if name == "maxrate":
+            words += [name, _rate(now * 8)]
+        elif name in ("target", "interval"):
+            words += [name, f"{now}us"]
+        elif name == "ecn":
+            words.append("noecn")
+        else:
+            words += [name, str(now)]
+    return " ".join(words)
+
+
+def _rate(bits: int) -> str:
+    for unit, size in _UNITS.items():
+        if bits % size == 0 and bits >= size:
+            return f"{bits // size}{unit}"
+    return f"{bits}bit"
+
+
+def _chosen(source: Source, address: Address) -> list[Qdisc]:
+    found = every(source, address.nic)
+    roots = [q for q in found if q.parent == _ROOT]
+    if address.name == "root":
+        return roots
+    if not any(q.value == "mq" for q in roots):
+        raise FileNotFoundError(2, f"{address.nic} has no mq: its root is its only discipline")
+    handle = next(q.handle for q in roots)
+    return [q for q in found if q.parent != _ROOT and q.parent & 0xFFFF0000 == handle]
+
+
+def read(source: Source, address: Address) -> str:
+    """The root's value; of the leaves, their value or `mixed`."""
+    found = {q.value for q in _chosen(source, address)}
+    if not found:
+        return "noqueue"
+    return found.pop() if len(found) == 1 else "mixed"
+
+
+def _own(source: Source) -> str:
+    """What the kernel gives a queue by itself; empty where that is not told (other namespaces)."""
+    try:
+        return source.text("/proc/sys/net/core/default_qdisc").strip()
+    except OSError:
+        return ""
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Replace it by tc, whose words the value has.
+
+    Taking the root away brings back the kernel's own, with handle 0 as before anybody touched it:
+    that is tried first when the value may be the kernel's own.
+    """
+    source = host.source
+    if _may_be_own(source, address, value):
+        try:
+            host.run(("tc", "qdisc", "del", "dev", address.nic, "root"))
+        except FileNotFoundError:
+            raise
+        except OSError:
+            pass  # there was none of our own
+        with contextlib.suppress(FileNotFoundError):  # without mq there are no leaves
+            if read(source, address) == value:
+                return
+        if address.name == "leaves":
+            host.run(("tc", "qdisc", "replace", "dev", address.nic, "root", "handle", _OURS, "mq"))
+    for deed in deeds(source, address, value):
+        try:
+            host.run(deed.argv)
+        except OSError as error:
+            sentence = (error.strerror or "").removeprefix("Error: ")
+            raise OSError(error.errno, sentence) from None
+
+
+def _may_be_own(source: Source, address: Address, value: str) -> bool:
+    """Whether the kernel may give this value by itself, so that taking ours away is enough."""
+    own = _own(source)
+    if address.name == "root":
+        return value in ("noqueue", "mq", own) or (not own and " " not in value)
+    roots = [q.handle for q in every(source, address.nic) if q.parent == _ROOT]
+    return roots == [_OURS_NUMBER] and value == (own or "pfifo_fast")
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """`tc qdisc replace`, or `del` for what the kernel gives by itself."""
+    tc, nic = ("tc", "qdisc"), address.nic
+    if address.name == "root":
+        if value == "noqueue":
+            return (Deed((*tc, "del", "dev", nic, "root")),)
+        return (Deed((*tc, "replace", "dev", nic, "root", *value.split())),)
+    try:
+        leaves = _chosen(source, address)
+        root = next(q for q in every(source, nic) if q.parent == _ROOT)
+    except OSError:
+        return ()
+    first = []
+    handle = root.handle >> 16
+    if not handle:
+        # the leaves of the kernel's own mq have no parent one could name: a root with a handle
+        # first
+        handle = 1
+        first = [Deed((*tc, "replace", "dev", nic, "root", "handle", _OURS, "mq"))]
+    parents = [f"{handle:x}:{q.parent & 0xFFFF:x}" for q in leaves]
+    rest = [Deed((*tc, "replace", "dev", nic, "parent", p, *value.split())) for p in parents]
+    return tuple(first + rest)
+
+
+def normal(address: Address, value: str) -> str:
+    """A kind and words for tc; a word that begins with a dash is none."""
+    words = value.lower().split()
+    if not words or any(word[0] == "-" for word in words):
+        raise ValueError(f"{address} needs a kind of qdisc, such as fq")
+    return " ".join(words)
+
+
+def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
+    """A oneshot unit."""
+    return Keep("unit")
+
+
+def beside(source: Source, address: Address) -> tuple[str, ...]:
+    """A root takes its leaves along."""
+    if address.name == "root" and read(source, address) == "mq":
+        return (f"qdisc.leaves@{address.nic}",)
+    return ()
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """Refused when what is there could not be put back."""
+    odd = [q.value for q in _chosen(source, address) if not q.plain]
+    if odd:
+        why = f"{odd[0]} was configured here, and nettop could not put it back exactly"
+        return Limits(settable=False, because=why)
+    return Limits(default=(_own(source) or None) if address.name == "leaves" else None)

@@ -1,0 +1,175 @@
+"""What a route of the main table tells TCP: `route.initcwnd@default`, `route.mtu@10.0.0.0/8`.
+
+The route the kernel gave is sent back whole with one metric changed (RTA_METRICS, ip-route(8)), so
+that gateways, sources and next hops stay as they are. `none` is unset; `default6` is IPv6's
+default.
+"""
+
+from __future__ import annotations
+
+import socket
+import struct
+from dataclasses import dataclass
+
+from ..netlink.codec import NESTED, attribute, attributes, messages
+from ..netlink.route import NEWROUTE, names, routes
+from ..source import Source
+from . import Address, Deed, Host, Keep, Limits
+from ._text import number, switch
+
+RISK = "none"
+# RTAX_* of include/uapi/linux/rtnetlink.h
+_NUMBERS = {
+    "mtu": 2, "window": 3, "cwnd": 7, "advmss": 8, "initcwnd": 11, "rto_min": 13,
+    "initrwnd": 14, "quickack": 15, "congctl": 16,
+}  # fmt: skip
+NAMES = tuple(_NUMBERS)
+_MAIN, _UNICAST, _ONLINK = 254, 1, 4
+_DST, _OIF, _PRIORITY, _METRICS, _CACHE = 1, 4, 6, 8, 12
+_REPLACE = 0x100 | 0x400  # NLM_F_REPLACE | NLM_F_CREATE
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """A route as the kernel wrote it."""
+
+    head: bytes
+    parts: tuple[tuple[int, bytes], ...]
+
+    def get(self, wanted: int) -> bytes:
+        """An attribute's bytes; empty when it has none."""
+        return next((raw for number, raw in self.parts if number == wanted), b"")
+
+    def metrics(self) -> dict[int, bytes]:
+        """The metrics by number."""
+        raw = self.get(_METRICS)
+        return {n: raw[a:e] for n, a, e in attributes(raw, 0, len(raw))}
+
+    def word(self, wanted: int, absent: int = 0) -> int:
+        """A 32-bit attribute."""
+        raw = self.get(wanted)
+        return int(struct.unpack("=I", raw)[0]) if len(raw) == 4 else absent
+
+
+def _prefix(address: Address) -> tuple[int, bytes, int]:
+    """Family, destination and its length."""
+    target = address.target
+    if target in ("default", "default6"):
+        return (socket.AF_INET6 if target == "default6" else socket.AF_INET), b"", 0
+    text, _, length = target.partition("/")
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    try:
+        raw = socket.inet_pton(family, text)
+        return family, raw, int(length) if length else len(raw) * 8
+    except (OSError, ValueError):
+        raise LookupError(f"{target!r} is not a destination such as 10.0.0.0/8") from None
+
+
+def find(source: Source, address: Address) -> Route:
+    """The route of the main table with the lowest metric; FileNotFoundError when there is none."""
+    family, destination, length = _prefix(address)
+    reply = routes(source, family)
+    best: Route | None = None
+    for kind, start, end in messages(reply):
+        head = reply[start : start + 12]
+        if kind != NEWROUTE or head[1] != length or head[4] != _MAIN or head[7] != _UNICAST:
+            continue
+        one = Route(head, tuple((n, reply[a:e]) for n, a, e in attributes(reply, start + 12, end)))
+        if one.get(_DST) != destination:
+            continue
+        if best is None or one.word(_PRIORITY) < best.word(_PRIORITY):
+            best = one
+    if best is None:
+        raise FileNotFoundError(2, f"the main table has no route to {address.target}")
+    return best
+
+
+def read(source: Source, address: Address) -> str:
+    """The metric, or `none`."""
+    raw = find(source, address).metrics().get(_NUMBERS[address.name])
+    if raw is None:
+        return "none"
+    if address.name == "congctl":
+        return raw.rstrip(b"\0").decode("ascii", "replace")
+    value = int(struct.unpack("=I", raw[:4])[0])
+    if address.name == "quickack":
+        return "on" if value else "off"
+    return str(value)
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Send the route back with the metric changed."""
+    route = find(host.source, address)
+    metrics = route.metrics()
+    metrics.pop(_NUMBERS[address.name], None)
+    if value != "none":
+        raw = struct.pack("=I", _number(value)) if address.name != "congctl" else b""
+        metrics[_NUMBERS[address.name]] = raw or value.encode() + b"\0"
+    inner = b"".join(attribute(n, raw) for n, raw in sorted(metrics.items()))
+    flags = struct.unpack_from("=I", route.head, 8)[0] & _ONLINK  # the rest tell of a state
+    body = route.head[:8] + struct.pack("=I", flags)
+    for number_, raw in route.parts:
+        if number_ not in (_METRICS, _CACHE):
+            body += attribute(number_, raw)
+    if inner:
+        body += attribute(_METRICS | NESTED, inner)
+    host.change("route", NEWROUTE, body, _REPLACE)
+
+
+def _number(value: str) -> int:
+    return {"on": 1, "off": 0}[value] if value in ("on", "off") else int(value)
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """`ip route change` with the route's next hop."""
+    words = ["ip", *(["-6"] if _prefix(address)[0] == socket.AF_INET6 else []), "route", "change"]
+    words.append(
+        address.target.removesuffix("6") if "default" in address.target else address.target
+    )
+    try:
+        route = find(source, address)
+        gateway = route.get(5)
+        if gateway:
+            family = socket.AF_INET6 if len(gateway) == 16 else socket.AF_INET
+            words += ["via", socket.inet_ntop(family, gateway)]
+        nic = names(source).get(route.word(_OIF))
+        words += ["dev", nic] if nic else []
+    except OSError:
+        pass
+    raw = str(_number(value)) if address.name == "quickack" and value != "none" else value
+    if value != "none":
+        words += [address.name, raw + ("ms" if address.name == "rto_min" else "")]
+    return (Deed(tuple(words)),)
+
+
+def normal(address: Address, value: str) -> str:
+    """A number, on/off, a name, or `none`."""
+    word = value.strip()
+    if word == "none":
+        return word
+    if address.name == "quickack":
+        return switch(word)
+    if address.name == "congctl":
+        if not word.replace("_", "").isalnum() or len(word) > 15:
+            raise ValueError(f"{value!r} is not a congestion control")
+        return word
+    return number(word)
+
+
+def identity(source: Source, address: Address) -> str:
+    """Its metric, next hop and interface: another route to there is not ours."""
+    route = find(source, address)
+    return f"{route.word(_PRIORITY)} {route.get(5).hex()} {route.word(_OIF)}"
+
+
+def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
+    """A oneshot unit."""
+    return Keep("unit")
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """What the kernel's field holds."""
+    read(source, address)
+    if address.name == "quickack":
+        return Limits(default="none", choices=("on", "off", "none"))
+    return Limits(default="none")

@@ -1,0 +1,58 @@
+"""A service of systemd, running or not: `service.running@irqbalance`, by systemctl.
+
+Whether it runs is read from its control group, as the kernel has it.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ..source import Source
+from . import Address, Deed, Host, Limits
+from ._text import switch
+
+RISK = "none"
+NAMES = ("running",)
+_NAME = re.compile(r"[A-Za-z0-9_:@][A-Za-z0-9_:@.\\-]*\Z")
+
+
+def _unit(address: Address) -> str:
+    name = address.target.removesuffix(".service")
+    if not _NAME.match(name):
+        raise LookupError(f"{address.target!r} is not a service")
+    return name + ".service"
+
+
+def read(source: Source, address: Address) -> str:
+    """On or off."""
+    unit = _unit(address)
+    try:
+        source.listing("/run/systemd/system")
+    except OSError:
+        raise FileNotFoundError(2, "no systemd is in charge here") from None
+    try:
+        procs = source.text(f"/sys/fs/cgroup/system.slice/{unit}/cgroup.procs")
+    except FileNotFoundError:
+        return "off"
+    return "on" if procs.strip() else "off"
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Start or stop it."""
+    host.run(("systemctl", "start" if value == "on" else "stop", _unit(address)))
+
+
+def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """`systemctl start` or `stop`."""
+    return (Deed(("systemctl", "start" if value == "on" else "stop", _unit(address))),)
+
+
+def normal(address: Address, value: str) -> str:  # noqa: ARG001
+    """On or off."""
+    return switch(value)
+
+
+def limits(source: Source, address: Address) -> Limits:
+    """On or off."""
+    read(source, address)
+    return Limits(choices=("on", "off"))

@@ -1,0 +1,185 @@
+"""What survives a reboot, who else owns a setting, and what other tools are given."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import fake_host
+import pytest
+
+from nettop import settings
+from nettop.changes import Change, export, owners, persist, undo
+from nettop.changes.journal import Journal
+from nettop.settings import Host
+
+WANTED = [
+    ("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864"),
+    ("link.mtu@eth0", "9000"),
+    ("ring.rx@eth0", "4096"),
+    ("coalesce.rx-usecs@eth0", "50"),
+    ("rps.cpus@eth0/rx-0", "1-3"),
+    ("irq.affinity@eth0/rx-0", "2"),
+]
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    made = fake_host.make(tmp_path / "host")
+    (tmp_path / "host/run/systemd/system").mkdir(parents=True)
+    (tmp_path / "host/sys/class/net/eth0/addr_assign_type").write_text("0\n")
+    (tmp_path / "host/sys/class/net/eth0/address").write_text("02:00:00:00:00:07\n")
+    default = tmp_path / "host/usr/lib/systemd/network/99-default.link"
+    default.parent.mkdir(parents=True)
+    default.write_text("[Match]\nOriginalName=*\n\n[Link]\nNamePolicy=keep kernel\n")
+    return made
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Journal:
+    return Journal(str(tmp_path / "state"))
+
+
+def test_files_are_shown_written_marked_and_taken_away_again(
+    host: Host, book: Journal, tmp_path: Path
+) -> None:
+    before = fake_host.contents(tmp_path / "host")
+    shown = persist.preview(WANTED, host.source)
+    assert fake_host.contents(tmp_path / "host") == before
+    made = persist.keep(WANTED, host, book)
+    assert {r.state for r in made} == {"applied"}
+    etc = tmp_path / "host/etc"
+    for path, text in shown.items():
+        assert (tmp_path / "host" / path.lstrip("/")).read_text() == text
+        assert "Written by nettop" in text
+    sysctl = (etc / "sysctl.d/90-nettop.conf").read_text()
+    assert "net.ipv4.tcp_rmem = 4096 131072 67108864\n" in sysctl
+    link = (etc / "systemd/network/10-nettop-eth0.link").read_text()
+    for row in ("PermanentMACAddress=02:00:00:00:00:07", "NamePolicy=keep kernel",
+                "MTUBytes = 9000", "RxBufferSize = 4096", "RxCoalesceSec = 50us"):  # fmt: skip
+        assert row in link.splitlines()
+    unit = (etc / "systemd/system/nettop-keep.service").read_text()
+    assert "smp_affinity_list" in unit
+    assert "/proc/irq/25" not in unit, "a number does not survive a reboot"
+    assert os.path.islink(etc / "systemd/system/multi-user.target.wants/nettop-keep.service")
+    again = persist.keep(WANTED, host, book)
+    assert {r.state for r in again} == {"unchanged"}
+    assert {r.state for r in undo.undo(book, host, everything=True)} == {"undone"}
+    assert fake_host.contents(tmp_path / "host") == before
+    assert not os.path.lexists(etc / "systemd/system/multi-user.target.wants/nettop-keep.service")
+
+
+def test_one_of_several_is_taken_away_alone(host: Host, book: Journal, tmp_path: Path) -> None:
+    wanted = [("sysctl.net.ipv4.tcp_rmem", "1 2 3"), ("sysctl.net.core.rmem_max", "5")]
+    first, _second = persist.keep(wanted, host, book)
+    undo.undo(book, host, [first.id or 0])
+    text = (tmp_path / "host/etc/sysctl.d/90-nettop.conf").read_text()
+    assert "rmem_max = 5" in text
+    assert "tcp_rmem" not in text
+
+
+def test_a_new_boot_does_not_void_what_was_kept(
+    host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.changes import place
+
+    persist.keep(WANTED[:1], host, book)
+    monkeypatch.setattr(place, "boot", lambda: "another")
+    assert [r.state for r in undo.undo(book, host, everything=True)] == ["undone"]
+    assert not (tmp_path / "host/etc/sysctl.d/90-nettop.conf").exists()
+
+
+def test_what_cannot_survive_is_told(host: Host, book: Journal, tmp_path: Path) -> None:
+    (told,) = persist.keep([("process.affinity@3391", "1")], host, book)
+    assert (told.state, "gone by then" in told.because) == ("refused", True)
+    (tmp_path / "host/run/systemd/system").rmdir()
+    (told,) = persist.keep([("link.mtu@eth0", "9000")], host, book)
+    assert "no systemd is in charge" in told.because
+
+
+def test_owners_are_named_with_the_way_to_agree(host: Host, tmp_path: Path) -> None:
+    root = tmp_path / "host"
+    assert owners.notes(host.source, "irq.affinity@eth0/rx-0") == ()
+    for pid, name in (("50", "irqbalance"), ("51", "tuned"), ("52", "NetworkManager")):
+        (root / "proc" / pid).mkdir()
+        (root / "proc" / pid / "comm").write_text(name + "\n")
+    (root / "etc/tuned").mkdir(parents=True)
+    (root / "etc/tuned/active_profile").write_text("network-latency\n")
+    (root / "etc/sysctl.d").mkdir()
+    (root / "etc/sysctl.d/50-site.conf").write_text(
+        "# net.ipv4.tcp_rmem = 0\n\nnet/ipv4/tcp_rmem=4096 87380 4194304\n"
+    )
+    (root / "etc/systemd/network").mkdir(parents=True)
+    (root / "etc/systemd/network/20-lan.link").write_text("[Link]\nRxBufferSize=512\n")
+    irq = " ".join(owners.notes(host.source, "irq.affinity@eth0/rx-0"))
+    assert "irqbalance.ban@eth0" in irq
+    rmem = " ".join(owners.notes(host.source, "sysctl.net.ipv4.tcp_rmem"))
+    assert "50-site.conf:3 sets it to '4096 87380 4194304'" in rmem
+    assert "'network-latency'" in rmem
+    ring = " ".join(owners.notes(host.source, "ring.rx@eth0"))
+    assert "20-lan.link sets RxBufferSize" in ring
+    assert "NetworkManager" in ring
+
+
+HOSTILE = ["$(touch HACKED)", "`touch HACKED`", "; touch HACKED", "a'b\"c", "{{ 7*7 }}", "%n $x"]
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_no_name_is_ever_executed(host: Host, tmp_path: Path, name: str) -> None:
+    nic = name[:15]
+    queue = tmp_path / "host/sys/class/net" / nic / "queues/rx-0"
+    queue.mkdir(parents=True)
+    (queue / "rps_cpus").write_text("0\n")
+    change = Change(f"rps.cpus@{nic}/rx-0", "none", "1")
+    text, _left = export.export([change], host.source, "shell")
+    inside = text.replace("/sys/class/net", str(tmp_path / "host/sys/class/net"))
+    for argument, shows in (("apply", "2\n"), ("apply", "2\n"), ("undo", "0\n")):
+        done = subprocess.run(
+            ["sh", "-c", inside, "sh", argument], cwd=tmp_path, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert (done.returncode, done.stderr) == (0, "")
+        assert (queue / "rps_cpus").read_text() == shows
+    assert not (tmp_path / "HACKED").exists()
+    unit = persist.preview([(change.setting, "1")], host.source)
+    (text,) = unit.values()
+    row = next(row for row in text.splitlines() if row.startswith("ExecStart"))
+    words = re.findall(r'"((?:[^"\\]|\\.)*)"', row)
+    plain = [re.sub(r"\\(.)", r"\1", w).replace("%%", "%").replace("$$", "$") for w in words]
+    assert plain[-1] == f"/sys/class/net/{nic}/queues/rx-0/rps_cpus"
+
+
+def test_formats_say_what_they_cannot_express(host: Host) -> None:
+    changes = [Change(s, "1", v) for s, v in WANTED]
+    text, left = export.export(changes, host.source, "sysctl")
+    assert "net.ipv4.tcp_rmem = 4096 131072 67108864" in text
+    assert len(left) == 5
+    text, left = export.export(changes, host.source, "systemd")
+    assert "[Link]" in text
+    assert left == ()
+    text, _ = export.export(changes, host.source, "ansible")
+    assert "ansible.posix.sysctl" in text
+    assert '- "4096"' in text
+
+
+def test_a_playbook_is_yaml_that_ansible_would_take(host: Host) -> None:
+    """JSON's strings are YAML's; the rest are the plain scalars checked here."""
+    changes = [Change("rps.cpus@{{x}}/rx-0", "none", "1"), Change("link.mtu@eth0", "1", "9000")]
+    text, _ = export.export(changes, host.source, "ansible")
+    for row in text.splitlines():
+        body = row.strip().removeprefix("- ")
+        if body.startswith('"'):
+            json.loads(body)
+        if "{{" in body and "name:" not in body:
+            assert body.startswith("!unsafe ")
+        assert row == row.rstrip()
+
+
+def test_kept_settings_read_and_write_their_own_lines_only(host: Host) -> None:
+    address = settings.parse("kept.link@eth0/MTUBytes")
+    settings.write(host, address, "9000")
+    assert settings.read(host.source, settings.parse("kept.link@eth0/NamePolicy")) == "absent"
+    assert settings.read(host.source, address) == "9000"

@@ -1,0 +1,66 @@
+"""irqbalance's socket, played by a stand-in that answers as irqbalance.c does."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import fake_host
+import pytest
+
+from nettop import settings
+from nettop.changes import plan, undo
+from nettop.changes.apply import Terms, apply
+from nettop.changes.journal import Journal
+from nettop.settings import Host
+
+
+@pytest.fixture
+def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
+    made = fake_host.make(tmp_path / "h")
+    folder = tmp_path / "h/run/irqbalance"
+    folder.mkdir(parents=True)
+    banned = {"list": "40"}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        server.bind(str(folder / "irqbalance77.sock"))
+        server.listen()
+
+        def serve() -> None:
+            while True:
+                try:
+                    client, _ = server.accept()
+                except OSError:
+                    return
+                with client:
+                    words = client.recv(4096).decode()
+                    if words == "setup":
+                        each = [f"IRQ {n} LOAD 0 DIFF 0 CLASS 0 " for n in banned["list"].split()]
+                        client.sendall(f"SLEEP 10 {''.join(each)}BANNED 00000000".encode())
+                    elif words.startswith("settings ban irqs "):
+                        told = words.removeprefix("settings ban irqs ")
+                        banned["list"] = "" if told == "NONE" else told
+
+        threading.Thread(target=serve, daemon=True).start()
+        yield made
+        server.shutdown(socket.SHUT_RDWR)
+
+
+def test_an_interface_is_banned_and_given_back(host: Host, tmp_path: Path) -> None:
+    from nettop.settings import irqbalance
+
+    setting, book = "irqbalance.ban@eth0", Journal(str(tmp_path / "state"))
+    assert settings.read(host.source, settings.parse(setting)) == "off"
+    (made,) = apply(plan.plan([(setting, "on")], host.source), host, book, Terms(confirm=0))
+    assert made.state == "applied"
+    assert irqbalance.banned(host.source) == {24, 25, 26, 40}
+    (back,) = undo.undo(book, host, everything=True)
+    assert back.state == "undone"
+    assert irqbalance.banned(host.source) == {40}
+
+
+def test_without_the_daemon_it_is_not_there(tmp_path: Path) -> None:
+    host = fake_host.make(tmp_path)
+    with pytest.raises(FileNotFoundError, match="does not run"):
+        settings.read(host.source, settings.parse("irqbalance.ban@eth0"))
