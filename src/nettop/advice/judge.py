@@ -121,14 +121,14 @@ class Judge:
         """Keep what some rule's `worst` asks for."""
         for judged in self._judged:
             for call in judged.worst:
-                label, read = _LABEL[judged.rule.over], path_of(call.field) or ()
-                for fact in targets(moment.facts, judged.rule.over):
-                    value: Any = moment.scope(judged.rule.over, fact).get(read[0])
-                    for name in read[1:]:
+                over, path = judged.rule.over, path_of(call.field) or ()
+                now: dict[str, float | None] = {}
+                for fact in targets(moment.facts, over):
+                    value: Any = moment.scope(over, fact).get(path[0])
+                    for name in path[1:]:
                         value = None if value is None else getattr(value, name)
-                    if value is not None:
-                        at = moment.facts.at
-                        self._past.add(call.text, label(fact), at, value, call.seconds)
+                    now[_LABEL[over](fact)] = value
+                self._past.add(call.text, moment.facts.at, call.seconds, now)
 
     def _mutes(self, rule: Rule, target: str, fact: Any) -> bool:
         if not self.muted:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -20,22 +19,27 @@ from .functions import setting
 _IDLE: Final = 80.0  # percent: a core with less has work of its own
 
 
-@dataclass(slots=True)
 class Past:
     """Values seen earlier, by call and target; each kept as long as the call asks for."""
 
-    seen: dict[tuple[str, str], deque[tuple[float, float]]] = field(default_factory=dict)
+    def __init__(self) -> None:
+        """Nothing was seen yet."""
+        self._seen: dict[tuple[str, str], deque[tuple[float, float]]] = {}
 
-    def add(self, call: str, target: str, at: float, value: float, seconds: float) -> None:
-        """Remember a value; forget those older than `seconds`."""
-        values = self.seen.setdefault((call, target), deque())
-        values.append((at, value))
-        while values[0][0] < at - seconds:
-            values.popleft()
+    def add(self, call: str, at: float, seconds: float, now: Mapping[str, float | None]) -> None:
+        """Remember what `call` is on each target now; forget what is older, and targets gone."""
+        for target, value in now.items():
+            values = self._seen.setdefault((call, target), deque())
+            if value is not None:
+                values.append((at, value))
+            while values and values[0][0] < at - seconds:
+                values.popleft()
+        for key in [key for key in self._seen if key[0] == call and key[1] not in now]:
+            del self._seen[key]
 
     def worst(self, call: str, target: str) -> float | None:
         """The largest value remembered."""
-        values = self.seen.get((call, target))
+        values = self._seen.get((call, target))
         return max(value for _, value in values) if values else None
 
 

@@ -1,0 +1,67 @@
+"""Whether everything the knowledge base knows is somewhere in the pack, and nothing is invented.
+
+An id is encoded by a rule, by a study (`studies/*.toml`), by a formula or check of the program
+(`formulas.toml`), or stands in `not-encoded.toml` with the reason.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from .rule import Rule
+
+MOST: Final = 25  # ids that may stay out
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """Where each id is; what is nowhere; what is named and does not exist."""
+
+    where: Mapping[str, tuple[str, ...]]
+    nowhere: tuple[str, ...]
+    invented: tuple[str, ...]
+    left_out: Mapping[str, str]  # id → reason
+
+
+def ids(pack: Path) -> list[str]:
+    """Every id of the knowledge base."""
+    lines = (pack / "ids.txt").read_text(encoding="utf-8").splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
+
+
+def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
+    """What of the ids the rules, studies and formulas of the pack encode."""
+    where: dict[str, list[str]] = {}
+    for name, encodes in (*_of_rules(rules), *_of_files(pack)):
+        for one in encodes:
+            where.setdefault(one, []).append(name)
+    left_out = {entry["id"]: entry["because"] for entry in _read(pack / "not-encoded.toml", "id")}
+    known = ids(pack)
+    nowhere = [one for one in known if one not in where and one not in left_out]
+    invented = [one for one in (*where, *left_out) if one not in known]
+    found = {one: tuple(names) for one, names in where.items()}
+    return Coverage(found, tuple(nowhere), tuple(invented), left_out)
+
+
+def _of_rules(rules: Iterable[Rule]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for rule in rules:
+        yield rule.id, rule.encodes
+
+
+def _of_files(pack: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
+    for path in sorted((pack / "studies").glob("*.toml")):
+        yield f"studies/{path.stem}", tuple(_toml(path).get("encodes", ()))
+    for entry in _read(pack / "formulas.toml", "formula"):
+        yield f"formulas/{entry['name']}", tuple(entry["encodes"])
+
+
+def _read(path: Path, table: str) -> list[Mapping[str, Any]]:
+    return list(_toml(path).get(table, ())) if path.exists() else []
+
+
+def _toml(path: Path) -> dict[str, Any]:
+    return tomllib.loads(path.read_text(encoding="utf-8"))

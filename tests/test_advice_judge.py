@@ -1,0 +1,282 @@
+"""Judging: since when, in what order, on which targets, with what remedy, and why silent."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.advice.inline import facts
+from nettop.advice.judge import Judge, Judgement
+from nettop.advice.load import read
+from nettop.advice.rule import Rule
+from nettop.facts import Facts
+
+
+@pytest.fixture
+def rule(tmp_path: Path) -> Any:
+    def make(body: str, name: str = "a-rule", over: str = "nic", severity: str = "warning") -> Rule:
+        folder = tmp_path / "surface"
+        folder.mkdir(exist_ok=True)
+        path = folder / f"{name}.toml"
+        head = "" if "title" in body else 'title = "t"\n'
+        source = '\n[[source]]\ndoc = "a book"\n'
+        top, mark, tables = body.partition("\n[")
+        path.write_text(
+            f'{head}severity = "{severity}"\nover = "{over}"\nwhy = "w"\n'
+            f"{top}\n{mark}{tables}{source}"
+        )
+        return read(path)
+
+    return make
+
+
+def at(seconds: float, profile: str = "server", **table: Any) -> Facts:
+    return facts(table, profile, seconds)
+
+
+DROPS = {"ring": {"rx": 256, "rx_max": 4096}, "per_s": {"ring_drops": 5}}
+WHEN = 'when = "nic.per_s.ring_drops > 0"'
+
+
+def judged(rules: list[Rule] | Rule, moment: Facts, **options: Any) -> Judgement:
+    return Judge(rules if isinstance(rules, list) else [rules], **options).judge(moment)
+
+
+def test_a_rule_must_hold(rule: Any) -> None:
+    judge = Judge([rule(f"{WHEN}\nhold = 3")])
+    counts = []
+    for second in range(6):
+        found = judge.judge(at(float(second), nic=DROPS)).findings
+        counts.append([round(one.held) for one in found])
+    assert counts == [[], [], [], [3], [4], [5]]
+
+
+def test_a_break_starts_the_time_again(rule: Any) -> None:
+    judge = Judge([rule(f"{WHEN}\nhold = 2")])
+    seen = []
+    for second, drops in enumerate([1, 1, 1, 0, 1, 1, 1]):
+        moment = at(float(second), nic={"per_s": {"ring_drops": drops}})
+        seen.append(len(judge.judge(moment).findings))
+    assert seen == [0, 0, 1, 0, 0, 1, 1]
+
+
+def test_a_headless_window_shortens_the_wait(rule: Any) -> None:
+    judge = Judge([rule(f"{WHEN}\nhold = 30")], window=2.0)
+    judge.judge(at(0.0, nic={}))  # no rates yet
+    for second in (0.5, 1.0, 1.5):
+        assert not judge.judge(at(second, nic=DROPS)).findings
+    (found,) = judge.judge(at(2.001, nic=DROPS)).findings
+    assert found.held == pytest.approx(2.001)
+
+
+def test_findings_come_by_severity_then_loss_then_gain(rule: Any) -> None:
+    rules = [
+        rule('when = "nic.mtu > 0"', "z-setting", severity="critical"),
+        rule(WHEN, "y-loss", severity="critical"),
+        rule('when = "nic.mtu > 0"\ngain = 1.2', "b-small", severity="advice"),
+        rule('when = "nic.mtu > 0"\ngain = 2.6', "c-large", severity="advice"),
+        rule('when = "nic.mtu > 0"', "a-warning"),
+        rule('when = "nic.mtu > 0"', "a-info", severity="info"),
+    ]
+    found = judged(rules, at(0, nic={**DROPS, "mtu": 1500})).findings
+    assert [one.rule for one in found] == [
+        "y-loss", "z-setting", "a-warning", "c-large", "b-small", "a-info",
+    ]  # fmt: skip
+
+
+def test_evidence_has_fields_values_and_units(rule: Any) -> None:
+    made = rule(f'{WHEN}\nshow = ["nic.ring.rx", "nic.ring.tx"]')
+    (found,) = judged(made, at(0, nic=DROPS)).findings
+    assert found.evidence == (
+        {"field": "nic.per_s.ring_drops", "value": 5, "unit": "packets"},
+        {"field": "nic.ring.rx", "value": 256, "unit": "descriptors"},
+    )
+    assert found.seen
+    assert found.id == "a-rule@eth0"
+
+
+def test_kinds_of_interface(rule: Any) -> None:
+    nics = [{"name": name, "kind": kind, "mtu": 1} for name, kind in
+            (("eth0", "nic"), ("veth1", "veth"), ("lo", "loopback"))]  # fmt: skip
+    plain = judged(rule('when = "nic.mtu > 0"'), at(0, nics=nics))
+    assert [one.target for one in plain.findings] == ["eth0"]
+    assert {one.target: one.because for one in plain.silent()} == {
+        "veth1": "veth1 is of kind veth, where this does not apply",
+        "lo": "lo is of kind loopback, where this does not apply",
+    }
+    veth = judged(rule('when = "nic.mtu > 0"\nlinks = ["veth"]'), at(0, nics=nics))
+    assert [one.target for one in veth.findings] == ["veth1"]
+
+
+def test_flows_everywhere_but_loopback(rule: Any) -> None:
+    flows = [{"id": name, "nic": name} for name in ("bond0", "lo")]
+    nics = [{"name": "bond0", "kind": "bond"}, {"name": "lo", "kind": "loopback"}]
+    made = rule('when = "flow.bulk or not flow.bulk"', over="flow")
+    found = judged(made, at(0, nics=nics, flows=flows)).findings
+    assert [one.target for one in found] == ["bond0"]
+
+
+def test_targets_have_names(rule: Any) -> None:
+    table: dict[str, Any] = {
+        "nic": {"name": "eth0"}, "queue": {"name": "rx-3"}, "core": {"cpu": 6},
+        "process": {"pid": 42}, "capture": {"inode": 9}, "path": {}, "flow": {"id": "f"},
+    }  # fmt: skip
+    names = {}
+    for over in (*table, "host"):
+        made = rule("when = \"profile == 'server'\"", f"over-{over}", over=over)
+        (found,) = judged(made, at(0, **table)).findings
+        names[over] = found.target
+    assert names == {
+        "nic": "eth0", "queue": "eth0/rx-3", "core": "cpu6", "process": "42",
+        "capture": "eth0/9", "path": "eth0/rx", "flow": "f", "host": "host",
+    }  # fmt: skip
+
+
+def test_profiles(rule: Any) -> None:
+    made = rule(f'{WHEN}\nprofiles = ["capture", "latency"]')
+    assert judged(made, at(0, "capture", nic=DROPS)).findings
+    (silent,) = judged(made, at(0, "server", nic=DROPS)).silent()
+    assert silent.because == "it is for capture, latency; this host is server"
+
+
+def test_exceptions_have_their_say(rule: Any) -> None:
+    made = rule(f'{WHEN}\nunless = [{{ when = "nic.speed < 1e9", say = "{{nic}} is slow" }}]')
+    silent = judged(made, at(0, nic={**DROPS, "speed": 1e8})).silent()
+    assert [one.because for one in silent] == ["eth0 is slow"]
+    silent = judged(made, at(0, nic=DROPS)).silent()
+    assert [one.because for one in silent] == [
+        "nic.speed is not known: the driver does not report it"
+    ]
+    assert judged(made, at(0, nic={**DROPS, "speed": 1e10})).findings
+
+
+def test_the_unknown_is_named_with_the_reason_that_the_host_gave(rule: Any) -> None:
+    made = rule('when = "nic.ring.rx < nic.ring.rx_max"')
+    moment = at(0, nic={"ring": {"rx": 256}})
+    (silent,) = judged(made, moment).silent()
+    assert silent.because == "nic.ring.rx_max is not known: the driver does not report it"
+    moment = replace(moment, missing={"rings": "Operation not permitted"})
+    (silent,) = judged(made, moment).silent()
+    assert silent.because == "nic.ring.rx_max is not known: Operation not permitted"
+
+
+def test_mutes(rule: Any) -> None:
+    made = rule(WHEN)
+    for muted in ("a-rule", "a-rule@eth0"):
+        said = judged(made, at(0, nic=DROPS), muted=[muted])
+        assert not said.findings
+        assert [one.because for one in said.silent()] == ["muted"]
+    assert judged(made, at(0, nic=DROPS), muted=["a-rule@eth1"]).findings
+    process = rule('when = "process.tcp == 0"', over="process")
+    moment = at(0, process={"pid": 42, "name": "iperf3"})
+    assert not judged(process, moment, muted=["a-rule@iperf3"]).findings
+    assert judged(process, moment, muted=["a-rule@nginx"]).findings
+
+
+def test_waiting_is_a_reason_for_silence(rule: Any) -> None:
+    (silent,) = judged(rule(f"{WHEN}\nhold = 5"), at(0, nic=DROPS)).silent()
+    assert silent.because == "it has not held for 5 s yet"
+
+
+def test_remedies(rule: Any) -> None:
+    made = rule(
+        WHEN
+        + """
+[[fix]]
+set = "ring.rx@{nic}"
+to = "nic.ring.rx * 2"
+[[fix]]
+set = "ring.rx@{nic}"
+to = "nic.ring.rx_max"
+[[fix]]
+set = "ring.tx@{nic}"
+to = "nic.ring.tx_max"
+[[fix]]
+set = "pause.rx@{nic}"
+to = "False"
+[[fix]]
+set = "feature.rx-gro@{nic}"
+to = "True"
+[[fix]]
+set = "feature.rx-lro@{nic}"
+to = "True"
+[[fix]]
+set = "link.mtu@{nic}"
+to = "9000"
+[[fix]]
+if = "nic.speed > 1"
+set = "coalesce.rx-usecs@{nic}"
+to = "50"
+[[fix]]
+set = "qdisc.root@{nic}"
+to = { latency = "'fq_codel'", default = "'fq'" }
+experiment = true
+[[fix]]
+each = "queue"
+set = "irq.affinity@{nic}/{queue}"
+to = "queue.number + 4"
+[[fix]]
+set = "sysctl.net.ipv4.tcp_rmem"
+to = "triple(keep, keep, 8388608)"
+[[fix]]
+set = "sysctl.net.ipv4.tcp_gone"
+to = "triple(keep, keep, 8388608)"
+[[fix]]
+advice = "the ring has {nic.ring.rx}"
+[[fix]]
+if = "nic.speed > 1"
+advice = "never"
+"""
+    )
+    nic = {
+        **DROPS, "features": {"rx-gro": False, "rx-lro": "fixed off"}, "max_mtu": 1500,
+        "pause": {"rx": False},
+    }  # fmt: skip
+    queues = [
+        {"name": "rx-0"},
+        {"name": "rx-1", "allowed": [5]},
+        {"nic": "eth1", "name": "rx-0"},
+    ]
+    sysctls = {"net.ipv4.tcp_rmem": "4096\t131072\t6291456"}
+    moment = at(0, nic=nic, queues=queues, sysctls=sysctls)
+    (found,) = judged(made, moment).findings
+    assert [(one.setting, one.value, one.experiment) for one in found.wanted] == [
+        ("ring.rx@eth0", "512", False),
+        ("feature.rx-gro@eth0", "on", False),
+        ("qdisc.root@eth0", "fq", True),
+        ("irq.affinity@eth0/rx-0", "4", False),
+        ("sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", False),
+    ]
+    assert found.advice == ("the ring has 256 descriptors",)
+    (found,) = judged(
+        made, replace(moment, profile=replace(moment.profile, name="latency"))
+    ).findings
+    assert ("qdisc.root@eth0", "fq_codel") in [(one.setting, one.value) for one in found.wanted]
+
+
+def test_the_worst_of_the_past(rule: Any) -> None:
+    judge = Judge([rule('when = "worst(nic.per_s.ring_drops, 10) > 100"')])
+    seen = []
+    for second, drops in ((0, 0), (1, 500), (5, 0), (11, 0), (12, 0)):
+        moment = at(float(second), nic={"per_s": {"ring_drops": drops}})
+        seen.append(bool(judge.judge(moment).findings))
+    assert seen == [False, True, True, True, False]
+
+
+def test_arithmetic_that_fails_is_unknown_and_harms_nobody_else(rule: Any) -> None:
+    made = rule('when = "100 / nic.mtu > 1"')
+    nics = [{"name": "eth0", "mtu": 0}, {"name": "eth1", "mtu": 10}]
+    said = judged(made, at(0, nics=nics))
+    assert [one.target for one in said.findings] == ["eth1"]
+    assert len(said.silent()) == 1
+
+
+def test_the_judge_compiles_a_loop_once(rule: Any) -> None:
+    judge = Judge([rule(WHEN)])
+    judge.judge(at(0, nic=DROPS))
+    (before,) = judge._loops.values()
+    judge.judge(at(1, nic=DROPS))
+    assert list(judge._loops.values()) == [before]
