@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+import tarfile
 import threading
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from nettop.recording import Record, Replay
 from nettop.sampler import Sampler
 from nettop.source import Live
 
+SAMPLES = os.environ.get("NETTOP_SAMPLES", "")
 MINE = ("irqs", "kernel", "netclass", "processes", "queues", "sysctls", "topology")
 
 
@@ -97,6 +99,44 @@ def test_a_host_without_caches_nodes_or_packages() -> None:
     assert rows == [topology.Row(0, online=True), topology.Row(3, online=True)]
     with pytest.raises(FileNotFoundError):
         topology.update(host({"/proc/stat": ""}), {})
+
+
+@pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of real hosts' files")
+def test_topology_of_real_hosts_as_lscpu_told_it(tmp_path: Path) -> None:
+    checked = 0
+    for told in sorted(Path(SAMPLES, "util-linux").glob("lscpu-p.*")):
+        name = told.name.removeprefix("lscpu-p.")
+        with tarfile.open(told.with_name(f"{name}.tar.gz")) as dump:
+            dump.extractall(tmp_path, filter="data")
+        # a summary, then the table, then the table again with the machine's own numbers
+        header, _, table = told.read_text().partition("# CPU,")[2].partition("\n")
+        columns = ["CPU", *header.split(",")]
+        right = [line.split(",") for line in table.partition("#")[0].splitlines() if line]
+        rows = {r.cpu: r for r in topology.update(Live(str(tmp_path / name)), {}) if r.online}
+        assert sorted(rows) == sorted(int(line[0]) for line in right), name
+        check_groups(rows, right, columns, name)
+        checked += 1
+    assert checked >= 4
+
+
+def check_groups(rows: dict[int, Any], right: list[list[str]], columns: list[str], of: str) -> None:
+    """CPUs that lscpu puts together are together here; its numbers are its own."""
+    fields = {"Core": "siblings", "L2": "l2", "L3": "l3"}
+    if of.startswith("arm"):
+        del fields["Core"]  # lscpu takes cores of one number in several clusters for one core
+    for column, field in fields.items():
+        place = columns.index(column) if column in columns else None
+        if place is None or not all(line[place] for line in right):
+            continue
+        groups: dict[str, set[int]] = {}
+        for line in right:
+            groups.setdefault(line[place], set()).add(int(line[0]))
+        for line in right:
+            found = getattr(rows[int(line[0])], field)
+            if found is not None:
+                assert set(found) == groups[line[place]], (of, column, line[0])
+    node = columns.index("Node")
+    assert all(rows[int(line[0])].node == int(line[node]) for line in right if line[node]), of
 
 
 def test_minus_one_is_unknown() -> None:

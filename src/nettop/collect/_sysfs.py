@@ -40,6 +40,17 @@ def cpus(source: Source, path: str) -> tuple[int, ...] | None:
         return None
 
 
+def mask(source: Source, path: str) -> tuple[int, ...] | None:
+    """The CPUs (or queues) of a file's mask; None when it cannot be read or is none."""
+    text = word(source, path)
+    if text is None:
+        return None
+    try:
+        return cpulist.parse_mask(text)
+    except ValueError:
+        return None
+
+
 def names(source: Source, path: str) -> list[str]:
     """The names in a directory; empty when it cannot be read."""
     try:

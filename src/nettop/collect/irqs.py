@@ -12,7 +12,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from .. import cpulist
 from ..frame import gauge, label, light
 from ..source import Source
 from . import _sysfs
@@ -84,18 +83,9 @@ def _row(source: Source, irq: str, owner: Owner | None) -> Row:
         irq,
         allowed=_sysfs.cpus(source, f"{folder}/smp_affinity_list"),
         effective=_sysfs.cpus(source, f"{folder}/effective_affinity_list"),
-        hint=_mask(_sysfs.word(source, f"{folder}/affinity_hint")),
+        hint=_sysfs.mask(source, f"{folder}/affinity_hint"),
         node=None if node is None or node < 0 else node,
         device=owner.device if owner else None,
         nics=owner.nics if owner else (),
         msi=owner.msi if owner else None,
     )
-
-
-def _mask(text: str | None) -> tuple[int, ...] | None:
-    if text is None:
-        return None
-    try:
-        return cpulist.parse_mask(text)
-    except ValueError:
-        return None

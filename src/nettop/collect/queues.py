@@ -10,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import cpulist
 from ..frame import counter, gauge, label, light
 from ..source import Source
 from . import _sysfs
@@ -60,31 +59,21 @@ def _receive(source: Source, nic: str, name: str, folder: str) -> Row:
     return Row(
         nic,
         name,
-        rps_cpus=_mask(source, f"{folder}/rps_cpus"),
+        rps_cpus=_sysfs.mask(source, f"{folder}/rps_cpus"),
         rps_flow_cnt=_sysfs.number(source, f"{folder}/rps_flow_cnt"),
     )
 
 
 def _transmit(source: Source, nic: str, name: str, folder: str, *, hardware: bool) -> Row:
-    cpus = _mask(source, f"{folder}/xps_cpus")
+    cpus = _sysfs.mask(source, f"{folder}/xps_cpus")
     if not hardware:
         return Row(nic, name, xps_cpus=cpus)
     return Row(
         nic,
         name,
         xps_cpus=cpus,
-        xps_rxqs=_mask(source, f"{folder}/xps_rxqs"),
+        xps_rxqs=_sysfs.mask(source, f"{folder}/xps_rxqs"),
         bql_limit=_sysfs.number(source, f"{folder}/byte_queue_limits/limit"),
         bql_inflight=_sysfs.number(source, f"{folder}/byte_queue_limits/inflight"),
         tx_timeouts=_sysfs.number(source, f"{folder}/tx_timeout"),
     )
-
-
-def _mask(source: Source, path: str) -> tuple[int, ...] | None:
-    text = _sysfs.word(source, path)
-    if text is None:
-        return None
-    try:
-        return cpulist.parse_mask(text)
-    except ValueError:
-        return None

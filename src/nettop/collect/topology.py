@@ -91,8 +91,10 @@ def _nodes(source: Source) -> dict[int, int]:
     found = {}
     for name in _sysfs.names(source, _NODES):
         if name.startswith("node") and name[4:].isdecimal():
-            for cpu in _sysfs.cpus(source, f"{_NODES}/{name}/cpulist") or ():
-                found[cpu] = int(name[4:])
+            cpus = _sysfs.cpus(source, f"{_NODES}/{name}/cpulist")
+            if cpus is None:  # cpulist came with Linux 2.6.25
+                cpus = _sysfs.mask(source, f"{_NODES}/{name}/cpumap")
+            found.update(dict.fromkeys(cpus or (), int(name[4:])))
     return found
 
 
