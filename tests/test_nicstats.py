@@ -280,6 +280,14 @@ def test_hundreds_of_software_interfaces_are_not_asked() -> None:
     assert not any(name.startswith("count/") for name in source.asked)
 
 
+def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
+    source = host(["rx0_drops"], [3])
+    source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(
+        2, "eth0"
+    )
+    assert [row.interface for row in nicstats.read(source)] == ["eth0"]
+
+
 def test_drvinfo_says_what_the_table_knows() -> None:
     row = drvinfo.read(host([], []))[0]
     assert (row.driver, row.version, row.firmware, row.bus) == ("virtio_net", "1.0", None, "pci")

@@ -98,8 +98,10 @@ def _list(
             found[interface] = known.names[interface]
             continue
         try:
-            about = drivers.driver(driver.info(known.source, interface).driver)
-            if about.virtual and len(every) > _FEW:
+            info = driver.info(known.source, interface)
+            about = drivers.driver(info.driver)
+            software = about.virtual or not (info.bus or about.title)
+            if software and len(every) > _FEW:
                 continue
             names = driver.string_names(known.source, interface)
         except (OSError, ValueError):

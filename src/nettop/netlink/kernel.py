@@ -91,6 +91,10 @@ class Kernel:
                 self._ioctl[0].close()
                 self._ioctl = None
 
+    def __del__(self) -> None:
+        """A source that nobody holds leaves no socket open."""
+        self.close()
+
     def _talk(self, family: str, kind: int, body: bytes, flags: int, tries: int = _TRIES) -> bytes:
         with self._lock:
             protocol = PROTOCOLS.get(family, _GENERIC)
