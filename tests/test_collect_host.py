@@ -1,6 +1,7 @@
 """Collectors of the host's shape: topology, interrupts' places, queues, interfaces, processes."""
 
 import os
+import re
 import subprocess
 import tarfile
 import threading
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import cpulist
+from nettop import config, cpulist
 from nettop.collect import irqs, kernel, netclass, processes, queues, sysctls, topology
 from nettop.collect import names as collector_names
 from nettop.recording import Record, Replay
@@ -453,3 +454,10 @@ def test_topology_agrees_with_lscpu() -> None:
             siblings = rows[int(a[0])].siblings
             if siblings is not None:
                 assert (int(b[0]) in siblings) == (a[1] == b[1])
+
+
+def test_parameters_that_rules_name_are_read() -> None:
+    text = "".join(path.read_text() for path in config.rules_folder().rglob("*.toml"))
+    named = set(re.findall(r"sysctl\('([\w./-]+)'\)", text))
+    assert named
+    assert named <= set(sysctls.names())
