@@ -175,6 +175,10 @@ def test_all_interrupts_when_a_device_does_not_tell_its_own() -> None:
     assert [row.irq for row in irqs.read(host({"/proc/irq/30/node": "0"}))] == ["30"]
 
 
+def test_no_interrupts_where_no_interface_is_a_device() -> None:
+    assert irqs.read(host({"/proc/irq/30/node": "0", "/sys/class/net/lo/mtu": "65536"})) == []
+
+
 def test_virtio_interrupts_are_the_parents_and_ports_may_share_a_device() -> None:
     files = {
         "/proc/irq/38/node": "-1",

@@ -3,7 +3,7 @@
 Documentation/core-api/irq/irq-affinity.rst and Documentation/ABI/testing/sysfs-bus-pci: a device's
 `msi_irqs` holds a file for each of its message-signalled interrupts, `irq` its legacy one; a virtio
 device's are its parent's. Only interrupts of network devices are read, unless some device does not
-tell which are its own (platform, Xen): then all are.
+tell which are its own (platform, Xen) or there is no sysfs: then all are.
 """
 
 from __future__ import annotations
@@ -49,30 +49,29 @@ class Owner:
 def read(source: Source) -> list[Row]:
     """The interrupts of network devices, or all; OSError when /proc/irq is not there."""
     there = [name for name in source.listing("/proc/irq") if name.isdecimal()]
-    found = owners(source)
+    nics = _sysfs.names(source, _NETS)
+    found = owners(source, nics)
     of = {irq: owner for owner in found for irq in owner.irqs}
     wanted: Iterable[str] = there
-    if found and all(owner.irqs for owner in found):
+    if nics and all(owner.irqs for owner in found):
         wanted = (irq for irq in there if irq in of)
     return [_row(source, irq, of.get(irq)) for irq in sorted(wanted, key=int)]
 
 
-def owners(source: Source) -> list[Owner]:
-    """The devices below interfaces, each with what sysfs says are its interrupts."""
+def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
+    """The devices below these interfaces, each with what sysfs says are its interrupts."""
     devices: dict[str, tuple[str, list[str]]] = {}
-    for nic in _sysfs.names(source, _NETS):
+    for nic in nics:
         name = _sysfs.target(source, f"{_NETS}/{nic}/device")
         if name is not None:
             parent = "/.." if name.startswith("virtio") else ""
             devices.setdefault(name, (f"{_NETS}/{nic}/device{parent}", []))[1].append(nic)
     found = []
-    for name, (path, nics) in devices.items():
+    for name, (path, own) in devices.items():
         irqs = [irq for irq in _sysfs.names(source, f"{path}/msi_irqs") if irq.isdecimal()]
         legacy = None if irqs else _sysfs.number(source, f"{path}/irq")
         msi = bool(irqs)
-        found.append(
-            Owner(name, tuple(nics), tuple(irqs or ([str(legacy)] if legacy else [])), msi)
-        )
+        found.append(Owner(name, tuple(own), tuple(irqs or ([str(legacy)] if legacy else [])), msi))
     return found
 
 
