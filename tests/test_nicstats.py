@@ -12,13 +12,14 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from netlink_bytes import Fake, link
+from netlink_bytes import Fake, link, message, number, u64
 
 from nettop import drivers
 from nettop.collect import drvinfo, nicqueues, nicstats, nicstats_raw
 from nettop.collect._driver_statistics import Reading
 from nettop.facts.nic import Counters
-from nettop.netlink import driver
+from nettop.netlink import driver, netdev
+from nettop.netlink.codec import attribute
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of outputs")
@@ -40,7 +41,8 @@ def counted(name: str, text: str) -> dict[str, int]:
 
 
 def queues(name: str, text: str) -> dict[str, tuple[int | None, ...]]:
-    rows = nicqueues.rows(reading(name, text))
+    own = nicqueues.own_counts(reading(name, text))
+    rows = [nicqueues.row("eth0", queue, counts, {}) for queue, counts in own.items()]
     return {row.queue: (row.packets, row.bytes, row.drops) for row in rows}
 
 
@@ -227,7 +229,7 @@ def host(names: list[str], values: list[int]) -> Fake:
 
 def test_one_frame_asks_the_driver_once() -> None:
     source = host(["rx0_drops", "rx0_packets"], [3, 4])
-    assert nicqueues.read(source)[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
+    assert nicqueues.update(source, {})[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
     assert nicstats.read(source)[0].ring_drops == 3
     assert [(row.name, row.value) for row in nicstats_raw.read(source)] == [
         ("rx0_drops", 3),
@@ -259,7 +261,36 @@ def test_when_queues_change_the_names_are_read_again(told: int) -> None:
     changed.ioctls |= {**names_answer(names), "statistics/eth0": values_answer([3, 4, 7, 8])}
     changed.at = 1.0
     assert nicstats.read(changed)[0].ring_drops == 10
-    assert [row.queue for row in nicqueues.read(changed)] == ["rx-0", "rx-1"]
+    assert [row.queue for row in nicqueues.update(changed, {})] == ["rx-0", "rx-1"]
+
+
+def test_the_kernel_counts_by_queue_what_the_driver_no_longer_does() -> None:
+    def queue(kind: int, which: int, *counts: bytes) -> bytes:
+        head = struct.pack("=BBH", 12, 1, 0)
+        return message(
+            30, head + number(1, 2) + number(2, kind) + number(3, which) + b"".join(counts)
+        )
+
+    source = host(["rx0_drops", "rx1_drops"], [3, 4])
+    source.netlinks["netdev/queues"] = (
+        queue(0, 0, attribute(8, u64(1 << 40)), attribute(9, u64(50)))
+        + queue(0, 1, number(8, 7), number(14, 9))
+        + queue(1, 0, number(10, 6), number(11, 60))
+    )
+    found = {row.queue: row for row in nicqueues.update(source, {})}
+    assert [(row.packets, row.bytes, row.drops) for row in found.values()] == [
+        (1 << 40, 50, 3),
+        (7, None, 4),  # the driver's own count of drops, not the kernel's
+        (6, 60, None),
+    ]
+    assert list(found) == ["rx-0", "rx-1", "tx-0"]
+
+
+def test_an_old_kernel_is_asked_for_its_queues_once() -> None:
+    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
+    assert nicqueues.update(source, memory)[0].drops == 3
+    nicqueues.update(source, memory)
+    assert source.asked.count("netdev/queues") == 1
 
 
 def test_an_interface_that_goes_leaves_the_others() -> None:
@@ -301,3 +332,11 @@ def test_any_names_make_a_plan(names: list[str]) -> None:
     for about in drivers.table().values():
         found: Any = drivers.plan(about, names)
         assert all(0 <= place < len(names) for places in found.counts.values() for place in places)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_of_queue_statistics_are_a_value_error_or_queues(raw: bytes) -> None:
+    try:
+        netdev.parse(raw)
+    except ValueError:
+        return

@@ -193,7 +193,7 @@ counts = []
 for queues in (1, 4, 2):
     subprocess.run(["ethtool", "-L", "va", "rx", str(queues), "tx", str(queues)], check=True)
     counts.append(len(read()))
-print(json.dumps([counts, sorted({r.queue for r in nicqueues.read(source)})]))
+print(json.dumps([counts, sorted({r.queue for r in nicqueues.update(source, {})})]))
 """
     counts, queues = json.loads(python(script))
     told = inside("ethtool", "-S", "va")

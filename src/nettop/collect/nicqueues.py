@@ -1,12 +1,18 @@
-"""Packets, bytes and losses of each queue, where the driver tells them (`ethtool -S`)."""
+"""Packets, bytes and losses of each queue: from the driver's statistics, else from the kernel's.
+
+`ethtool -S` (ETHTOOL_GSTATS) through the driver table; what is not there comes from
+NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10), to which drivers are moving.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..drivers import QUEUE_COUNTS
 from ..frame import counter, label
+from ..netlink import netdev, route
 from ..source import Source
 from ._driver_statistics import Reading, readings
 
@@ -15,7 +21,7 @@ EVERY = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One queue; a combined pair is two rows. None: the driver does not count that by queue."""
+    """One queue; a combined pair is two rows. None: neither counts that by queue."""
 
     interface: str = label("interface name")
     queue: str = label("rx-N or tx-N")
@@ -24,19 +30,54 @@ class Row:
     drops: int | None = counter("lost in this queue's ring", "packets", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
-    """Every queue of every interface whose driver counts by queue."""
-    return [row for reading in readings(source) for row in rows(reading)]
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """Every queue of every interface that is counted by queue."""
+    drivers = {reading.interface: reading for reading in readings(source)}
+    kernel = _kernel(source, memory)
+    rows = []
+    for interface in {**drivers, **kernel}:
+        own = own_counts(drivers[interface]) if interface in drivers else {}
+        also = kernel.get(interface, {})
+        rows += [
+            row(interface, queue, own.get(queue, {}), also.get(queue, {}))
+            for queue in {**own, **also}
+        ]
+    return rows
 
 
-def rows(reading: Reading) -> list[Row]:
-    """The queues of one interface in the driver's order."""
-    values = reading.values
-    return [
-        Row(
-            reading.interface,
-            queue,
-            *(sum(values[at] for at in sums[w]) if w in sums else None for w in QUEUE_COUNTS),
-        )
+def _kernel(source: Source, memory: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """The kernel's queue statistics by interface; none on a kernel that has no such question."""
+    if memory.get("none"):
+        return {}
+    try:
+        found = netdev.queue_statistics(source)
+    except OSError:
+        memory["none"] = True
+        return {}
+    if not found.keys() <= memory.get("names", {}).keys():
+        memory["names"] = route.names(source)
+    names = memory.get("names", {})
+    return {names[index]: queues for index, queues in found.items() if index in names}
+
+
+def own_counts(reading: Reading) -> dict[str, dict[str, int]]:
+    """What the driver's statistics say of each queue."""
+    return {
+        queue: {what: sum(reading.values[place] for place in sums[what]) for what in sums}
         for queue, sums in reading.plan.queues.items()
-    ]
+    }
+
+
+def row(interface: str, queue: str, own: Mapping[str, int], also: Mapping[str, int]) -> Row:
+    """One queue; the driver's own count is preferred, so that a rate is of one counter."""
+    way = queue[:2]
+    packets, octets, drops = (own.get(what) for what in QUEUE_COUNTS)
+    if drops is None and way == "rx":
+        drops = also.get("rx_hw_drops", also.get("rx_hw_drop_overruns"))
+    return Row(
+        interface,
+        queue,
+        also.get(f"{way}_packets") if packets is None else packets,
+        also.get(f"{way}_bytes") if octets is None else octets,
+        drops,
+    )
