@@ -71,13 +71,13 @@ def test_an_unknown_bar_is_not_an_empty_one() -> None:
     st.integers(1, 6),
 )
 def test_a_graph_has_its_size(values: list[float | None], width: int, height: int) -> None:
-    rows = text.graph(values, width, height, 1e9)
+    rows = text.area(values, width, height, 1e9)
     assert len(rows) == height
     assert all(len(row) == width for row in rows)
 
 
 def test_a_graph_rises_from_the_bottom() -> None:
-    assert text.graph([None, 0, 5, 10], 2, 2, 10) == [" ⢸", " ⣿"]
+    assert text.area([None, 0, 5, 7.5, 10], 5, 2, 10) == ["   ▄█", "  ███"]
 
 
 def test_stacked_parts_are_proportional() -> None:

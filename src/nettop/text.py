@@ -18,7 +18,6 @@ EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 LEVELS: Final = "▁▂▃▄▅▆▇█"
 _LOST: Final = "\ufffd"
 _VARIATION: Final = range(0xFE00, 0xFE10)
-_DOTS: Final = ((0x40, 0x04, 0x02, 0x01), (0x80, 0x20, 0x10, 0x08))  # left and right, bottom first
 
 
 @lru_cache(maxsize=4096)
@@ -208,30 +207,21 @@ def resample(values: Sequence[float | None], points: int) -> list[float | None]:
     return out
 
 
-def graph(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
-    """A filled braille graph, `height` rows from the top, two values a cell; gaps where unknown."""
-    points = resample(values, width * 2)
-    dots = height * 4
-    heights = [
-        0
-        if v is None
-        else max(1 if v > 0 else 0, min(dots, round(v / top * dots)))
-        if top > 0
-        else 0
-        for v in points
+def area(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
+    """A filled graph of `height` rows from the top, a value a column, to an eighth of a row.
+
+    The newest value is at the right edge. Gaps where unknown; what is above zero shows at least a
+    trace.
+    """
+    most = height * 8
+    eighths = [
+        0 if not v or v < 0 or top <= 0 else max(1, min(most, round(v / top * most)))
+        for v in resample(values, width)
     ]
     rows = []
     for row in range(height):
-        floor = (height - 1 - row) * 4
-        chars = []
-        for cell in range(width):
-            code = 0x2800
-            for side in (0, 1):
-                filled = min(4, max(0, heights[cell * 2 + side] - floor))
-                for dot in range(filled):
-                    code |= _DOTS[side][dot]
-            chars.append(chr(code) if code > 0x2800 else " ")
-        rows.append("".join(chars))
+        floor = (height - 1 - row) * 8
+        rows.append("".join((" " + LEVELS)[min(8, max(0, e - floor))] for e in eighths))
     return rows
 
 
@@ -251,11 +241,8 @@ _ASCII: Final = {
 def _ascii(text: str) -> str:
     out = []
     for char in text:
-        code = ord(char)
-        if code < 0x80:
+        if char.isascii():
             out.append(char)
-        elif 0x2800 <= code < 0x2900:
-            out.append(" .:!|#####"[min(9, (code - 0x2800).bit_count())])
         elif char in _ASCII:
             out.append(_ASCII[char])
         else:

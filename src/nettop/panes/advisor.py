@@ -84,7 +84,7 @@ def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
     out: list[Line] = [
         ends(
             line((f" {mark} {finding.title}", role)),
-            line((f"for {seconds(finding.held)} ", "dim")),
+            line((f"for {seconds(round(finding.held))} ", "dim")),
             width,
         )
     ]
@@ -138,7 +138,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if not view.spot.open:
         room = min(len(found), max(1, (height - 1) // 3))
         out.append(section("FINDINGS", f"{len(found)}, the most harmful first", width))
-        rows = [finding_row(f, width, "") for f in found]
+        longest = max(len(f.id) for f in found)
+        rows = [finding_row(f, width, "", longest) for f in found]
         out += listing(rows, cursor, width, room)
     full = detail(found[cursor], scene, width)
     left = height - len(out)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..text import Line, fit, fit_line, graph, line
+from ..text import Line, area, fit, fit_line, line
 from ..units import UNKNOWN, amount, percent, seconds, share, size
 from .cores import ranges
 from .parts import Column, heading, listing, matches, row, section, sort_rows, waiting, widths
@@ -113,7 +113,8 @@ def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
     out.append(
         line((f" limited by {flow.limit or 'unknown'}", role), (f"  {flow.limit_why or ''}", ""))
     )
-    where = f" process on core {flow.app_cpu}, interrupt on core {flow.irq_cpu}"
+    app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
+    where = f" process on core {app}, interrupt on core {irq}"
     where += f" (queue {flow.queue or '?'})"
     out.append(
         line(
@@ -183,7 +184,7 @@ def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
         out.append(section(label, told, width))
         if known:
             out += [
-                line((f" {text}", "good")) for text in graph(values, width - 2, rows, top or 1.0)
+                line((f" {text}", "good")) for text in area(values, width - 2, rows, top or 1.0)
             ]
     return [fit_line(one, width) for one in out[:height]]
 

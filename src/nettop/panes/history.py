@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ..text import Line, cells, ends, fit, fit_line, graph, level, line, resample
+from ..text import Line, area, cells, ends, fit, fit_line, level, line, resample
 from ..units import count, scaled, seconds, size
 from .grid import merge
 from .parts import section
@@ -88,7 +88,7 @@ def band(
     labels = [scaled(top, unit) if top else f"0 {unit}"] + [""] * (rows - 1)
     now = f"now {scaled(known[-1], unit)}" if known else "not known"
     labels[min(1, rows - 1)] = labels[min(1, rows - 1)] if rows == 1 else now
-    drawn = graph(values, room, rows, top or 1.0)
+    drawn = area(values, room, rows, top or 1.0)
     out = []
     for index, text in enumerate(drawn):
         name = f" {title}" if index == rows - 1 and rows > 2 else labels[index]

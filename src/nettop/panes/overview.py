@@ -56,10 +56,10 @@ def verdict(scene: Scene, width: int) -> Line:
     return fit_line(line((" ✓ nothing is lost and no limit is reached", "good"), (more, "")), width)
 
 
-def finding_row(finding: Any, width: int, keys: str) -> Line:
+def finding_row(finding: Any, width: int, keys: str, longest: int = 34) -> Line:
     """One finding: mark, id, sentence, keys."""
     mark, role = severity(finding)
-    name = min(34, max(20, width // 4))
+    name = min(longest, max(20, width // 4))
     head = line((f" {mark} ", role), (fit(finding.id, name), role if role != "dim" else ""), "  ")
     room = width - name - 6 - len(keys)
     return ends(head + line(crop(finding.title, room)), line((keys, "key")), width)
@@ -101,9 +101,9 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
                 (
                     (mark + nic.name, "head" if nic.carrier is not False else "dim"),
                     scene.units.rate(nic.per_s.rx_bytes),
-                    _load(nic.rx_load),
+                    _load(path.load_of(nic, "rx")),
                     scene.units.rate(nic.per_s.tx_bytes),
-                    _load(nic.tx_load),
+                    _load(path.load_of(nic, "tx")),
                     (
                         per_second(gone) if gone else "0" if gone == 0 else UNKNOWN,
                         "bad" if gone else "dim",
@@ -181,8 +181,11 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return []
     rows = []
     cursor = chosen(items(scene, view), view.spot)
+    longest = max((len(f.id) for f in scene.findings), default=0)
     for index, finding in enumerate(scene.findings):
-        rows.append(finding_row(finding, width, keys_of(scene, finding) if index == cursor else ""))
+        rows.append(
+            finding_row(finding, width, keys_of(scene, finding) if index == cursor else "", longest)
+        )
     if not rows:
         quiet = len({s.rule for s in scene.silent}) if scene.silent else 0
         told = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, bar, cells, ends, fit, fit_line, line
+from ..text import Line, bar, cells, ends, fit, fit_line, line, line_cells
 from ..units import Units, link, packets, per_second, scaled, share
 
 _SHORT: Final = {"packets/s": "pps", "bit/s": "b/s", "interrupts/s": "irq/s"}
@@ -38,6 +38,14 @@ def title(nic: Any) -> str:
     return " · ".join(bits)
 
 
+def load_of(nic: Any, direction: str) -> float | None:
+    """Load against what TCP can carry; None for a link whose nominal speed says nothing (veth)."""
+    if nic.kind in ("veth", "tunnel", "bridge", "loopback"):
+        return None
+    load: float | None = getattr(nic, f"{direction}_load")
+    return load
+
+
 def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
     """One direction's rate, a bar against what TCP can carry, and that share."""
     filled, rest = bar(load, room) if load is not None else ("", " " * room)
@@ -50,19 +58,18 @@ def gauge(label: str, rate: float | None, load: float | None, units: Units, room
 
 
 def rates(nic: Any, units: Units, width: int) -> Line:
-    """Both directions of an interface on one line."""
-    room = max(6, min(30, (width - 50) // 2))
-    both = gauge("rx", nic.per_s.rx_bytes, nic.rx_load, units, room)
-    both += line("  ") + gauge("tx", nic.per_s.tx_bytes, nic.tx_load, units, room)
+    """Both directions of an interface on one line, and what TCP could carry."""
+    loads = load_of(nic, "rx"), load_of(nic, "tx")
     load, rate = max(
-        (nic.rx_load, nic.per_s.rx_bytes),
-        (nic.tx_load, nic.per_s.tx_bytes),
-        key=lambda p: p[0] or 0,
+        zip(loads, (nic.per_s.rx_bytes, nic.per_s.tx_bytes), strict=True), key=lambda p: p[0] or 0
     )
-    if load and rate and width >= 100:
-        possible = scaled(rate * 8 / load, "b/s")
-        return ends(both, line((f"of {possible} that TCP can carry ", "dim")), width)
-    return fit_line(both, width)
+    tail: Line = ()
+    if load and rate and width >= 96:
+        tail = line((f"TCP can carry {scaled(rate * 8 / load, 'b/s')} ", "dim"))
+    room = max(6, min(30, (width - 48 - line_cells(tail)) // 2))
+    both = gauge("rx", nic.per_s.rx_bytes, loads[0], units, room)
+    both += line("  ") + gauge("tx", nic.per_s.tx_bytes, loads[1], units, room)
+    return ends(both, tail, width)
 
 
 def stage_cells(stage: Any) -> tuple[str, str, str, str]:

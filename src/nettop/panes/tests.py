@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Final
 
-from ..text import Line, bar, fit, fit_line, graph, line
+from ..text import Line, area, bar, fit, fit_line, line
 from ..units import percent, scaled, seconds
 from .grid import beside
 from .parts import Column, heading, listing, matches, row, section, widths
@@ -82,10 +82,8 @@ def plot(intervals: tuple[float, ...], width: int, rows: int) -> list[Line]:
         return []
     top = max(intervals) or 1.0
     label = scaled(top, "b/s")
-    points = [
-        v for v in intervals for _ in range(max(1, 2 * (width - 14) // max(10, len(intervals))))
-    ]
-    shown = graph(points[-2 * (width - 14) :], width - 14, rows, top)
+    wide = max(1, (width - 14) // max(10, len(intervals)))
+    shown = area([v for v in intervals for _ in range(wide)], width - 14, rows, top)
     return [
         line(
             (fit(label if i == 0 else "0 b/s" if i == rows - 1 else "", 11, ">") + " ", "dim"),

@@ -260,9 +260,9 @@ class Actions:
             )
             after = result.after if result.after is not None else result.wanted
             because = f" ({result.because})" if result.because else ""
-            self.post(
-                note(f"{result.setting}: {result.before} → {after}: {result.state}{because}", role)
-            )
+            back = result.state in ("undone", "reverted")
+            how = f"back to {after}" if back else f"{result.before} → {after}"
+            self.post(note(f"{result.setting}: {how}: {result.state}{because}", role))
         self.reload()
         self.changed()
 
