@@ -34,6 +34,7 @@ from nettop.collect import (
 )
 from nettop.recording import Record, Replay
 from nettop.sampler import Sampler
+from nettop.scrub import scrub
 from nettop.source import Live
 
 MINE = (
@@ -262,6 +263,12 @@ def test_many_processes_are_looked_into_in_turn() -> None:
         assert source.lists - before <= socket_owners.LISTS + 1001
     assert sizes[0] == socket_owners.LISTS
     assert sizes[-1] == 1000
+
+
+def test_a_shown_recording_does_not_tell_which_files_are_open() -> None:
+    text = scrub("c\n-- /proc/7/fd/3@ --\n/home/ann/secret\n-- /proc/7/fd/4@ --\nsocket:[55]\n")
+    assert "ann" not in text
+    assert [row.inode for row in socket_owners.update(Replay(text), {})] == [55]
 
 
 def test_closed_processes_are_counted() -> None:
