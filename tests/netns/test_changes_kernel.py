@@ -313,3 +313,36 @@ def test_a_route_keeps_everything_but_the_one_metric(nettop: Nettop) -> None:
         assert nettop.see("ip", "route", "show") == before
     finally:
         nettop.see("ip", "address", "del", "10.78.0.1/24", "dev", "va")
+
+
+def test_a_finding_is_applied_exported_and_undone(nettop: Nettop) -> None:
+    names = ["net.ipv4.tcp_sack", "net.ipv4.tcp_window_scaling"]
+    finding = "loss-recovery-crippled@host"
+
+    def values() -> list[str]:
+        return nettop.see("sysctl", "-n", *names).split()
+
+    def plain(*words: str) -> tuple[int, str, str]:
+        process = nettop.start(*words)
+        out, err = process.communicate(timeout=60)
+        return process.returncode, out, err
+
+    nettop.see("sysctl", "-qw", *[f"{name}=0" for name in names])
+    code, out, _ = plain("apply", finding, "--dry-run", "--seconds", "0.5")
+    assert code == 0
+    assert "sysctl -w net.ipv4.tcp_sack=1" in out
+    assert values() == ["0", "0"]
+    code, out, _ = plain("export", finding, "--format", "sysctl", "--seconds", "0.5")
+    assert "net.ipv4.tcp_sack = 1" in out
+    made = nettop("apply", finding, "--seconds", "0.5")
+    assert [r["state"] for r in made] == ["applied", "applied"]
+    assert values() == ["1", "1"]
+    code, out, _ = plain("journal")
+    assert f"for {finding}" in out
+    code, _, err = plain("apply", finding, "--seconds", "0.5")
+    assert (code, "does not hold here" in err) == (4, True)
+    code, _, err = plain("apply", "loss-recovery-cripled@host", "--seconds", "0.5")
+    assert (code, "did you mean loss-recovery-crippled" in err) == (2, True)
+    assert {r["state"] for r in nettop("undo", "--all")} == {"undone"}
+    assert values() == ["0", "0"]
+    nettop.see("sysctl", "-qw", *[f"{name}=1" for name in names])
