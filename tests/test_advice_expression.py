@@ -221,6 +221,8 @@ LEAVES = st.sampled_from(
         "min(nic.ring.rx, nic.mtu) > 300", "any((nic.up, nic.carrier))", "all((nic.up, nic.para))",
         "beside(nic.irq_top_cpu) == 3", "sysctl('net.ipv4.tcp_rmem') > 5", "True", "False",
         "(nic.up if nic.carrier else nic.para)",
+        "nic.mtu > (nic.speed if nic.up else nic.ring.rx)",
+        "nic.mtu > (1 if nic.mtu / nic.ring.rx > 1 else nic.ring.tx)",
     ]
 )  # fmt: skip
 TREES = st.recursive(

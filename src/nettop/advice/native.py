@@ -133,6 +133,15 @@ class _Writer:
         guards, code = self.value(node.operand)
         return guards, f"(-{code})"
 
+    def _ifexp(self, node: ast.IfExp) -> tuple[list[str], str]:
+        yes, no = self.maybe(*self.value(node.body)), self.maybe(*self.value(node.orelse))
+        known, other = self.condition(node.test, True), self.condition(node.test, False)
+        return self.guarded([], f"({yes} if {known} else {no} if {other} else None)")
+
+    @staticmethod
+    def maybe(guards: Sequence[str], code: str) -> str:
+        return f"({code} if {' and '.join(guards)} else None)" if guards else code
+
     def _tuple(self, node: ast.Tuple) -> tuple[list[str], str]:
         parts = [self.value(value) for value in node.elts]
         guards = [guard for part, _ in parts for guard in part]
@@ -158,8 +167,7 @@ class _Writer:
             tree = ast.parse(f"nic.total.{path[-1]}", mode="eval").body
             return self.value(tree)
         if name == "worst":
-            guards, now = self.value(node.args[0])
-            now = f"({now} if {' and '.join(guards) or 'True'} else None)"
+            now = self.maybe(*self.value(node.args[0]))
             code = f"moment.worst({ast.unparse(node)!r}, label(row[0]), {now})"
             return self.guarded([], code)
         parts = [self.value(arg) for arg in node.args]

@@ -1,0 +1,102 @@
+"""Mutation of rules: each condition dropped or negated must make one of the rule's own tests fail.
+
+    python tests/rule_mutation.py [rules/surface/problem.toml …]
+
+Prints the survivors: conditions that the tests of their rule do not need. Zero is the target.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from nettop.advice.check import moments, verdict
+from nettop.advice.expression import Expression
+from nettop.advice.load import files, read
+from nettop.advice.load import tests as own_tests
+from nettop.advice.rule import Rule
+from nettop.commands.rules import recorded
+
+PACK = Path(__file__).parents[1] / "rules"
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A rule with one condition changed, and what was changed."""
+
+    rule: Rule
+    change: str
+
+
+def mutants(rule: Rule) -> Iterator[Mutant]:
+    """Every condition of `when` dropped and negated, every exception dropped."""
+    for number, (leaf, neutral) in enumerate(leaves(rule.when.tree)):
+        text = ast.unparse(leaf)
+        whole = neutral is None  # the only condition: without it there is no rule to drop from
+        if not whole:
+            made = _changed(rule, number, ast.Constant(neutral))
+            yield Mutant(made, f"without `{text}`")
+        yield Mutant(_changed(rule, number, ast.UnaryOp(ast.Not(), leaf)), f"with not `{text}`")
+    for index, exempt in enumerate(rule.unless):
+        rest = rule.unless[:index] + rule.unless[index + 1 :]
+        yield Mutant(replace(rule, unless=rest), f"without unless `{exempt.when.text}`")
+
+
+def leaves(tree: ast.expr, neutral: bool | None = None) -> Iterator[tuple[ast.expr, bool | None]]:
+    """The conditions joined by `and` and `or`, each with what means nothing in its place."""
+    if isinstance(tree, ast.BoolOp):
+        for value in tree.values:
+            yield from leaves(value, isinstance(tree.op, ast.And))
+    elif (
+        isinstance(tree, ast.UnaryOp)
+        and isinstance(tree.op, ast.Not)
+        and isinstance(tree.operand, ast.BoolOp)
+    ):
+        for value in tree.operand.values:
+            yield from leaves(value, isinstance(tree.operand.op, ast.And))
+    else:
+        yield tree, neutral
+
+
+def _changed(rule: Rule, number: int, new: ast.expr) -> Rule:
+    tree = copy.deepcopy(rule.when.tree)
+    target = list(leaves(tree))[number][0]
+
+    class Swap(ast.NodeTransformer):
+        def visit(self, node: ast.AST) -> ast.AST:
+            return new if node is target else self.generic_visit(node)
+
+    swapped = Swap().visit(tree)
+    assert isinstance(swapped, ast.expr)
+    text = ast.unparse(swapped)
+    return replace(rule, when=Expression(text, rule.over, swapped, rule.when.type))
+
+
+def survivors(path: Path) -> list[str]:
+    """The changes that no test of the rule notices."""
+    rule = read(path)
+    hosts = recorded(path.resolve())
+    given = [(table, moments(rule, table, hosts)) for table in own_tests(path)]
+    return [
+        f"{rule.id}: {mutant.change}"
+        for mutant in mutants(rule)
+        if not any(verdict(mutant.rule, table, facts) for table, facts in given)
+    ]
+
+
+def main() -> int:
+    """Print the survivors of the files named, or of the whole pack."""
+    paths = [Path(name) for name in sys.argv[1:]] or files(PACK)
+    changes = sum(len(list(mutants(read(path)))) for path in paths)
+    alive = [line for path in paths for line in survivors(path)]
+    print("\n".join(alive))
+    print(f"{len(paths)} rules, {changes} mutants, {len(alive)} survivors")
+    return int(bool(alive))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,141 @@
+"""The rule pack: every rule does what its tests say, needs every condition, and is well sourced."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import rule_mutation
+
+from nettop.advice import address, explain
+from nettop.advice.check import check
+from nettop.advice.coverage import MOST, Coverage, _read, coverage, ids
+from nettop.advice.load import files, load, read
+from nettop.advice.load import tests as own_tests
+from nettop.advice.rule import Rule
+from nettop.commands.rules import recorded
+
+PACK = Path(__file__).parents[1] / "rules"
+PATHS = files(PACK)
+SURFACES = {
+    "placement", "interrupts", "rings", "coalescing", "flow-control", "offloads", "mtu", "tcp",
+    "udp", "softnet", "queues", "capture", "bus", "power", "virtual", "test-method", "legacy",
+}  # fmt: skip
+# figures that the papers print and that are wrong or damaged (knowledge base, section 6)
+WRONG = ("33%", "33 %", "1.007", "208760", "1,488,191", "never documented")
+
+each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+def rules() -> tuple[Rule, ...]:
+    return load([PACK])
+
+
+@each
+def test_a_rule_does_what_its_tests_say(path: Path) -> None:
+    failed = [f"{o.name}: {o.why}" for o in check(path, recorded(path)) if not o.passed]
+    assert failed == []
+
+
+@each
+def test_every_condition_of_a_rule_is_needed_by_its_tests(path: Path) -> None:
+    assert rule_mutation.survivors(path) == []
+
+
+@each
+def test_a_rule_is_fit_for_the_pack(path: Path) -> None:
+    rule = read(path)
+    assert rule.surface in SURFACES
+    assert rule.encodes, "no encodes"
+    assert len(rule.why.source()) > 150, "why: what happens, what it costs, what could go wrong"
+    assert rule.fixes, "a rule says what to do, if only in words"
+    assert all(source.get("figure") for source in rule.sources), "a source without a figure"
+    address.check(rule)
+    text = path.read_text()
+    assert [figure for figure in WRONG if figure in text] == []
+    assert all(table.get("name") for table in own_tests(path)), "each test says what it shows"
+
+
+@each
+def test_a_rule_is_readable_prose(path: Path) -> None:
+    lines = explain.page(read(path), 80)
+    assert max(map(len, lines)) <= 80
+    assert not re.search(r"\bTODO\b|\bXXX\b", "\n".join(lines))
+
+
+def test_everything_known_is_encoded_or_left_out_with_a_reason() -> None:
+    found = coverage(PACK, rules())
+    assert found.nowhere == ()
+    assert found.invented == ()
+    assert len(found.left_out) <= MOST
+    assert all(len(because) > 20 for because in found.left_out.values())
+    assert not set(found.left_out) & set(found.where), "left out, and encoded all the same"
+
+
+def test_the_ids_are_those_of_the_knowledge_base() -> None:
+    known = ids(PACK)
+    assert len(known) == len(set(known))
+    papers = [one for one in known if one[:2] in ("v-", "n-", "c-", "m-", "t-")]
+    assert len(papers) == 125
+    assert sum(one.startswith("p-") for one in known) == 65
+    assert sum(one.startswith("s-") for one in known) == 18
+    assert len(known) == 125 + 65 + 18 + 7
+
+
+def test_coverage_sees_what_is_nowhere_and_what_is_invented() -> None:
+    some = [rule for rule in rules() if rule.id != "rx-ring-overrun"]
+    missing: Coverage = coverage(PACK, some)
+    assert "p-ring-grow" in missing.nowhere or len(missing.where["p-ring-grow"]) > 0
+    (first,) = [rule for rule in rules() if rule.id == "rx-ring-overrun"]
+    from dataclasses import replace
+
+    wrong = coverage(PACK, [replace(first, encodes=("p-ring-groww",))])
+    assert wrong.invented == ("p-ring-groww",)
+
+
+def test_formulas_are_where_they_say() -> None:
+    for entry in _read(PACK / "formulas.toml", "formula"):
+        module, _, name = entry["where"].partition(":")
+        place: object = import_module(module)
+        for part in filter(None, name.split(".")):
+            place = getattr(place, part)
+        assert entry["why"]
+
+
+def test_the_page_of_all_rules_is_current() -> None:
+    made = explain.index(rules())
+    page = PACK / "README.md"
+    if os.environ.get("UPDATE"):
+        page.write_text(made)
+    assert page.read_text() == made, "run: nettop rules list --markdown > rules/README.md"
+
+
+def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
+    from nettop.advice.condition import Judged
+    from nettop.advice.native import code_of
+
+    slow = [
+        rule.id
+        for rule in rules()
+        if rule.over in ("queue", "core", "flow")
+        and code_of("rule_0", Judged.of(rule).condition, rule.limits) is None
+    ]
+    assert slow == []
+
+
+def test_the_mutation_script_finds_a_condition_that_no_test_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (PACK / "rings/rx-ring-overrun.toml").read_text()
+    weak = text.replace('when     = "', "when     = \"nic.kind != 'veth' and ")
+    path = tmp_path / "weak-rule.toml"
+    path.write_text(weak)
+    monkeypatch.setattr(sys, "argv", ["rule_mutation.py", str(path)])
+    assert rule_mutation.main() == 1
+    out = capsys.readouterr().out
+    assert "weak-rule: without `nic.kind != 'veth'`" in out
+    assert "1 survivors" in out
