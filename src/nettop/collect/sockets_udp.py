@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
 
@@ -65,8 +66,12 @@ def parse(text: str) -> list[Row]:
 def end(word: str) -> tuple[str, int]:
     """Address and port of `0100007F:0035`; ValueError when it is none."""
     digits, _, port = word.partition(":")
+    return _address(digits), int(port, 16)
+
+
+@lru_cache(4096)
+def _address(digits: str) -> str:
     raw = bytes.fromhex(digits)
     if sys.byteorder == "little":
         raw = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
-    address = str(IPv4Address(raw) if len(raw) == 4 else IPv6Address(raw))
-    return address, int(port, 16)
+    return str(IPv4Address(raw) if len(raw) == 4 else IPv6Address(raw))
