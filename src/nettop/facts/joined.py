@@ -119,18 +119,22 @@ class Joiner:
         topology = frame.tables.get("topology", ())
         if topology:
             return self.memo.get("place", (topology,), lambda: Place.of(rows(topology)))
-        return Place.of((), (row.cpu for row in frame.rows("cpu")))
+        bare = tuple(row.cpu for row in frame.rows("cpu"))
+        return self.memo.get("place", (bare,), lambda: Place.of((), bare))
 
     def _ports(self, frame: Frame, place: Place) -> Mapping[str, Port]:
         tables = frame.tables
-        names = [name for name in STILL if name != "netdev" or not tables.get("links")]
-        inputs = tuple(tables.get(name) for name in names)
         if not tables.get("links") and not tables.get("netclass"):
-            return ports({"netdev": frame.rows("netdev")}, place)
-        kept = {name: tables.get(name, ()) for name in names}
+            bare = frame.rows("netdev")
+            return self.memo.get(
+                "ports",
+                (place, tuple(row.name for row in bare)),
+                lambda: ports({"netdev": bare}, place),
+            )
+        kept = {name: tables.get(name, ()) for name in STILL}
         return self.memo.get(
             "ports",
-            (place, *inputs),
+            (place, *kept.values()),
             lambda: ports({name: rows(entries) for name, entries in kept.items()}, place),
         )
 

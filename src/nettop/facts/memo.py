@@ -35,9 +35,11 @@ class Memo:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether an input is the same as before."""
+    """Whether an input is the same as before: lists of entries by row, tuples of names by value."""
     if old is new:
         return True
+    if isinstance(old, tuple):
+        return bool(old == new)
     if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
         return False
     return all(a is b or _row(a) is _row(b) for a, b in zip(old, new, strict=True))

@@ -71,7 +71,7 @@ def ports(tables: Mapping[str, Sequence[Any]], place: Place) -> dict[str, Port]:
 _ONE_ROW = ("rings", "coalesce", "pause", "channels", "rss", "drvinfo", "linkmodes", "fec", "pci",
             "module")  # fmt: skip
 _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
-STILL = ("links", "netclass", "netdev", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
+STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
 def _name(row: Any) -> str | None:
