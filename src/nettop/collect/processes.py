@@ -35,7 +35,7 @@ class Row:
     tid: int = label("thread; the process itself has its own number")
     started: int = label("start time in clock ticks after boot: tells a reused pid apart")
     name: str = gauge("command name")
-    thread: bool = gauge("one thread of several")
+    thread: bool = label("one thread of several, not the process as a whole")
     state: str = gauge("R running, S sleeping, D waiting for a device …")
     user: float = counter("user time", "s")
     system: float = counter("kernel time", "s")
