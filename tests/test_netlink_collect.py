@@ -45,6 +45,7 @@ from nettop.collect import (
 from nettop.frame import light
 from nettop.netlink import driver, ethtool, legacy, optics
 from nettop.netlink.codec import attribute
+from nettop.recording import Record, Replay
 from nettop.sampler import Sampler
 from nettop.source import Live
 
@@ -384,6 +385,21 @@ def test_a_directory_has_no_netlink() -> None:
     )
     assert set(frame.missing) == {"links", "link_stats", "rings", "nicstats", "sockets_tcp"}
     assert set(frame.missing.values()) == {"a directory has no netlink: /nowhere"}
+
+
+def test_a_recording_of_netlink_replays_to_the_same_rows() -> None:
+    answers: dict[str, bytes | int] = {
+        "route/links": LINKS,
+        "route/counters": counters(1, 10) + counters(2, 5),
+        "ethtool/rings": device("eth0", number(2, 4096), number(6, 256)),
+        "ethtool/pause": 1,
+    }
+    wanted = ["links", "link_stats", "rings", "pause"]
+    teed: Any = Record(Fake(answers, {}))
+    frame = Sampler(teed).take(wanted)
+    again = Sampler(Replay(teed.archive())).take(wanted)
+    assert {name: again.rows(name) for name in wanted} == {n: frame.rows(n) for n in wanted}
+    assert again.missing.keys() == frame.missing.keys() == {"pause"}
 
 
 def test_a_light_row_is_as_any_row() -> None:

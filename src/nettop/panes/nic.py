@@ -146,7 +146,7 @@ def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
         ("SSH", "this session runs over it" if nic.carries_ssh else "", "warn"),
     ]
     if scene.frame is not None:
-        own = [r for r in scene.frame.rows("drvinfo") if getattr(r, "nic", None) == nic.name]
+        own = [r for r in scene.frame.rows("drvinfo") if getattr(r, "interface", None) == nic.name]
         told += [
             ("version", str(getattr(r, "version", "")), "")
             for r in own[:1]
@@ -182,7 +182,7 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
 def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     if view.raw and scene.frame is not None:
         for entry in scene.frame.tables.get("nicstats_raw", ()):
-            if getattr(entry.now, "nic", "") == nic.name:
+            if getattr(entry.now, "interface", "") == nic.name:
                 value = getattr(entry.now, "value", None)
                 rate = getattr(entry.per_s, "value", None)
                 name = str(getattr(entry.now, "name", ""))
