@@ -8,6 +8,7 @@ from pathlib import Path
 import fake_host
 import pytest
 from hypothesis import given
+from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from nettop import settings
@@ -120,6 +121,7 @@ def test_interrupts_are_found_by_sysfs_then_by_name(host: Host, tmp_path: Path) 
     assert settings.read(host.source, queue) == "0-3"
 
 
+@examples(deadline=None)
 @given(st.sets(st.integers(0, 300)))
 def test_cpu_lists_and_masks_mean_the_same(cpus: set[int]) -> None:
     from nettop.cpulist import mask
@@ -130,6 +132,7 @@ def test_cpu_lists_and_masks_mean_the_same(cpus: set[int]) -> None:
     assert _text.cpu_list(text) == text
 
 
+@examples(deadline=None)
 @given(st.text())
 def test_only_the_told_errors_escape_a_name_or_a_value(text: str) -> None:
     try:
@@ -150,3 +153,20 @@ def test_every_kind_keeps_the_contract() -> None:
             assert (getattr(module, function).__doc__ or "").strip(), (name, function)
         risks = module.RISK.values() if isinstance(module.RISK, dict) else [module.RISK]
         assert set(risks) <= set(settings.RISKS)
+
+
+def test_every_setting_a_rule_writes_exists() -> None:
+    """The names only; `nettop rules test` judges the values."""
+    import re
+    import tomllib
+
+    filled = {"queue": "eth0/rx-0", "process": "1", "nic": "eth0", "host": "x"}
+    folder = Path(__file__).parents[1] / "rules"
+    seen = 0
+    for file in folder.rglob("*.toml"):
+        for fix in tomllib.loads(file.read_text()).get("fix", []):
+            if "set" in fix:
+                text = re.sub(r"\{(\w+)[^}]*\}", lambda m: filled.get(m[1], "eth0"), fix["set"])
+                settings.parse(text)
+                seen += 1
+    assert seen > 20

@@ -151,7 +151,7 @@ def card(tmp_path: Path) -> Card:
 
 @pytest.fixture
 def host(card: Card) -> Host:
-    return CardHost(card.root, card.root + "/etc", card)
+    return CardHost(card.root, card)
 
 
 @pytest.fixture

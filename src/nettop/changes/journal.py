@@ -18,6 +18,7 @@ from typing import Any
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
 _LOCK_PAUSE = 0.02
+ROOTS = "/var/lib/nettop"
 
 
 class Busy(OSError):  # noqa: N818
@@ -61,7 +62,7 @@ def folder() -> str:
     if told:
         return told
     if os.geteuid() == 0:
-        return "/var/lib/nettop"
+        return ROOTS
     from ..config import state_folder
 
     return str(state_folder())

@@ -10,8 +10,10 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from ..settings import Address
+from . import Change, Result
 from .journal import Journal
 
 _OWN = frozenset({"process", "thread", "nice"})
@@ -69,3 +71,34 @@ def become(words: Sequence[str]) -> str:
     command = again(words)
     os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
     return ""  # pragma: no cover
+
+
+def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
+    """The changes by root, one explicit command each; or, for each, the line to be typed."""
+    import json
+    import subprocess
+
+    results: list[Result] = []
+    able = may()
+    for one in changes:
+        words = ["set", one.setting, one.after, f"--before={one.before}", *options]
+        if not able:
+            why = f"this needs root: {line(words)}"
+            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
+            continue
+        done = subprocess.run(
+            [*again(words), "--json"],
+            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+        )  # fmt: skip
+        try:
+            told = json.loads(done.stdout)["changes"]
+            results += [_result(found) for found in told]
+        except (ValueError, KeyError, TypeError):
+            why = (done.stderr.strip().splitlines() or ["sudo failed"])[-1]
+            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
+    return tuple(results)
+
+
+def _result(told: dict[str, Any]) -> Result:
+    flat: dict[str, Any] = {k: " ".join(v) if isinstance(v, list) else v for k, v in told.items()}
+    return Result(**flat)

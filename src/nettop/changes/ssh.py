@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import socket
 import struct
 
 from ..netlink.codec import attribute, attributes, messages
 from ..netlink.route import names
+from ..settings.route import packed
 from ..source import Request, Source
 
 _GETROUTE = 26
@@ -45,11 +45,7 @@ def carriers(source: Source, address: str | None) -> tuple[str, ...]:
 
 
 def _leaves_by(source: Source, address: str) -> str | None:
-    address = address.partition("%")[0]
-    family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    raw = socket.inet_pton(family, address)
-    if raw[:12] == b"\0" * 10 + b"\xff\xff":
-        family, raw = socket.AF_INET, raw[12:]
+    family, raw = packed(address)
     body = struct.pack("=BBBBBBBBI", family, len(raw) * 8, 0, 0, 0, 0, 0, 0, 0)
     request = Request("route", _GETROUTE, body + attribute(_DST, raw), f"route/to/{address}")
     reply = source.netlink(request)

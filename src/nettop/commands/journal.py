@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import os
+import sys
 from typing import TYPE_CHECKING, Any
 
 from . import Refused, emit, json_argument
@@ -22,8 +24,9 @@ def run(args: argparse.Namespace) -> int:
     """Print the journal, oldest first; 3 when it cannot be read."""
     import time
 
+    from ..changes import privilege
     from ..changes.guard import notices
-    from ..changes.journal import Journal
+    from ..changes.journal import ROOTS, Journal
     from ..changes.plan import sentence
     from ..text import safe
 
@@ -33,6 +36,8 @@ def run(args: argparse.Namespace) -> int:
         told = notices(journal)
     except OSError as error:
         raise Refused(sentence(error), 3) from None
+    if privilege.rooted(journal) and os.path.isdir(ROOTS):
+        print("nettop: what root changed stands in root's journal: sudo nettop journal", file=sys.stderr)
     if args.json:
         emit({"changes": [document(entry) for entry in entries], "notices": list(told)})
         return 0

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -150,8 +151,6 @@ def _dry(
 def _do(
     changes: Sequence[Change], args: argparse.Namespace, source: Source, notes: Sequence[str]
 ) -> tuple[Result, ...]:
-    import sys
-
     from .. import settings
     from ..changes import privilege, report, ssh
     from ..changes.apply import Terms, apply
@@ -160,7 +159,12 @@ def _do(
     from ..text import safe
 
     if any(privilege.needed(settings.parse(c.setting)) for c in changes):
-        return _as_root(changes, args)
+        peer = args.ssh_peer if "ssh_peer" in args else None
+        options = [f"--confirm={args.confirm:g}"]
+        options += [f"--finding={args.finding}"] if args.finding else []
+        options += [f"--ssh-peer={peer or ssh.peer()}"] if peer or ssh.peer() else []
+        options += ["--keep"] if args.keep else []
+        return privilege.as_root(changes, options)
     journal = Journal()
     for note in (*notices(journal), *dict.fromkeys(notes)):
         print(safe(f"nettop: {note}"), file=sys.stderr)
@@ -183,47 +187,9 @@ def _keep(
     from ..changes.journal import Journal
     from ..settings import Host
 
-    if report.code(results) or any(result.state == "pending" for result in results):
+    if any(result.state == "pending" for result in results):
+        print("nettop: not kept yet: confirm it, then repeat this with --keep", file=sys.stderr)
+        return ()
+    if report.code(results):
         return ()
     return persist.keep(wanted, Host(source=source), Journal(), args.finding)
-
-
-def _as_root(changes: Sequence[Change], args: argparse.Namespace) -> tuple[Result, ...]:
-    """The same changes as root, one explicit command each; results come back as JSON."""
-    import json
-    import subprocess
-
-    from ..changes import Result, privilege, ssh
-
-    results: list[Result] = []
-    able = privilege.may()
-    for one in changes:
-        words = ["set", one.setting, one.after, f"--before={one.before}",
-                 f"--confirm={args.confirm:g}", "--json"]  # fmt: skip
-        words += [f"--finding={args.finding}"] if args.finding else []
-        peer = ssh.peer()
-        words += [f"--ssh-peer={peer}"] if peer else []
-        words += ["--keep"] if args.keep else []
-        if not able:
-            why = f"this needs root: {privilege.line([w for w in words if w != '--json'])}"
-            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
-            continue
-        done = subprocess.run(
-            privilege.again(words), capture_output=True, text=True, check=False,
-            stdin=subprocess.DEVNULL,
-        )  # fmt: skip
-        try:
-            told = json.loads(done.stdout)["changes"]
-        except (ValueError, KeyError, TypeError):
-            why = (done.stderr.strip().splitlines() or ["sudo failed"])[-1]
-            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
-            continue
-        results += [_result(change) for change in told]
-    return tuple(results)
-
-
-def _result(told: dict[str, Any]) -> Result:
-    from ..changes import Result
-
-    flat = {k: " ".join(v) if isinstance(v, list) else v for k, v in told.items()}
-    return Result(**flat)

@@ -14,18 +14,16 @@ from ..source import Live, Source
 class Host:
     """A host that may be changed: this machine, or a directory that stands in for one.
 
-    `etc` is where files that survive a reboot are written. `tools` maps a program to the words that
-    start it, for hosts whose tool is elsewhere.
+    `root` is where its files are; `source` is how it is read.
     """
 
     root: str = "/"
-    etc: str = ""
     source: Source = field(default_factory=Live)
 
     @classmethod
     def at(cls, root: str = "/") -> Host:
         """The host under `root`."""
-        return cls(root.rstrip("/") or "/", root.rstrip("/") + "/etc", Live(root))
+        return cls(root.rstrip("/") or "/", Live(root))
 
     @property
     def real(self) -> bool:

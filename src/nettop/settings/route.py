@@ -51,17 +51,29 @@ class Route:
         return int(struct.unpack("=I", raw)[0]) if len(raw) == 4 else absent
 
 
+def packed(text: str) -> tuple[int, bytes]:
+    """Family and bytes of an IP address, its scope (`%eth0`) dropped; ValueError for none."""
+    text = text.partition("%")[0]
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    try:
+        raw = socket.inet_pton(family, text)
+    except (OSError, ValueError):
+        raise ValueError(f"{text!r} is not an IP address") from None
+    if raw[:12] == b"\0" * 10 + b"\xff\xff":
+        return socket.AF_INET, raw[12:]
+    return family, raw
+
+
 def _prefix(address: Address) -> tuple[int, bytes, int]:
     """Family, destination and its length."""
     target = address.target
     if target in ("default", "default6"):
         return (socket.AF_INET6 if target == "default6" else socket.AF_INET), b"", 0
     text, _, length = target.partition("/")
-    family = socket.AF_INET6 if ":" in text else socket.AF_INET
     try:
-        raw = socket.inet_pton(family, text)
+        family, raw = packed(text)
         return family, raw, int(length) if length else len(raw) * 8
-    except (OSError, ValueError):
+    except ValueError:
         raise LookupError(f"{target!r} is not a destination such as 10.0.0.0/8") from None
 
 
