@@ -246,6 +246,9 @@ def test_listening_sockets_are_no_flows() -> None:
     facts = joined({**HOST, "sockets_tcp": [socket(state="listen"), socket(2)]})
     assert len(facts.flows) == 1
     assert facts.host.tcp_flows == 1
+    assert facts.nics[1].flows == 1
+    assert joined({**HOST, "sockets_tcp": []}).nics[1].flows == 0
+    assert joined(HOST).nics[1].flows is None
 
 
 def test_only_the_busiest_flows_are_shown_but_all_are_summed() -> None:

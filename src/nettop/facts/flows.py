@@ -37,12 +37,15 @@ class Sockets:
 
     @classmethod
     def of(
-        cls, tcp: Sequence[Entry], udp: Sequence[Entry], landing: Landing,
+        cls, tcp: Sequence[Entry] | None, udp: Sequence[Entry], landing: Landing,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
-        """From the socket tables; `owners` is process and name by inode."""
-        found = cls(owners=owners, udp=list(udp), known=bool(tcp))
-        for entry in tcp:
+        """From the socket tables; `owners` is process and name by inode.
+
+        `tcp` is None when the table could not be read.
+        """
+        found = cls(owners=owners, udp=list(udp), known=tcp is not None)
+        for entry in tcp or ():
             row = entry.now
             if row.state != "established":
                 continue

@@ -63,7 +63,7 @@ class Joiner:
             "owners", (tables.get("socket_owners"),), lambda: _owners(frame.rows("socket_owners"))
         )
         sockets = flows.Sockets.of(
-            tables.get("sockets_tcp", ()), tables.get("sockets_udp", ()), landing, owners
+            tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, owners
         )
         captured = capture.of(tables.get("packet_sockets", ()), owners)
         moment = traffic.build(

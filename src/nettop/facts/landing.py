@@ -52,7 +52,7 @@ class Landing:
         port = self.ports.get(nic)
         if port is None or port.kind == "loopback":
             return Site(name, nic, None, None, "not a device with receive queues")
-        if port.kind not in ("nic", "wireless"):
+        if port.kind not in ("nic", "wireless", "veth"):
             if len(port.lower) != 1:
                 many = "several ports" if port.lower else "no physical port"
                 return Site(name, nic, None, None, f"{nic} stands on {many}")
