@@ -16,7 +16,7 @@ from nettop.advice.functions import KEEP, cpu_list, pow2, setting
 from nettop.advice.inline import facts
 from nettop.advice.moment import Moment
 from nettop.advice.native import code_of, compile_loops
-from nettop.advice.rule import Rule
+from nettop.advice.rule import Rule, Words
 from nettop.advice.template import template
 from nettop.facts import Facts
 
@@ -284,8 +284,9 @@ def _name(nic: Any) -> str:
 
 
 def _rule(text: str) -> Rule:
-    title = template("t", "nic")
-    return Rule("r", "s", "p", title, "info", "nic", condition(text, "nic"), title)
+    said = template("t", "nic")
+    words = Words(said, said, said)
+    return Rule("r", "s", "p", "info", "nic", condition(text, "nic"), lambda: words)
 
 
 def test_an_unknown_names_only_what_is_unknown() -> None:

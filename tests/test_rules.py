@@ -51,9 +51,11 @@ def test_a_rule_is_fit_for_the_pack(path: Path) -> None:
     rule = read(path)
     assert rule.surface in SURFACES
     assert rule.encodes, "no encodes"
-    assert len(rule.why.source()) > 150, "why: what happens, what it costs, what could go wrong"
-    assert rule.fixes, "a rule says what to do, if only in words"
-    assert all(source.get("figure") for source in rule.sources), "a source without a figure"
+    assert len(rule.words.why.source()) > 150, (
+        "why: what happens, what it costs, what could go wrong"
+    )
+    assert rule.words.fixes, "a rule says what to do, if only in words"
+    assert all(source.get("figure") for source in rule.words.sources), "a source without a figure"
     address.check(rule)
     text = path.read_text()
     assert [figure for figure in WRONG if figure in text] == []

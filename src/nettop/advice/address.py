@@ -11,7 +11,7 @@ from .template import Template
 
 def check(rule: Rule) -> None:
     """RuleError naming the fix whose setting is none of ours."""
-    for index, fix in enumerate(rule.fixes):
+    for index, fix in enumerate(rule.words.fixes):
         if fix.setting is None:
             continue
         try:

@@ -43,6 +43,7 @@ def check(path: Path, recorded: Recorded | None = None) -> list[Outcome]:
     `recorded(name, profile)` gives the facts of a recorded host, moment by moment.
     """
     rule = read(path)
+    rule.words  # noqa: B018 - read now, so that a mistake in it is said
     given = tests(path)
     found = [_outcome(rule, number, table, recorded) for number, table in enumerate(given, start=1)]
     for wanted in (True, False):

@@ -35,9 +35,10 @@ class Judged:
     def of(cls, rule: Rule) -> Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
+        calls = condition.calls("worst") if "worst" in condition.text else ()
         found = [
             Worst(ast.unparse(call), call.args[0], float(ast.literal_eval(call.args[1])))
-            for call in condition.calls("worst")
+            for call in calls
         ]
         return cls(rule, condition, tuple(found))
 
@@ -61,5 +62,7 @@ def whole(rule: Rule) -> Expression:
         return rule.when
     parts = [rule.when.tree]
     parts += [ast.UnaryOp(ast.Not(), exempt.when.tree) for exempt in rule.unless]
-    tree = ast.BoolOp(ast.And(), parts)
-    return Expression(ast.unparse(tree), rule.over, tree, SWITCH)
+    text = " and not ".join(
+        f"({one})" for one in (rule.when.text, *(e.when.text for e in rule.unless))
+    )
+    return Expression(text, rule.over, ast.BoolOp(ast.And(), parts), SWITCH)

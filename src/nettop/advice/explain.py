@@ -26,8 +26,8 @@ def cited(where: Cite) -> str:
 def page(rule: Rule, width: int = 80) -> list[str]:
     """A rule without a target: lines of at most `width` cells."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
-    lines += wrap(plain(rule.title.source()), width)
-    lines += ["", *wrap(plain(rule.why.source()), width), ""]
+    lines += wrap(plain(rule.words.title.source()), width)
+    lines += ["", *wrap(plain(rule.words.why.source()), width), ""]
     lines += _titled("Judged on", [_where(rule)], width)
     lines += _titled("When", [rule.when.text], width)
     lines += _titled(
@@ -35,9 +35,9 @@ def page(rule: Rule, width: int = 80) -> list[str]:
     )
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
-    lines += _titled("What to do", [_fix(fix) for fix in rule.fixes], width)
-    lines += _titled("Expected", [plain(rule.expected.source())], width)
-    lines += _sources(rule.sources, rule.competing, width)
+    lines += _titled("What to do", [_fix(fix) for fix in rule.words.fixes], width)
+    lines += _titled("Expected", [plain(rule.words.expected.source())], width)
+    lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("Encodes", [", ".join(rule.encodes)], width)
     lines += _titled("File", [rule.path], width)
     return lines
@@ -69,8 +69,8 @@ def data(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "surface": rule.surface,
         "severity": rule.severity,
-        "title": plain(rule.title.source()),
-        "why": plain(rule.why.source()),
+        "title": plain(rule.words.title.source()),
+        "why": plain(rule.words.why.source()),
         "over": rule.over,
         "links": sorted(rule.links) if rule.links else [],
         "profiles": sorted(rule.profiles) if rule.profiles else [],
@@ -79,10 +79,10 @@ def data(rule: Rule) -> dict[str, Any]:
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),
-        "expected": plain(rule.expected.source()),
-        "sources": list(rule.sources),
-        "competing": list(rule.competing),
-        "fixes": [_fix(fix) for fix in rule.fixes],
+        "expected": plain(rule.words.expected.source()),
+        "sources": list(rule.words.sources),
+        "competing": list(rule.words.competing),
+        "fixes": [_fix(fix) for fix in rule.words.fixes],
         "path": rule.path,
     }
 
@@ -157,7 +157,7 @@ def index(rules: Iterable[Rule]) -> str:
 
 
 def _row(rule: Rule) -> str:
-    title = plain(rule.title.source()).replace("|", "\\|")
+    title = plain(rule.words.title.source()).replace("|", "\\|")
     link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
     return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
 
@@ -169,6 +169,6 @@ def summary(rule: Rule) -> Mapping[str, Any]:
         "surface": rule.surface,
         "severity": rule.severity,
         "over": rule.over,
-        "title": plain(rule.title.source()),
+        "title": plain(rule.words.title.source()),
         "path": rule.path,
     }

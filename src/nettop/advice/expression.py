@@ -221,16 +221,16 @@ class _Checker:
 
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> None:
         one, two = self.type_of(left), self.type_of(right)
-        shown = f"{ast.unparse(left)} and {ast.unparse(right)}"
         if isinstance(op, _MEMBER):
             if two not in (TUPLE, TEXT, ANY) or (two == TEXT and one not in (TEXT, ANY)):
                 raise ExpressionError(f"{ast.unparse(right)} is a {two}; `in` wants a list")
         elif isinstance(op, (*_ORDER, *_SAME)):
             wrong = one != two and ANY not in (one, two)
             if wrong or (isinstance(op, _ORDER) and {one, two} & {TEXT, SWITCH}):
+                shown = f"{ast.unparse(left)} and {ast.unparse(right)}"
                 raise ExpressionError(f"{shown} cannot be compared: {one} with {two}")
         else:
-            raise ExpressionError(f"not allowed in a rule: `is`; write == or known({shown[:40]})")
+            raise ExpressionError("not allowed in a rule: `is`; write == or known(…)")
 
     def _call(self, node: ast.Call) -> str:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)

@@ -198,7 +198,7 @@ def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float
     rule = judged.rule
     scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
     result = evaluate(whole(rule), scope)
-    extra = (read for shown in rule.show for read in evaluate(shown, scope).reads)
+    extra = (read for shown in rule.words.show for read in evaluate(shown, scope).reads)
     reads = [read for read in dict.fromkeys((*result.reads, *extra)) if read.value is not None]
     wanted, advice = remedy(rule, scope)
     return Finding(
@@ -206,16 +206,16 @@ def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float
         rule=rule.id,
         target=target,
         severity=rule.severity,
-        title=rule.title.prose(scope),
-        why=rule.why.prose(scope),
+        title=rule.words.title.prose(scope),
+        why=rule.words.why.prose(scope),
         held=held,
         evidence=tuple(_evidence(reads)),
-        sources=rule.sources,
-        competing=rule.competing,
+        sources=rule.words.sources,
+        competing=rule.words.competing,
         encodes=rule.encodes,
         wanted=wanted,
         advice=advice,
-        expected=rule.expected.prose(scope),
+        expected=rule.words.expected.prose(scope),
         seen=any(seen(read.field, read.value) for read in reads),
         gain=rule.gain,
     )

@@ -15,7 +15,7 @@ def remedy(rule: Rule, scope: Scope) -> tuple[tuple[Wanted, ...], tuple[str, ...
     """The settings wanted and the advice, of all fixes that apply; the first of a setting wins."""
     wanted: dict[str, Wanted | None] = {}
     advice: list[str] = []
-    for fix in rule.fixes:
+    for fix in rule.words.fixes:
         for inner in _spread(fix, scope):
             if fix.when is not None and evaluate(fix.when, inner).value is not True:
                 continue

@@ -91,8 +91,9 @@ A test that gives a child gets its parent: queue = {…} alone also makes the ni
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 from .expression import Expression, Limits
@@ -102,7 +103,6 @@ SEVERITIES: Final = ("critical", "warning", "advice", "info")
 LINKS: Final = (
     "nic", "veth", "bond", "bridge", "vlan", "tunnel", "loopback", "wireless", "other",
 )  # fmt: skip
-_NOTHING: Final = Template(())
 Cite = Mapping[str, str]  # paper or doc, place, figure, url, note; because in competing advice
 
 
@@ -127,29 +127,41 @@ class Fix:
 
 
 @dataclass(frozen=True, slots=True)
+class Words:
+    """What a rule has to say once it speaks, and what it would do."""
+
+    title: Template
+    why: Template
+    expected: Template
+    show: tuple[Expression, ...] = ()
+    sources: tuple[Cite, ...] = ()
+    competing: tuple[Cite, ...] = ()
+    fixes: tuple[Fix, ...] = ()
+
+
+@dataclass(frozen=True)
 class Rule:
     """One problem: how it shows, why it matters, what to do, and how that is known."""
 
     id: str
     surface: str
     path: str
-    title: Template
     severity: str
     over: str
     when: Expression
-    why: Template
+    later: Callable[[], Words] = field(compare=False, repr=False)
     links: frozenset[str] | None = None  # None: every kind
     profiles: frozenset[str] | None = None  # None: every profile
     hold: float = 0.0
     unless: tuple[Unless, ...] = ()
-    show: tuple[Expression, ...] = ()
     encodes: tuple[str, ...] = ()
-    expected: Template = _NOTHING
     gain: float = 1.0
     limits: Limits = field(default_factory=dict)
-    sources: tuple[Cite, ...] = ()
-    competing: tuple[Cite, ...] = ()
-    fixes: tuple[Fix, ...] = ()
+
+    @cached_property
+    def words(self) -> Words:
+        """Read when first needed: of a hundred rules few ever speak."""
+        return self.later()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
@@ -12,6 +13,7 @@ from .evaluate import Scope, evaluate
 from .expression import Expression, ExpressionError, Limits, parse
 from .vocabulary import LABELS, find, names
 
+_PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 UNKNOWN: Final = "unknown"
 
 
@@ -67,23 +69,22 @@ def template(
 ) -> Template:
     """Read a text with {expressions}; ExpressionError says which is wrong."""
     parts: list[str | Expression] = []
-    plain, rest = "", text
-    while rest:
-        at = next((i for i, char in enumerate(rest) if char in "{}"), len(rest))
-        plain, rest = plain + rest[:at], rest[at:]
-        if rest[:2] in ("{{", "}}"):
-            plain, rest = plain + rest[0], rest[2:]
-        elif rest[:1] == "{":
-            inside, closed, rest = rest[1:].partition("}")
-            if not closed:
-                raise ExpressionError("a { without its }; write {{ for a brace")
-            parts += [
-                plain,
-                parse(_full(inside.strip(), over, also), over, limits or {}, also=also),
-            ]
+    plain = ""
+    pieces = _PIECES.split(text)
+    for index, piece in enumerate(pieces):
+        if index % 2 == 0:
+            plain += piece
+        elif piece in ("{{", "}}"):
+            plain += piece[0]
+        elif len(piece) == 1:
+            other = "a { without its }; write {{ for a brace"
+            raise ExpressionError(
+                other if piece == "{" else "a } without its {; write }} for a brace"
+            )
+        else:
+            word = _full(piece[1:-1].strip(), over, also)
+            parts += [plain, parse(word, over, limits or {}, also=also)]
             plain = ""
-        elif rest:
-            raise ExpressionError("a } without its {; write }} for a brace")
     parts.append(plain)
     return Template(tuple(part for part in parts if part))
 
