@@ -153,6 +153,12 @@ def test_a_kernel_without_the_family_says_so(doors: list[Door]) -> None:
         Kernel().ask(Request("ethtool", 15, b"", "ethtool/rings"))
 
 
+def test_a_kind_of_socket_without_its_module_is_told(doors: list[Door]) -> None:
+    doors.append(Door(part(2, struct.pack("=i", -errno.ENOENT) + bytes(16), flags=0x100)))
+    with pytest.raises(FileNotFoundError, match="the module for it is not there"):
+        Kernel().ask(Request("sock_diag", 20, b"", "sock_diag/tcp4", dump=True))
+
+
 @pytest.mark.parametrize("name", ["", "a" * 16, "a\0b"])
 def test_a_name_that_is_no_interface_never_reaches_the_kernel(name: str) -> None:
     with pytest.raises(OSError, match="no such interface"):

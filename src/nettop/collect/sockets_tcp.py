@@ -46,18 +46,18 @@ class Row:
     remote_port: int = gauge("remote port")
     interface: str | None = gauge("interface it is bound to; None: to none")
     state: str = gauge("established listen close-wait …")
+    congestion: str | None = gauge("congestion control")
+    timestamps: bool | None = gauge("TCP timestamps in use")
+    sack: bool | None = gauge("SACK in use")
+    wscale: bool | None = gauge("window scaling in use")
+    ecn: bool | None = gauge("ECN negotiated")
+    snd_wscale: int | None = gauge("scale of the peer's window", "bits")
+    rcv_wscale: int | None = gauge("scale of our window", "bits")
+    app_limited: bool | None = gauge("delivery rate is limited by the application")
     recv_q: int = gauge("bytes not yet read; listening: connections not yet accepted", "bytes")
     send_q: int = gauge("bytes not acknowledged; listening: most that may wait", "bytes")
     uid: int = gauge("owner")
     inode: int = gauge("socket inode")
-    congestion: str | None = gauge("congestion control", default=None)
-    timestamps: bool | None = gauge("TCP timestamps in use", default=None)
-    sack: bool | None = gauge("SACK in use", default=None)
-    wscale: bool | None = gauge("window scaling in use", default=None)
-    ecn: bool | None = gauge("ECN negotiated", default=None)
-    snd_wscale: int | None = gauge("scale of the peer's window", "bits", default=None)
-    rcv_wscale: int | None = gauge("scale of our window", "bits", default=None)
-    app_limited: bool | None = gauge("delivery rate is limited by the application", default=None)
     rmem_alloc: int | None = gauge("receive memory in use", "bytes", default=None)
     rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
     wmem_alloc: int | None = gauge("send memory in use below the socket", "bytes", default=None)
@@ -102,9 +102,9 @@ class Row:
 
 
 _PLACES: Final = {field.name: place for place, field in enumerate(fields(Row))}
-_FIRST: Final = _PLACES["mss"]
 _SSTHRESH, _PACING, _MIN_RTT, _DELIVERY = (
-    _PLACES[name] - _FIRST for name in ("ssthresh", "pacing_rate", "min_rtt", "delivery_rate")
+    _PLACES[name] - _PLACES["recv_q"]
+    for name in ("ssthresh", "pacing_rate", "min_rtt", "delivery_rate")
 )
 
 
@@ -122,10 +122,10 @@ class _Layout(NamedTuple):
     info_end: int
     congestion: int
     congestion_end: int
-    usual: bool  # all three are there
     memory_header: bytes
     info_header: bytes
     congestion_header: bytes
+    numbers: struct.Struct | None  # from `recv_q` on, when all three are there and whole
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
@@ -201,14 +201,29 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
     memory, info, name = (found.get(what, none) for what in (diag.SKMEMINFO, diag.INFO, diag.CONG))
     places = (memory, info, name)
     headers = (reply[at + start - 4 : at + start] for start, _end in places)
-    return _Layout(*memory, *info, *name, all(start for start, _end in places), *headers)
+    numbers = _numbers(memory, info) if all(start for start, _end in places) else None
+    made: Any = _Layout
+    layout: _Layout = made(*memory, *info, *name, *headers, numbers)
+    return layout
+
+
+@cache
+def _numbers(memory: tuple[int, int], info: tuple[int, int]) -> struct.Struct | None:
+    """All numbers of a row in one unpack; None where a kernel gives fewer or in another order."""
+    between = info[0] - memory[0] - _MEMORY.size
+    ahead = memory[0] - _ATTRIBUTES_AT
+    if between < 0 or ahead < 0 or memory[1] - memory[0] < _MEMORY.size:
+        return None
+    if info[1] - info[0] < _INFO.size:
+        return None
+    return struct.Struct(f"=4I{ahead}x9I{between}x{_INFO.format.removeprefix('=')}")
 
 
 def _fits(reply: bytes, at: int, layout: _Layout) -> bool:
     """Whether a message of the same length has its attributes at the same places."""
     info, memory, name = at + layout.info, at + layout.memory, at + layout.congestion
     return (
-        layout.usual
+        layout.numbers is not None
         and reply[info - 4 : info] == layout.info_header
         and reply[memory - 4 : memory] == layout.memory_header
         and reply[name - 4 : name] == layout.congestion_header
@@ -219,35 +234,30 @@ def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
     """A socket's row; `names` are its first fields, which never change."""
     state = reply[at + 17]
     name = diag.STATES[state] if state < len(diag.STATES) else str(state)
-    waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
-    if name == "listen" or not layout.info:
+    if state == diag.LISTEN or not layout.info:
+        waits = _COUNTS.unpack_from(reply, at + _COUNTS_AT)
         memory = _memory(reply, at, layout)
-        return _make((*names, name, *waits, None, *_NO_OPTIONS, *memory, *_NO_INFO))
-    begin, end = at + layout.info, at + layout.info_end
-    if end - begin >= _INFO.size:
-        info = list(_INFO.unpack_from(reply, begin))
+        return _make((*names, name, None, *_NO_OPTIONS, *waits, *memory, *_NO_INFO))
+    begin = at + layout.info
+    if layout.numbers is not None:
+        numbers: list[Any] = list(layout.numbers.unpack_from(reply, at + _COUNTS_AT))
     else:
-        info = _short(reply[begin:end])
-    if info[_SSTHRESH] is not None and info[_SSTHRESH] >= _ENDLESS:
-        info[_SSTHRESH] = None
-    if info[_PACING] == _NO_LIMIT:
-        info[_PACING] = None
-    if info[_MIN_RTT] == _UNKNOWN:
-        info[_MIN_RTT] = None
-    if not info[_DELIVERY]:
-        info[_DELIVERY] = None
-    congestion = reply[at + layout.congestion : at + layout.congestion_end]
-    return _make(
-        (
-            *names,
-            name,
-            *waits,
-            _congestion(congestion),
-            *_options(reply[begin + 5 : begin + 8]),
+        numbers = [
+            *_COUNTS.unpack_from(reply, at + _COUNTS_AT),
             *_memory(reply, at, layout),
-            *info,
-        )
-    )
+            *_short(reply[begin : at + layout.info_end]),
+        ]
+    if (numbers[_SSTHRESH] or 0) >= _ENDLESS:
+        numbers[_SSTHRESH] = None
+    if numbers[_PACING] == _NO_LIMIT:
+        numbers[_PACING] = None
+    if numbers[_MIN_RTT] == _UNKNOWN:
+        numbers[_MIN_RTT] = None
+    if not numbers[_DELIVERY]:
+        numbers[_DELIVERY] = None
+    congestion = _congestion(reply[at + layout.congestion : at + layout.congestion_end])
+    options = _options(reply[begin + 5 : begin + 8])
+    return _make((*names, name, congestion, *options, *numbers))
 
 
 def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any, ...]:
@@ -324,5 +334,5 @@ def _ends() -> tuple[int, ...]:
 
 def _short(raw: bytes) -> list[int | None]:
     """The fields of an older kernel's tcp_info; None for those it did not have yet."""
-    values = _INFO.unpack(raw.ljust(_INFO.size, b"\0"))
+    values = _INFO.unpack_from(raw.ljust(_INFO.size, b"\0"))
     return [value if end <= len(raw) else None for value, end in zip(values, _ends(), strict=True)]

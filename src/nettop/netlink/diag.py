@@ -14,6 +14,7 @@ STATES: Final = (
     "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
     "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
 )  # fmt: skip
+LISTEN: Final = STATES.index("listen")
 # sockets that can still move data, and those that listen; not the many that only wait to be gone
 _WANTED: Final = sum(
     1 << STATES.index(state)

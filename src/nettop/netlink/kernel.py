@@ -57,7 +57,14 @@ class Kernel:
         OSError; FileNotFoundError when the kernel lacks the generic family; TimeoutError.
         """
         flags = _REQUEST | (_DUMP if request.dump else _ACK)
-        return self._talk(request.family, request.kind, request.body, flags)
+        try:
+            return self._talk(request.family, request.kind, request.body, flags)
+        except FileNotFoundError:
+            if request.family != "sock_diag":
+                raise
+            # each kind of socket has a module of its own: tcp_diag, udp_diag, xsk_diag …
+            sentence = "the kernel cannot list these sockets: the module for it is not there"
+            raise FileNotFoundError(errno.ENOENT, sentence) from None
 
     def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
         """Send a message that changes something and wait for the acknowledgement.
