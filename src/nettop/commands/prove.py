@@ -14,14 +14,18 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import Refused, emit, json_argument, nearest, seconds, source_arguments
 from .test import options_of, stopper, tell, trial_arguments
 
 if TYPE_CHECKING:
+    from ..advice.rule import Finding
     from ..trials.prove import Bench
+    from ..trials.tune import Offer
 
+T = TypeVar("T")
 HELP = "test, change, test: keep a fix only when it proved better"
 
 
@@ -123,7 +127,7 @@ def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, s
     wanted, known = _seen(args)
     if finding not in wanted:
         print("not seen while idle: looking again while a test runs", file=sys.stderr)
-        wanted, known = _seen_busy(args, on)
+        wanted, known = under_load(on, args.look, lambda: _seen(args))
     if finding not in wanted:
         raise Refused(f"no finding {finding!r} on this host now{nearest(finding, known)}", 2)
     if not wanted[finding]:
@@ -132,20 +136,27 @@ def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, s
 
 
 def _seen(args: argparse.Namespace) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
+    findings = _findings(args)
+    wanted = {f.id: [(w.setting, w.value) for w in f.wanted] for f in findings}
+    return wanted, [f.id for f in findings]
+
+
+def _findings(args: argparse.Namespace) -> tuple[Finding, ...]:
     from ..source import Live
     from .advise import look
 
     window = argparse.Namespace(seconds=args.look, profile=args.profile, interface=None)
-    findings = look(Live(), window).judgement.findings
-    return {f.id: [(w.setting, w.value) for w in f.wanted] for f in findings}, [
-        f.id for f in findings
-    ]
+    return tuple(look(Live(), window).judgement.findings)
 
 
-def _seen_busy(
-    args: argparse.Namespace, on: Bench
-) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
-    """The findings while the trial runs: most problems show only under load."""
+def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
+    """The findings under load that have something to try, the largest promise first."""
+    found = sorted(under_load(on, args.look, lambda: _findings(args)), key=lambda f: -f.gain)
+    return [(f.id, f.title, [(w.setting, w.value) for w in f.wanted]) for f in found if f.wanted]
+
+
+def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
+    """What `look` sees while the trial runs: most problems show only under load."""
     import threading
     from dataclasses import replace
 
@@ -153,7 +164,7 @@ def _seen_busy(
     from ..trials import run as runner
 
     over = threading.Event()
-    options = replace(on.options, seconds=args.look + 4, warmup=0.0)
+    options = replace(on.options, seconds=seconds + 4, warmup=0.0)
 
     def load() -> None:
         try:
@@ -165,7 +176,7 @@ def _seen_busy(
     thread.start()
     try:
         on.cancel.wait(1.0)
-        return _seen(args)
+        return look()
     finally:
         over.set()
         thread.join()

@@ -11,8 +11,9 @@ import fcntl
 import os
 import socket
 import struct
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from ... import formulas
@@ -28,8 +29,43 @@ PORT: Final = 7009
 SIOCGIFADDR: Final = 0x8915
 
 
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be captured, and where the process runs."""
+
+    interface: str
+    port: int
+    v6: bool
+    cpus: tuple[int, ...]
+
+
+Captor = Callable[[Trial, Wish], AbstractContextManager[Callable[[], Mapping[str, Any]]]]
+
+
+@contextmanager
+def ring(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
+    """The built-in ring, capturing; what is yielded stops it and gives its counts."""
+    asked = {"interface": wish.interface, "port": wish.port, "v6": wish.v6, "cpus": wish.cpus}
+    with trial.here.start("capture", asked) as near:
+        near.wait_for("capturing")
+
+        def counts() -> Mapping[str, Any]:
+            near.stop()
+            for message in trial.follow(near, 20):
+                if "packets" in message:
+                    return message
+            raise TrialError("the capture ended early")
+
+        yield counts
+
+
 def measure(trial: Trial) -> Measured:
     """A capture here and a generator there, anew for each size."""
+    return sweep(trial, ring)
+
+
+def sweep(trial: Trial, captor: Captor) -> Measured:
+    """Each size in turn, captured by `captor`."""
     o = trial.options
     trial.far()
     own = local_address(o.to)
@@ -42,8 +78,12 @@ def measure(trial: Trial) -> Measured:
         deaf = trial.here.start("udp_sink", {"port": o.port or 0, "v6": ":" in own, "deaf": True})
         port = int(stack.enter_context(deaf).wait_for("port"))
         for size in sizes:
-            rate = o.rate / (8 * (size + 46)) if o.rate else 0
-            rows.append(_one(trial, own, port, interface, size, each, rate, link))
+            rate = o.rate / (8 * (size + 46)) if o.rate else 0.0
+            wish = Wish(interface, port, ":" in own, o.cpu_here)
+            point = {"size": size, "seconds": each, "rate": rate}
+            with captor(trial, wish) as counts:
+                offered = blast(trial, own, port, point)
+                rows.append(row(size, offered, counts(), link))
     sent = sum(r["sent"] for r in rows)
     captured = sum(r["captured"] for r in rows)
     if not sent:
@@ -56,26 +96,15 @@ def measure(trial: Trial) -> Measured:
     )
 
 
-def _one(
-    trial: Trial, own: str, port: int, interface: str, size: int, seconds: float, rate: float,
-    link: Mapping[str, Any],
-) -> dict[str, Any]:  # fmt: skip
-    """One size at one offered rate (packets per second; 0: as fast as the generator can)."""
-    o = trial.options
-    v6 = ":" in own
-    with ExitStack() as stack:
-        wish = {"interface": interface, "port": port, "v6": v6, "cpus": list(o.cpu_here)}
-        near = stack.enter_context(trial.here.start("capture", wish))
-        near.wait_for("capturing")
-        point = {"size": size, "seconds": seconds, "rate": rate}
-        blast = {"to": own, "port": port, "v6": v6, "points": [point], "cpus": list(o.cpu_there)}
-        far = stack.enter_context(trial.far().start("blast", blast))
-        sent = next((m for m in trial.follow(far, seconds + 20) if "sent" in m), None)
-        near.stop()
-        got = next((m for m in trial.follow(near, 20) if "packets" in m), None)
-    if sent is None or got is None:
-        raise TrialError("the generator or the capture ended early")
-    return row(size, sent, got, link)
+def blast(trial: Trial, own: str, port: int, point: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Let the far end send one point here; what it really offered."""
+    wish = {"to": own, "port": port, "v6": ":" in own, "points": [dict(point)],
+            "cpus": trial.options.cpu_there}  # fmt: skip
+    with trial.far().start("blast", wish) as far:
+        for message in trial.follow(far, float(point["seconds"]) + 20):
+            if "sent" in message:
+                return message
+    raise TrialError("the generator ended early")
 
 
 def row(

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from typing import Any
 
@@ -44,7 +45,11 @@ def pair() -> Iterator[None]:
 
 def nettop(*words: str, code: int = 0) -> dict[str, Any]:
     argv = ["ip", "netns", "exec", HERE, sys.executable, "-m", "nettop", *words, "--json"]
-    done = subprocess.run(argv, check=False, capture_output=True, text=True, timeout=120)
+    with tempfile.TemporaryDirectory() as folder:
+        state = {**os.environ, "XDG_STATE_HOME": folder, "NETTOP_STATE": folder}
+        done = subprocess.run(
+            argv, env=state, check=False, capture_output=True, text=True, timeout=120
+        )
     assert done.returncode == code, done.stderr
     assert "Traceback" not in done.stderr
     found: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"said": done.stderr}
@@ -162,4 +167,45 @@ def test_a_capture_counts_what_was_sent() -> None:
     for row in found["details"]["points"]:
         assert row["sent"] > 100
         assert row["captured"] + row["dropped"] == row["sent"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_nuttcp_tells_each_second() -> None:
+    installed("nuttcp")
+    found = trial("nuttcp", "--seconds", "2")
+    assert found["version"].startswith("nuttcp")
+    assert len(found["intervals"]) >= 1
+    assert found["bits_per_second"] > 1e6
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_netsniff_captures_what_was_sent() -> None:
+    installed("netsniff-ng")
+    found = trial("netsniff", "--sizes", "200", "--rate", "4M")
+    row = found["details"]["points"][0]
+    assert row["captured"] + row["dropped"] == row["sent"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_an_absent_tool_names_its_package() -> None:
+    if shutil.which("sockperf"):
+        pytest.skip("sockperf is installed")
+    found = trial("sockperf", code=3)
+    assert "sockperf is not installed" in found["said"]
+    assert "install the package sockperf" in found["said"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_study_runs_what_this_pair_allows() -> None:
+    found = nettop("study", "run", "cern-2", "--to", ADDRESS, "--peer", f"ip netns exec {THERE}",
+                   "--seconds", "0.5", "--warmup", "0", "--only", "1 stream")  # fmt: skip
+    rows = {row["point"]: row for row in found["rows"]}
+    assert rows["none, MTU 1500, 1 stream"]["measured"] > 1
+    assert rows["none, MTU 1500, 1 stream"]["published"] == 170
+    assert "needs MTU 9000" in rows["none, MTU 9000, 1 stream"]["skipped"]
+    assert "harmful" in rows["kernel, MTU 1500, 1 stream"]["skipped"]
+    assert found["conditions"]["here"]["interface"] == "eth0"
     assert far_processes() == []

@@ -1,0 +1,123 @@
+"""Repeat a published table on this pair of hosts: published and measured side by side.
+
+  nettop study list                                  the studies there are
+  nettop study show nasa-2                           what one would run, and what it needs
+  nettop study run nasa-2 --to 10.0.0.2 --peer "ssh host2" --format markdown
+
+What this pair cannot do (MTU, path, cores, settings) is named and skipped. Settings that a point
+needs are changed for its run only, through the journal.
+"""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
+from . import Refused, emit, json_argument, nearest, source_arguments
+from .test import options_of, stopper, tell, trial_arguments
+
+if TYPE_CHECKING:
+    from ..trials.study import Study
+
+HELP = "repeat a paper's table on this pair of hosts"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument("doing", metavar="list|show|run|ID", help="ID alone is run ID")
+    parser.add_argument("id", nargs="?", metavar="ID", help="a study, as `list` names it")
+    trial_arguments(parser, need=False)
+    parser.add_argument("--only", default="", metavar="TEXT", help="points whose name has this")
+    formats = ("text", "markdown", "svg", "json")
+    parser.add_argument("--format", choices=formats, default="text", help="of the report (text)")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """List, show or run; 1 when nothing of it could be run."""
+    if args.doing not in ("list", "show", "run"):
+        args.doing, args.id = "run", args.doing
+    as_json = args.json or args.format == "json"
+    if args.doing == "list":
+        return _list(as_json=as_json)
+    study = _named(args.id)
+    if args.doing == "show":
+        return _show(study, as_json=as_json)
+    if getattr(args, "netns", None):
+        from . import enter_netns
+
+        enter_netns(args.netns)
+    if args.root or args.replay:
+        raise Refused("a study needs the running host, not a recording", 2)
+    return _run(study, args, as_json=as_json)
+
+
+def _named(name: str | None) -> Study:
+    from ..trials import study
+
+    if not name:
+        raise Refused("which study? `nettop study list` lists them", 2)
+    try:
+        return study.load(name)
+    except KeyError:
+        raise Refused(f"no study {name!r}{nearest(name, study.names())}", 2) from None
+    except study.StudyError as error:
+        raise Refused(str(error), 3) from None
+
+
+def _list(*, as_json: bool) -> int:
+    from ..trials import study
+
+    found = [_named(name) for name in study.names()]
+    if as_json:
+        keys = ("id", "title", "paper", "place", "tool")
+        emit({"studies": [{key: getattr(s, key) for key in keys} for s in found]})
+        return 0
+    for one in found:
+        print(f"{one.id:<20} {one.title} ({one.paper}, {one.place})")
+    return 0
+
+
+def _show(study: Study, *, as_json: bool) -> int:
+    from ..trials.report import published
+
+    if as_json:
+        emit({"study": study})
+        return 0
+    print(f"{study.id}: {study.title}\n{study.paper}, {study.place}; tool {study.tool}")
+    for sentence in (*study.requires, *study.notes):
+        print(f"  {sentence}")
+    for key, value in study.conditions.items():
+        print(f"  {key}: {value}")
+    for point in study.points:
+        needs = [f"MTU {point.mtu}"] if point.mtu else []
+        needs += [f"a path of {point.rtt_ms:g} ms"] if point.rtt_ms else []
+        needs += [f"{name} = {value}" for name, value in point.settings.items()]
+        needs += [f"never run: {point.skip}"] if point.skip else []
+        told = f"  ({', '.join(needs)})" if needs else ""
+        print(f"  {point.name}: {published(point.published)} {study.unit}{told}")
+    return 0
+
+
+def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
+    from ..peer import PeerError
+    from ..trials import report
+    from ..trials import run as runner
+    from ..trials import study as studies
+
+    most = args.seconds
+    try:
+        document = studies.run(
+            study, options_of(args), most=most, only=args.only, watch=tell, cancel=stopper()
+        )
+    except (PeerError, runner.TrialError, ValueError) as error:
+        raise Refused(str(error), 3) from None
+    except runner.Cancelled:
+        raise Refused("cancelled; nothing is left running", 4) from None
+    if as_json:
+        emit(document)
+    else:
+        form = {"text": report.text, "markdown": report.markdown, "svg": report.svg}
+        print(form[args.format](document), end="")
+    return 0 if any("measured" in row for row in document["rows"]) else 1

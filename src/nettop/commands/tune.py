@@ -1,0 +1,41 @@
+"""Walk the findings in the order of what they promise, prove each, keep those that are better.
+
+  nettop tune --to 10.0.0.2 --peer "ssh host2" --budget 10m
+
+Ends with what was kept, what was not and why, the gain in all, and one command that takes
+everything back. Exit code 0 when something was kept, 1 when nothing was.
+"""
+
+from __future__ import annotations
+
+import argparse
+
+from . import emit, json_argument, seconds, source_arguments
+from .prove import attempt, bench_arguments, bench_of, offers
+
+HELP = "prove the findings one by one, keep those that are better"
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    from ..facts import PROFILES
+
+    bench_arguments(parser)
+    parser.set_defaults(budget=600.0)
+    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    parser.add_argument("--look", type=seconds, default=2.0, help="seconds to look (2)")
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Tune it."""
+    from ..trials import tune
+
+    on = bench_of(args)
+    document = attempt(lambda: tune.tune(offers(args, on), on, args.budget))
+    if args.json:
+        emit(document)
+    else:
+        print(tune.text(document), end="")
+    return 0 if document["ids"] else 1

@@ -1,0 +1,99 @@
+"""A study's report: published and measured side by side, as text, Markdown and SVG."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+
+def published(value: Any) -> str:
+    """A published cell as printed."""
+    if isinstance(value, list | tuple):
+        return " – ".join(f"{part:,g}" for part in value)
+    return f"{value:,g}" if isinstance(value, int | float) else str(value)
+
+
+def _told(row: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Measured, ratio and remark of a row."""
+    if "measured" not in row:
+        return "–", "", str(row.get("skipped", ""))
+    remark = "; ".join(row.get("faults", ()))
+    middle = _middle(row["published"])
+    ratio = f"{row['measured'] / middle:.2f}" if middle else ""
+    return f"{row['measured']:,.4g}", ratio, remark
+
+
+def _middle(value: Any) -> float | None:
+    if isinstance(value, list | tuple) and value:
+        return sum(value) / len(value)
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _header(document: Mapping[str, Any]) -> Iterator[str]:
+    yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
+    for name, conditions in document["conditions"].items():
+        said = ", ".join(f"{key} {value}" for key, value in conditions.items())
+        yield f"  {name}: {said}"
+    for sentence in (*document["requires"], *document["notes"]):
+        yield f"  {sentence}"
+
+
+def text(document: Mapping[str, Any]) -> str:
+    """The table for a terminal."""
+    rows = [(str(r["point"]), published(r["published"]), *_told(r)) for r in document["rows"]]
+    head = ("point", "published", "measured", "ratio", document["unit"])
+    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
+    lines = [*_header(document), ""]
+    for row in (head, *rows):
+        cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3))]
+        lines.append("  " + "  ".join([*cells, row[4]]).rstrip())
+    return "\n".join(lines) + "\n"
+
+
+def markdown(document: Mapping[str, Any]) -> str:
+    """The report as Markdown."""
+    first, *rest = _header(document)
+    lines = [f"# {first}", "", *(f"- {line.strip()}" for line in rest), ""]
+    lines += [f"| point | published, {document['unit']} | measured | ratio | remark |",
+              "|---|---:|---:|---:|---|"]  # fmt: skip
+    for row in document["rows"]:
+        mark = " (suspect)" if row.get("suspect") else ""
+        cells = [row["point"], published(row["published"]) + mark, *_told(row)]
+        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def svg(document: Mapping[str, Any]) -> str:
+    """Bars of both figures, point by point; skipped points have the published bar only."""
+    rows: Sequence[Mapping[str, Any]] = document["rows"]
+    figures = [v for r in rows for v in (_middle(r["published"]), r.get("measured")) if v]
+    top = max(figures, default=1.0)
+    height = 34 * len(rows) + 60
+    out = [
+        _element("svg", None, xmlns="http://www.w3.org/2000/svg", width=760, height=height),
+        _element("text", f"{document['study']}: {document['title']}", x=8, y=18),
+        _element("text", f"grey: published, blue: measured; {document['unit']}", x=8, y=36),
+    ]
+    for number, row in enumerate(rows):
+        y = 50 + 34 * number
+        out.append(_element("text", str(row["point"])[:38], x=8, y=y + 16))
+        bars = ((_middle(row["published"]), "#999", 0), (row.get("measured"), "#36c", 13))
+        for value, colour, down in bars:
+            if value is None:
+                continue
+            width = max(1.0, 380 * value / top)
+            out.append(
+                _element("rect", "", x=270, y=y + down, width=round(width), height=11, fill=colour)
+            )
+            out.append(_element("text", f"{value:,.4g}", x=274 + round(width), y=y + down + 10))
+    out.append("</svg>")
+    return "\n".join(out) + "\n"
+
+
+def _element(name: str, inner: str | None, **attributes: object) -> str:
+    """One SVG element; `inner` None leaves it open."""
+    from html import escape
+
+    said = "".join(f' {key}="{escape(str(value))}"' for key, value in attributes.items())
+    style = ' font-family="sans-serif" font-size="12"' if name == "text" else ""
+    return f"<{name}{said}{style}>" + ("" if inner is None else f"{escape(inner)}</{name}>")

@@ -1,0 +1,62 @@
+"""A tool with a server there and a client here: started, waited for, ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from ..run import Trial, TrialError
+
+
+def talk(
+    trial: Trial,
+    server: Sequence[str],
+    client: Callable[[int], list[str]],
+    port: int,
+    *,
+    patience: float = 20.0,
+) -> tuple[str, str]:
+    """What the client and the server printed. `{port}` in the server's words is the port it gets.
+
+    Without a peer the server runs already. TrialError when the client failed and printed nothing
+    on its standard output.
+    """
+    wanted = trial.options.port or port
+    with ExitStack() as stack:
+        far = None
+        if trial.there is not None:
+            cpus = list(trial.options.cpu_there)
+            far = stack.enter_context(
+                trial.keep(trial.there, list(server), port=wanted, wait=True, cpus=cpus)
+            )
+            wanted = int(far.wait_for("port"))
+        argv = client(wanted)
+        near = stack.enter_context(trial.keep(trial.here, argv, cpus=list(trial.options.cpu_here)))
+        code, said, complaint = trial.output(near, trial.length + patience)
+        theirs = ""
+        if far is not None:
+            far.stop()
+            theirs = trial.output(far, 10)[1]
+    if code and not said.strip():
+        last = complaint.strip().splitlines()[-1:] or [f"it ended with {code}"]
+        raise TrialError(f"{argv[0]}: {last[0]}")
+    return said, theirs
+
+
+def refuse(trial: Trial, tool: str, *names: str) -> None:
+    """TrialError when an option is set that the tool does not have."""
+    from ..result import Options
+
+    plain = Options()
+    for name in names:
+        if getattr(trial.options, name) != getattr(plain, name):
+            raise TrialError(f"{tool} has no --{name.replace('_', '-')}")
+
+
+def numbers(text: str) -> float | None:
+    """A number as a tool prints it; None when it is none."""
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if abs(value) < 1e18 else None

@@ -1,0 +1,85 @@
+"""flow: a transfer of the user's own, watched through tcp_info; nothing is started.
+
+The connections to `--to` are looked at each second: rate, round trip, window, retransmits, and what
+they waited for. It is what web100 gave.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ...frame import Entry
+from ...sampler import Sampler
+from ...source import Live
+from ..result import Interval, Measured
+from ..run import Trial, TrialError
+
+TOOL: Final = "flow"
+PACKAGE: Final = ""
+BUILT_IN: Final = True
+HELP: Final = "a running transfer of your own, watched by tcp_info"
+
+
+def measure(trial: Trial) -> Measured:
+    """Sample the TCP sockets for the time asked for."""
+    sampler = Sampler(Live())
+    trial.begun = time.monotonic()
+    rows: list[dict[str, Any]] = []
+    frame = sampler.take(("sockets_tcp",))
+    if "sockets_tcp" in frame.missing:
+        raise TrialError(f"TCP sockets cannot be read: {frame.missing['sockets_tcp']}")
+    due = trial.begun
+    while time.monotonic() < trial.begun + trial.options.seconds:
+        due += 1.0
+        while (left := due - time.monotonic()) > 0:
+            trial.pump()
+            time.sleep(min(left, 0.1))
+        before = frame.at
+        frame = sampler.take(("sockets_tcp",))
+        found = second(frame.tables.get("sockets_tcp", ()), trial.options.to)
+        if found:
+            rows.append({"seconds": frame.at - before, **found})
+    return fold(rows, trial.options.to)
+
+
+def second(entries: Sequence[Entry], to: str) -> dict[str, Any]:
+    """All connections to `to` in one second: rates added up, the busiest one's state."""
+    mine = [e for e in entries if e.now.remote == to and e.per_s is not None]
+    if not mine:
+        return {}
+    top = max(mine, key=_bytes)
+    return {
+        "connections": len(mine),
+        "bits": 8 * sum(_bytes(e) for e in mine),
+        "retransmits": sum(e.per_s.total_retrans or 0 for e in mine if e.per_s),
+        "rtt_us": top.now.rtt,
+        "cwnd": top.now.cwnd,
+        "mss": top.now.mss,
+        "congestion": top.now.congestion,
+        "app_limited": top.now.app_limited,
+    }
+
+
+def _bytes(entry: Entry) -> float:
+    rates = entry.per_s
+    return float((rates.bytes_acked or 0) + (rates.bytes_received or 0)) if rates else 0.0
+
+
+def fold(rows: Sequence[dict[str, Any]], to: str) -> Measured:
+    """The seconds as one measurement; TrialError when there was no connection."""
+    if not rows:
+        raise TrialError(f"no TCP connection to {to} was seen")
+    start = 0.0
+    intervals = []
+    for found in rows:
+        sent_again = round(found["retransmits"] * found["seconds"])
+        intervals.append(Interval(start, found["seconds"], found["bits"], sent_again))
+        start += found["seconds"]
+    return Measured(
+        bits_per_second=sum(i.bits_per_second * i.seconds for i in intervals) / start,
+        intervals=tuple(intervals),
+        retransmits=sum(i.retransmits or 0 for i in intervals),
+        details={"points": list(rows), "rtt_us": rows[-1]["rtt_us"], "cwnd": rows[-1]["cwnd"]},
+    )

@@ -1,0 +1,46 @@
+"""ib-send-bw: RDMA send bandwidth with perftest's ib_send_bw, one message size."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..result import Measured, Options
+from ..run import Trial, TrialError
+from ._pair import numbers, refuse, talk
+
+TOOL: Final = "ib-send-bw"
+PACKAGE: Final = "perftest"
+BUILT_IN: Final = False
+HELP: Final = "RDMA bandwidth with ib_send_bw"
+PORT: Final = 18515
+
+
+def words(o: Options, port: str) -> list[str]:
+    """What both ends must be told alike."""
+    argv = ["ib_send_bw", "-p", port, "-s", str(o.length or 65536), "--report_gbits", "-F"]
+    if o.count is not None:
+        return [*argv, "-n", str(o.count)]
+    return [*argv, "-D", f"{max(1, round(o.seconds + o.warmup))}"]
+
+
+def measure(trial: Trial) -> Measured:
+    """The server there, the client here."""
+    refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss", "udp")
+    o = trial.options
+    said, _ = talk(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
+    return parse(said)
+
+
+def parse(said: str) -> Measured:
+    """The row under `#bytes #iterations BW peak BW average MsgRate`; TrialError without one."""
+    for line in said.splitlines():
+        values = [numbers(word) for word in line.split()]
+        row = [value for value in values if value is not None]
+        if len(values) == len(row) == 5:
+            return Measured(
+                bits_per_second=1e9 * row[3],
+                details={"bytes": row[0], "iterations": row[1], "peak_gbit": row[2],
+                         "msg_rate_mpps": row[4]},
+            )  # fmt: skip
+    last = said.strip().splitlines()[-1:] or ["it said nothing"]
+    raise TrialError(f"ib_send_bw: {last[0]}")

@@ -1,0 +1,52 @@
+"""netperf: TCP_STREAM or TCP_MAERTS, its receiver's figure; one stream."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..result import Measured, Options
+from ..run import Trial, TrialError
+from ._pair import numbers, refuse, talk
+
+TOOL: Final = "netperf"
+PACKAGE: Final = "netperf"
+BUILT_IN: Final = False
+HELP: Final = "TCP transfer with netperf"
+PORT: Final = 12865
+UNITS: Final = {"10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9}
+
+
+def client(o: Options, port: int) -> list[str]:
+    """The near end's command line: the omni test, keys and values."""
+    argv = ["netperf", "-H", o.to, "-p", str(port), "-f", "m", "-P", "0"]
+    argv += ["-l", f"{max(1, round(o.seconds + o.warmup))}", "-t", "omni", "--"]
+    argv += ["-d", "recv" if o.reverse else "send"]
+    argv += ["-m", str(o.length)] if o.length is not None else []
+    argv += ["-s", str(o.window), "-S", str(o.window)] if o.window is not None else []
+    return [*argv, "-k", "THROUGHPUT,THROUGHPUT_UNITS,ELAPSED_TIME,LOCAL_TRANSPORT_RETRANS"]
+
+
+def measure(trial: Trial) -> Measured:
+    """The server netserver there, netperf here."""
+    refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "zero_copy", "mss", "streams")
+    server = ["netserver", "-D", "-p", "{port}"]
+    said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
+    version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]
+    return parse(said, version[0])
+
+
+def parse(said: str, version: str = "") -> Measured:
+    """The `KEY=value` lines; TrialError without a throughput in a known unit."""
+    found = dict(line.strip().partition("=")[::2] for line in said.splitlines() if "=" in line)
+    rate = numbers(found.get("THROUGHPUT", ""))
+    unit = UNITS.get(found.get("THROUGHPUT_UNITS", ""))
+    if rate is None or unit is None:
+        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        raise TrialError(f"netperf: {last[0]}")
+    retrans = numbers(found.get("LOCAL_TRANSPORT_RETRANS", ""))
+    return Measured(
+        version=version,
+        bits_per_second=rate * unit,
+        lasted=numbers(found.get("ELAPSED_TIME", "")),
+        retransmits=int(retrans) if retrans is not None and retrans >= 0 else None,
+    )

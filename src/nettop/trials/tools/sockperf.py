@@ -1,0 +1,54 @@
+"""sockperf: UDP or TCP ping-pong, full round trips."""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from ..result import Latency, Measured, Options
+from ..run import Trial, TrialError
+from ._pair import refuse, talk
+
+TOOL: Final = "sockperf"
+PACKAGE: Final = "sockperf"
+BUILT_IN: Final = False
+HELP: Final = "request-response with sockperf: percentiles"
+PORT: Final = 11111
+_SHARE: Final = re.compile(r"percentile\s+(\d+(?:\.\d+)?)\s*=\s*(\d+(?:\.\d+)?)")
+_EDGE: Final = re.compile(r"<(MIN|MAX)> observation\s*=\s*(\d+(?:\.\d+)?)")
+_COUNT: Final = re.compile(r"Total (\d+) observations")
+
+
+def client(o: Options, port: int) -> list[str]:
+    """The near end's command line."""
+    argv = ["sockperf", "pp", "-i", o.to, "-p", str(port), "--full-rtt"]
+    argv += ["-t", f"{max(1, round(o.seconds + o.warmup))}", "-m", str(max(14, o.length or 64))]
+    return argv if o.udp else [*argv, "--tcp"]
+
+
+def measure(trial: Trial) -> Measured:
+    """The server there, the ping-pong here."""
+    refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss")
+    o = trial.options
+    server = ["sockperf", "sr", "-p", "{port}", *([] if o.udp else ["--tcp"])]
+    said, _ = talk(trial, server, lambda port: client(o, port), PORT)
+    return parse(said)
+
+
+def parse(said: str) -> Measured:
+    """Percentiles in microseconds; TrialError when there are none."""
+    shares = {float(share): float(value) for share, value in _SHARE.findall(said)}
+    edges = {name: float(value) for name, value in _EDGE.findall(said)}
+    if 50.0 not in shares or len(edges) != 2:
+        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        raise TrialError(f"sockperf: {last[0]}")
+    count = _COUNT.search(said)
+    p50 = shares[50.0]
+    p99 = shares.get(99.0, p50)
+    return Measured(
+        latency=Latency(
+            edges["MIN"], p50, p99, shares.get(99.9, p99), edges["MAX"],
+            fwhm=abs(shares.get(75.0, p50) - shares.get(25.0, p50)) * 1.75,  # of a normal peak
+            count=int(count.group(1)) if count else 0,
+        )
+    )  # fmt: skip

@@ -1,0 +1,119 @@
+"""The results command, and tuning's account of what it kept."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop import cli
+from nettop.trials import results, tune
+from nettop.trials.experiment import METRICS, Plan
+from nettop.trials.prove import Bench
+from nettop.trials.result import Options
+from nettop.trials.run import Cancelled, TrialError
+
+
+@pytest.fixture
+def store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    return tmp_path / "nettop/results"
+
+
+def out(capsys: pytest.CaptureFixture[str], *words: str, code: int = 0) -> str:
+    assert cli.main(["results", *words]) == code
+    return capsys.readouterr().out
+
+
+def test_results_are_listed_shown_and_compared(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "no results yet" in out(capsys)
+    base: dict[str, Any] = {"at": 1e9, "tool": "bulk", "to": "h"}
+    first = results.keep("test", {**base, "bits_per_second": 1e9, "settings": {"a": "1"}}) or ""
+    other = results.keep("test", {**base, "bits_per_second": 2e9, "settings": {"a": "2"}}) or ""
+    listed = out(capsys)
+    assert first in listed
+    assert "bulk to h" in listed
+    assert "bits_per_second: 2000000000.0" in out(capsys, "show", other)
+    both = out(capsys, "compare", first, other)
+    assert "second / first: 2.000" in both
+    assert "a: 1 → 2" in both
+    found = json.loads(out(capsys, "compare", first, other, "--json"))
+    assert found["ratio"] == 2.0
+    assert found["schema"] == 1
+    assert len(json.loads(out(capsys, "--json"))["results"]) == 2
+    assert list(store.glob("*.json"))
+
+
+def test_an_old_or_strange_result_is_shown_all_the_same(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name = results.keep("prove", {"at": 1e9, "finding": "x\x1b[31m", "interval": None}) or ""
+    shown = out(capsys, "show", name)
+    assert "\x1b" not in shown
+    assert store.is_dir()
+
+
+@pytest.mark.usefixtures("store")
+def test_unknown_results_are_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["results", "show", "nothing"]) == 2
+    assert cli.main(["results", "compare", "one"]) == 2
+    assert "no result 'nothing'" in capsys.readouterr().err
+
+
+def document(gain: float, kept: bool, number: int) -> dict[str, Any]:
+    return {
+        "kept": kept, "median_difference": gain, "interval": [gain - 0.02, gain + 0.02],
+        "confidence": 0.94, "verdict": "better" if kept else "no difference", "because": "so",
+        "ids": [number] if kept else [],
+    }  # fmt: skip
+
+
+def test_tuning_keeps_what_is_better_and_names_one_undo(
+    store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: dict[str, Any] = {
+        "a@eth0": document(0.5, True, 3), "b@eth0": document(0.01, False, 0),
+        "c@eth0": document(0.1, True, 9), "d@eth0": TrialError("it broke"),
+    }  # fmt: skip
+
+    def prove(finding: str, _wanted: object, _on: Bench) -> dict[str, Any]:
+        if isinstance(answers[finding], Exception):
+            raise answers[finding]
+        found: dict[str, Any] = answers[finding]
+        return found
+
+    monkeypatch.setattr("nettop.trials.prove.prove", prove)
+    on = Bench("bulk", Options(), METRICS["rate"], Plan())
+    offers = [(name, name, [("sysctl.net.a", "1")]) for name in answers]
+    found = tune.tune([*offers, ("e@eth0", "e", [])], on, 1e6, clock=lambda: 0.0)
+    assert [s["state"] for s in found["steps"]] == [
+        "kept", "not kept", "kept", "skipped", "skipped",
+    ]  # fmt: skip
+    assert found["undo"] == "nettop undo 3 9"
+    assert found["total"]["median_difference"] == pytest.approx(1.5 * 1.1 - 1)
+    low, high = found["total"]["interval"]
+    assert low < found["total"]["median_difference"] < high
+    said = tune.text(found)
+    assert "nettop undo 3 9" in said
+    assert "it broke" in said
+    assert list(store.glob("*-tune.json"))
+
+
+@pytest.mark.usefixtures("store")
+def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    on = Bench("bulk", Options(), METRICS["rate"], Plan())
+    offers = [("a@eth0", "a", [("sysctl.net.a", "1")]), ("b@eth0", "b", [("sysctl.net.a", "1")])]
+    short = tune.tune(offers, on, 5.0, clock=lambda: 0.0)
+    assert all("no time left" in s["because"] for s in short["steps"])
+
+    def stop(*_: object) -> dict[str, Any]:
+        raise Cancelled
+
+    monkeypatch.setattr("nettop.trials.prove.prove", stop)
+    ended = tune.tune(offers, on, 1e6, clock=lambda: 0.0)
+    assert ended["cancelled"]
+    assert {s["state"] for s in ended["steps"]} == {"skipped"}

@@ -1,0 +1,135 @@
+"""Studies: every file is sound; points are sorted into what a pair allows; reports show both."""
+
+from __future__ import annotations
+
+import re
+import threading
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from nettop import settings, trials
+from nettop.trials import report, study
+from nettop.trials.result import Measured, Options, Result, Side
+from nettop.trials.run import TrialError
+
+PAIR = study.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}))
+MINIMAL: dict[str, Any] = {
+    "title": "t", "paper": "p", "place": "Table 1", "tool": "bulk", "figure": "bits_per_second",
+    "unit": "Mbit/s", "scale": 1e6, "encodes": ["n-tso"], "point": [{"name": "a", "published": 5}],
+}  # fmt: skip
+
+
+def test_every_published_table_that_was_asked_for_is_there() -> None:
+    wanted = {
+        *(f"cern-{n}" for n in range(1, 7)), *(f"nasa-{n}" for n in range(2, 7)),
+        "nasa-appendix-b", *(f"valente-{n}" for n in (*range(11, 26), *range(27, 35))),
+        "manchester-1-3", "manchester-4-6", "manchester-8", "manchester-9",
+        "nst-pktgen", "nst-trafgen", "nst-iperf",
+    }  # fmt: skip
+    assert wanted <= set(study.names())
+
+
+@pytest.mark.parametrize("name", study.names())
+def test_a_study_is_sound(name: str) -> None:
+    found = study.load(name)
+    assert found.tool in trials.names()
+    assert found.encodes
+    assert len({p.name for p in found.points}) == len(found.points)
+    for point in found.points:
+        study.options_of(found, point, Options(), 10.0)
+        for setting in point.settings:
+            settings.parse(setting.replace("{nic}", "eth0"))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"colour": "red"}, "unknown key 'colour'"),
+        ({"options": {"speed": 1}}, "unknown key 'speed'"),
+        ({"options": {"to": "x"}}, "unknown key 'to'"),
+        ({"point": [{"name": "a"}]}, "name and published are needed"),
+        ({"point": [{"name": "a", "published": 1, "x": 2}]}, "point 'a': unknown key 'x'"),
+    ],
+)
+def test_a_bad_study_is_one_sentence(change: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(study.StudyError, match=re.escape(sentence)):
+        study.parse("s", {**MINIMAL, **change})
+    lacking = {key: value for key, value in MINIMAL.items() if key != "paper"}
+    with pytest.raises(study.StudyError, match="paper is missing"):
+        study.parse("s", lacking)
+
+
+@pytest.mark.parametrize(
+    ("point", "why"),
+    [
+        (study.Point("a", 1, mtu=9000), "needs MTU 9000"),
+        (study.Point("a", 1, rtt_ms=72.9), "needs a path of 72.9 ms; this one has 0.20 ms"),
+        (study.Point("a", 1, skip="harmful"), "harmful"),
+        (study.Point("a", 1, options={"cpu_there": (13,)}), "no CPU 13 there"),
+        (study.Point("a", 1, options={"sizes": (8000,)}), "larger MTU"),
+        (study.Point("a", 1, mtu=1500, options={"cpu_here": (1,)}), ""),
+    ],
+)
+def test_what_a_pair_cannot_do_is_named(point: study.Point, why: str) -> None:
+    found = study.parse("s", MINIMAL)
+    options = study.options_of(found, point, Options(), 10.0)
+    said = study.obstacle(point, options, PAIR)
+    assert why in said
+    assert bool(why) is bool(said)
+
+
+def test_a_smaller_packet_is_made_by_the_segment_size_and_long_runs_are_cut() -> None:
+    found = study.parse("s", {**MINIMAL, "options": {"seconds": 90.0, "streams": 5}})
+    options = study.options_of(found, study.Point("a", 1, mtu=1500), Options(), 10.0)
+    assert (options.mss, options.seconds, options.streams) == (1460, 10.0, 5)
+
+
+def result(rate: float | None) -> Result:
+    measured = Measured(bits_per_second=rate, details={"knees": [{"k": 3.0}]})
+    return Result("bulk", Options(), measured, Side(), Side(), {}, (), 0.0)
+
+
+def test_a_figure_is_found_by_its_path() -> None:
+    found = study.parse("s", MINIMAL)
+    point = found.points[0]
+    assert study.figure(found, point, result(5e8))["measured"] == 500
+    deep = replace(point, figure="details.knees.0.k", scale=1.0)
+    assert study.figure(found, deep, result(1.0))["measured"] == 3.0
+    with pytest.raises(TrialError, match=r"no details\.knees\.1\.k"):
+        study.figure(found, replace(point, figure="details.knees.1.k"), result(1.0))
+
+
+def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    points = [
+        {"name": "one", "published": 400},
+        {"name": "jumbo", "published": [1, 3], "mtu": 9000},
+        {"name": "two", "published": "none"},
+    ]
+    found = study.parse("s", {**MINIMAL, "point": points, "conditions": {"nic": "<old>"}})
+    monkeypatch.setattr(study, "look", lambda *_: PAIR)
+    monkeypatch.setattr("nettop.trials.results.keep", lambda *_: None)
+    seen = []
+
+    def run(tool: str, options: Options, *_: object) -> Result:
+        seen.append(tool)
+        if len(seen) == 2:
+            raise TrialError("it broke")
+        return result(5e8)
+
+    monkeypatch.setattr("nettop.trials.run.run", run)
+    document = study.run(found, Options(), cancel=threading.Event())
+    rows = document["rows"]
+    assert rows[0]["measured"] == 500
+    assert rows[1]["skipped"] == "needs MTU 9000 at both ends; it is 1500"
+    assert rows[2]["skipped"] == "it broke"
+    assert seen == ["bulk", "bulk"]
+    for form in (report.text, report.markdown):
+        said = form(document)
+        for part in ("one", "400", "500", "1.25", "needs MTU 9000", "1 – 3", "it broke"):
+            assert part in said
+    picture = ET.fromstring(report.svg(document))
+    bars = [part for part in picture if part.tag.endswith("rect")]
+    assert len(bars) == 3  # two figures of the first point, one published of the second
