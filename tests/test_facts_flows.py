@@ -71,7 +71,8 @@ def socket(cookie: int = 1, **more: Any) -> Any:
         "remote": "10.0.0.2", "remote_port": 40000 + cookie, "interface": None,
         "state": "established", "recv_q": 0, "send_q": 0, "uid": 0, "inode": 100 + cookie,
     }  # fmt: skip
-    return sockets_tcp.Row(**{**plain, **more})
+    unknown = dict.fromkeys(sockets_tcp.Row.__dataclass_fields__)
+    return sockets_tcp.Row(**{**unknown, **plain, **more})
 
 
 def task(pid: int, name: str, on: int, spent: float, **more: Any) -> processes.Row:

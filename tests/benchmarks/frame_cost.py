@@ -26,18 +26,27 @@ from nettop.frame import Frame, entries
 from nettop.sampler import Sampler
 from nettop.source import Live
 
+UNKNOWN = dict.fromkeys(sockets_tcp.Row.__dataclass_fields__)
+
 
 def sockets(count: int, second: int) -> list[Any]:
     """Established flows, all of which move."""
+    still: dict[str, Any] = {**UNKNOWN, "family": 4, "local": "10.0.0.1", "local_port": 5001, "remote_port": 40000,
+             "state": "established", "recv_q": 0, "send_q": 0, "uid": 0, "rtt": 200, "min_rtt": 100,
+             "bytes_received": 0, "total_retrans": 0, "busy_time": second * 1000}  # fmt: skip
     return [
         sockets_tcp.Row(
-            n, 4, "10.0.0.1", 5001, f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}", 40000,
-            None, "established", 0, 0, 0, n,
-            rtt=200, min_rtt=100, bytes_acked=second * n * 1000, bytes_received=0,
-            segs_out=second * n, total_retrans=0, busy_time=second * 1000,
+            **{
+                **still,
+                "cookie": n,
+                "inode": n,
+                "remote": f"10.{n >> 16 & 255}.{n >> 8 & 255}.{n & 255}",
+                "bytes_acked": second * n * 1000,
+                "segs_out": second * n,
+            }
         )
         for n in range(count)
-    ]  # fmt: skip
+    ]
 
 
 def measure(folder: str, big: Any, frames: int, flows: int) -> tuple[list[float], Any]:

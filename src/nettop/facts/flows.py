@@ -98,6 +98,7 @@ class Around:
     queues: Mapping[str, list[Queue]]
     cores: Mapping[int, Core]
     tasks: Tasks
+    served: Mapping[tuple[str, str], int | None]  # CPU of each queue, by interface and name
     rmem: tuple[int, ...] = ()
     wmem: tuple[int, ...] = ()
 
@@ -164,7 +165,7 @@ def _place(
         found = seen(rx / whole if rx is not None and whole else None, queues)
         if found is not None:
             queue, why = found, "seen from counters"
-    irq_cpu = next((q.cpu for q in queues or () if q.name == queue), None)
+    irq_cpu = around.served.get((site.port or "", queue)) if queue is not None else None
     if irq_cpu is None and nic is not None and (nic.irq_top_share or 0.0) >= ONE_CPU:
         irq_cpu = nic.irq_top_cpu
     task = around.tasks.by_pid.get(pid) if pid is not None else None

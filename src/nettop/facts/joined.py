@@ -96,6 +96,7 @@ class Joiner:
             sockets,
             flows.Around(
                 landing, nics, moment.by_nic, by_cpu, tasks,
+                {(one.nic, one.name): one.cpu for one in moment.queues},
                 triple(still.sysctls.get("net.ipv4.tcp_rmem")),
                 triple(still.sysctls.get("net.ipv4.tcp_wmem")),
             ),

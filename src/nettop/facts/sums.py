@@ -114,6 +114,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=first(track.per_s, "drops") if track is not None else None,
         firewall=_firewall(frame, track),
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
+        max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
