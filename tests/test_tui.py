@@ -457,7 +457,8 @@ def normal(svg: str) -> str:
 async def test_screenshot(
     host: str, pane: str, width: int, height: int, theme: str, update: bool
 ) -> None:
-    app = Nettop(View(pane=pane), SCENES[host](), theme=theme)
+    view = replace(View(pane=pane), zoom=2, marks=(200.0, 560.0) if pane == "history" else ())
+    app = Nettop(view, SCENES[host](), theme=theme)
     async with app.run_test(size=(width, height)) as pilot:
         await pilot.pause()
         svg = normal(app.export_screenshot(title="nettop"))

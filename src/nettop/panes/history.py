@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ..text import Line, area, cells, ends, fit, fit_line, level, line, resample
+from ..text import Line, area, cells, fit, fit_line, level, line, resample
 from ..units import count, scaled, seconds, size
 from .grid import merge
 from .parts import section
@@ -80,28 +80,21 @@ def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | No
 
 
 def band(
-    title: str, values: list[float | None], unit: str, room: int, rows: int, role: str
+    title: str, values: list[float | None], unit: str, size: tuple[int, int], role: str, top: float
 ) -> list[Line]:
-    """One graph with its scale at the left and its figures in the heading."""
+    """One graph of `size` columns and rows; at its left the scale, what it is, and the present."""
+    room, rows = size
     known = [v for v in values if v is not None]
-    top = max(known, default=0.0)
-    labels = [scaled(top, unit) if top else f"0 {unit}"] + [""] * (rows - 1)
     now = f"now {scaled(known[-1], unit)}" if known else "not known"
-    labels[min(1, rows - 1)] = labels[min(1, rows - 1)] if rows == 1 else now
+    labels = [(scaled(top, unit), "dim"), (title, "head"), (now, "strong")]
+    if rows < 3:
+        labels = [(title, "head"), (now, "strong")]
+    labels += [("", "")] * rows
     drawn = area(values, room, rows, top or 1.0)
-    out = []
-    for index, text in enumerate(drawn):
-        name = f" {title}" if index == rows - 1 and rows > 2 else labels[index]
-        out.append(
-            line(
-                (
-                    fit(name, _LABEL + 3, ">") + " ",
-                    "dim" if index != rows - 1 or rows < 3 else "head",
-                ),
-                (text, role),
-            )
-        )
-    return out
+    return [
+        line((fit(label, _LABEL + 3, ">") + " ", kind), (text, role))
+        for (label, kind), text in zip(labels, drawn, strict=False)
+    ]
 
 
 def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
@@ -197,17 +190,21 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     tail = ruler(scene, view, moments, room)
     left = height - len(out) - len(tail)
     cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0
-    rows = max(1, min(10, (left - cores) // 3))
     shown = [m.ports.get(name) for m in moments]
     rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
     tx = [None if p is None or p.tx is None else p.tx * 8 for p in shown]
     lost = [None if p is None else p.lost for p in shown]
-    out += band("receive", rx, "b/s", room, rows, "good")
-    out += band("send", tx, "b/s", room, rows, "accent")
-    out += band("lost/s", lost, "pps", room, rows, "bad")
+    top = max((v for v in (*rx, *tx) if v is not None), default=0.0)  # one scale: seen side by side
+    worst = max((v for v in lost if v is not None), default=0.0)
+    gap = 1 if left - cores >= 14 else 0
+    low = max(1, (left - cores) // 5) if worst else 1
+    rows = max(1, min(12, (left - cores - low - 3 * gap) // 2))
+    for each in (
+        band("receive", rx, "b/s", (room, rows), "good", top),
+        band("send", tx, "b/s", (room, rows), "accent", top),
+        band("lost", lost, "pps", (room, low), "bad", worst),
+    ):
+        out += [*each, *([()] * gap)]
     out += heat(moments, room, cores)
     out += tail
     return [fit_line(one, width) for one in out[:height]]
-
-
-__all__ = ["ends"]

@@ -14,23 +14,19 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from ..panes.scene import Note, Progress, Scene, View
+from ..panes.scene import Scene, View
+from ..panes.tests import values
 from ..source import Source
 from .kept import journal, stored
+from .notes import Post, note
+from .trying import Bench
 
 if TYPE_CHECKING:
     from ..changes import Result as Outcome
     from .keys import Ask
 
-Update = Callable[[Scene], Scene]
-Post = Callable[[Update], None]
+LOOK: Final = 3.0  # seconds between looks at the journal while a change is pending
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
-
-
-def note(text: str, role: str = "") -> Update:
-    """An update that says one sentence."""
-    said = Note(text, role, time.time())
-    return lambda scene: replace(scene, notes=(*scene.notes, said)[-20:])
 
 
 class Actions:
@@ -41,8 +37,10 @@ class Actions:
         self.source = source
         self.post = post
         self.changed = changed
-        self.cancel: threading.Event | None = None
+        self.bench = Bench(post, self.reload)
         self.busy = threading.Lock()
+        self.threads: list[threading.Thread] = []
+        self.looked = 0.0  # when the journal was last read for a pending change
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start what was asked for; returns at once."""
@@ -64,7 +62,16 @@ class Actions:
 
                 self.post(note(f"{ask.verb}: {reason(error)}", "bad"))
 
-        threading.Thread(target=run, name=f"nettop-{ask.verb}", daemon=True).start()
+        thread = threading.Thread(target=run, name=f"nettop-{ask.verb}", daemon=True)
+        self.threads = [*(t for t in self.threads if t.is_alive()), thread]
+        thread.start()
+
+    def wait(self, seconds: float) -> bool:
+        """Let what was begun come to its end: a change written, a trial taken back."""
+        end = time.monotonic() + seconds
+        for thread in self.threads:
+            thread.join(max(0.0, end - time.monotonic()))
+        return not any(thread.is_alive() for thread in self.threads)
 
     def start(self) -> None:
         """Read the journal and the results for the first time."""
@@ -81,8 +88,7 @@ class Actions:
 
     def stop(self) -> None:
         """End a running test; its far side is stopped by it."""
-        if self.cancel is not None:
-            self.cancel.set()
+        self.bench.stop()
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -161,9 +167,13 @@ class Actions:
     _facts_nics: tuple[Any, ...] = ()
 
     def know(self, scene: Scene) -> None:
-        """The latest scene: which interface carries the SSH session."""
+        """The latest scene: which interface carries the SSH session, what waits for a word."""
         if scene.facts is not None:
             self._facts_nics = scene.facts.nics
+        now = time.monotonic()
+        if scene.pending and now - self.looked > LOOK:  # the guard may have taken it back
+            self.looked = now
+            self.start()
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
         """Take back the entry under the cursor of the journal, else the newest that stands."""
@@ -214,25 +224,6 @@ class Actions:
         else:
             self.post(note("nothing under the cursor to keep", "warn"))
 
-    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
-        """The command that proves a finding with the address and peer of the test form."""
-        if scene.finding(ask.target) is None:
-            self.post(note("no finding is under the cursor: choose one in 1 or 5", "warn"))
-            return
-        to = view.form.get("to", "")
-        if not to:
-            self.post(
-                note(
-                    "a proof needs the other end: fill in address and peer under 6, then press p",
-                    "warn",
-                )
-            )
-            return
-        words = ["nettop", "prove", ask.target, "--to", to]
-        if view.form.get("peer"):
-            words += ["--peer", view.form["peer"]]
-        self.post(note(f"type: sudo {shlex.join(words)}", "key"))
-
     def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Do not show this finding any more."""
         from ..config import user_folder
@@ -274,62 +265,30 @@ class Actions:
         found = stored()
         self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
 
-    # -- tests -------------------------------------------------------------------------------------
+    # -- tests ------------------------------------------------------------------------------------
 
     def do_stop(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """End the running test."""
-        if self.cancel is None:
+        if not self.bench.stop():
             self.post(note("no test runs", "warn"))
-        self.stop()
 
     def do_test(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Run the test of the form; its seconds are posted as they come."""
-        from ..panes.tests import values
-        from ..trials import results
-        from ..trials import run as runner
-        from ..trials.result import Options
+        """Run the test of the form."""
+        self.bench.test(values(view))
 
+    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Prove the finding under the cursor with the address and peer of the form."""
+        finding = scene.finding(ask.target)
+        if finding is None or not finding.wanted:
+            self.post(note("nothing under the cursor to prove: choose a finding in 1 or 5", "warn"))
+            return
         form = values(view)
-        if self.cancel is not None:
-            self.post(note("a test runs already: Ctrl-X stops it", "warn"))
+        if os.geteuid() != 0:
+            words = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
+            words += ["--peer", form["peer"]] if form["peer"] else []
+            self.post(note(f"not root; type: {shlex.join(words)}", "warn"))
             return
-        if not form["to"]:
-            self.post(note("fill in the other end's address first", "warn"))
-            return
-        options = Options(
-            to=form["to"], peer=form["peer"] or None, seconds=float(form["seconds"] or 10),
-            streams=int(form["streams"] or 1), reverse=form["reverse"] == "yes",
-        )  # fmt: skip
-        self.cancel = threading.Event()
-        title = f"{form['tool']} to {form['to']}"
-        began = Progress(title, 0.0, options.seconds, stage="starting")
-        self.post(lambda old: replace(old, progress=began))
-        seen: list[float] = []
-
-        def watch(progress: Any) -> None:
-            if progress.bits_per_second is not None:
-                seen.append(progress.bits_per_second)
-            now = Progress(
-                title, progress.second, progress.of, tuple(seen), None,
-                dict(enumerate(progress.busy)), {}, progress.note,
-            )  # fmt: skip
-            self.post(lambda old: replace(old, progress=now))
-
-        try:
-            result = runner.run(form["tool"], options, watch, self.cancel)
-            results.keep("test", result.document())
-            rate = result.measured.bits_per_second
-            from ..units import scaled
-
-            told = f"{title}: {scaled(rate, 'b/s')}" if rate is not None else f"{title}: done"
-            bad = [c for c in result.checks if not c.ok]
-            self.post(note(f"{told}; {bad[0].because}" if bad else told, "warn" if bad else "good"))
-        except runner.Cancelled:
-            self.post(note(f"{title}: stopped; nothing is left running", "warn"))
-        finally:
-            self.cancel = None
-            self.post(lambda old: replace(old, progress=None))
-            self.reload()
+        self.bench.prove(finding, form)
 
 
 def sudo_line(changes: Iterable[Any], finding: str) -> str:

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from .screen import Nettop
 
 
+END = 15.0  # seconds that a change or a test that was begun may take to end in order
+
+
 def run(options: argparse.Namespace) -> int:
     """Draw until the user quits; the exit code."""
     from .. import __version__
@@ -61,10 +64,14 @@ def run(options: argparse.Namespace) -> int:
         source, lambda new: tell(app, Tick(lambda old: merge(old, new))), interval, view
     )
     app.engine = engine
-    app.actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
+    actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
+    app.actions = actions
     app.on_leave = remember
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
+    if not actions.wait(0.3):
+        print("nettop: ending what was begun …", file=sys.stderr)
+        actions.wait(END)
     return int(code or 0)
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..panes import pane
 from ..panes.past import Past
@@ -20,6 +20,7 @@ from ..source import Source
 
 if TYPE_CHECKING:
     from ..observe import Observation, Observer
+    from ..recording import Record
 
 Post = Callable[[Scene], None]
 SETTLED: Final = 5  # samples after which everything is imported and remembered
@@ -36,6 +37,8 @@ class Engine(threading.Thread):
         self.interval = interval
         self.view = view
         self.profile: str | None = None
+        self.tape = ""  # the file wanted
+        self.recording: tuple[str, Record] | None = None
         self.past = Past()
         self.stopping = False
         self.fresh = False  # read everything anew, for what a change did
@@ -62,6 +65,11 @@ class Engine(threading.Thread):
     def refresh(self) -> None:
         """Something was changed: read the dear tables afresh and plan again."""
         self.fresh = True
+        self.wake()
+
+    def record(self, path: str) -> None:
+        """Record from the next sample on; an empty path ends it and writes the file."""
+        self.tape = path
         self.wake()
 
     def stop(self) -> None:
@@ -123,11 +131,31 @@ class Engine(threading.Thread):
             self.fresh = False
             observer.sampler.refresh()
             self.plans.clear()
+        self._tape(observer)
         view = self.view
         observer.profile = view.profile or self.profile
         observation = observer.step(pane(view.pane).NEEDS)
         self.past = self.past.add(observation.facts, observation.frame.wall)
         self.post(self.scene(observation, view))
+
+    def _tape(self, observer: Observer) -> None:
+        """Begin or end a recording, as asked."""
+        if self.tape and self.recording is None:
+            from ..recording import Record
+
+            tape = Record(self.source)
+            self.recording = self.tape, tape
+            observer.sampler.source = cast("Source", tape)  # its name and kind are read only
+            observer.sampler.refresh()
+        elif not self.tape and self.recording is not None:
+            from ..recording import save
+            from ..scrub import scrub
+
+            path, tape = self.recording
+            self.recording = None
+            observer.sampler.source = self.source
+            save(path, scrub(tape.archive()))
+            self.post(Scene(notes=(Note(f"recorded to {path}, names scrubbed", "good"),)))
 
     def scene(self, observation: Observation, view: View) -> Scene:
         """One moment as a pane wants it; why rules are silent only where it is shown."""
@@ -141,6 +169,7 @@ class Engine(threading.Thread):
             plans=self._plan(judgement.findings),
             past=self.past,
             interval=self.interval,
+            recording=self.recording[0] if self.recording is not None else "",
             wall=observation.frame.wall,
         )
 
@@ -188,7 +217,6 @@ def merge(old: Scene, new: Scene) -> Scene:
         pending=old.pending,
         notes=(*old.notes, *new.notes)[-20:],
         origin=old.origin,
-        recording=old.recording,
         units=old.units,
         version=old.version,
         silent=new.silent or old.silent,

@@ -54,6 +54,9 @@ class Looker(Protocol):
     def look(self, view: View) -> None:
         """The view has changed."""
 
+    def record(self, path: str) -> None:
+        """Begin a recording, or end it with an empty path."""
+
     def stop(self) -> None:
         """End."""
 
@@ -121,8 +124,8 @@ class Nettop(App[int]):
                 loop.add_signal_handler(number, self._ended, number)
 
     def _ended(self, number: int) -> None:
-        """A signal: leave in order, but within three seconds even if the terminal is gone."""
-        last = threading.Timer(3.0, os._exit, (128 + number,))
+        """A signal: leave in order, but at some time even if the terminal is gone."""
+        last = threading.Timer(20.0, os._exit, (128 + number,))
         last.daemon = True
         last.start()
         self.leave(128 + number)
@@ -235,6 +238,8 @@ class Nettop(App[int]):
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
             self._pace(1 if ask.verb == "slower" else -1)
+        elif ask.verb == "record":
+            self._record()
         elif self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
 
@@ -244,6 +249,18 @@ class Nettop(App[int]):
             return
         self.copy_to_clipboard(text)
         self.say(f"copied: {text.splitlines()[0]}", "good")
+
+    def _record(self) -> None:
+        """Begin a recording in the current directory, or end it."""
+        if self.engine is None:
+            return
+        if self.scene.recording:
+            self.engine.record("")
+            self.say("the recording is being written", "dim")
+            return
+        name = time.strftime("nettop-%Y%m%d-%H%M%S.host.gz", time.gmtime())
+        self.engine.record(os.path.abspath(name))
+        self.say(f"recording to {os.path.abspath(name)}; r ends it", "good")
 
     def _pace(self, by: int) -> None:
         if self.engine is None:

@@ -1,0 +1,20 @@
+"""How threads speak to the screen: functions from scene to scene, posted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from ..panes.scene import Note, Scene
+
+Update = Callable[[Scene], Scene]
+Post = Callable[[Update], None]
+KEPT: Final = 20
+
+
+def note(text: str, role: str = "") -> Update:
+    """An update that says one sentence."""
+    said = Note(text, role, time.time())
+    return lambda scene: replace(scene, notes=(*scene.notes, said)[-KEPT:])

@@ -1,0 +1,130 @@
+"""Tests and proofs from the screen: run in a thread, their seconds posted as they come."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from ..panes.scene import Progress, Scene
+from ..units import scaled
+from .notes import Post, note
+
+PROOF: Final = "bulk"  # the tool of a proof: both ends are ours, nothing need be installed
+
+
+class Bench:
+    """One test or proof at a time."""
+
+    def __init__(self, post: Post, reload: Callable[[], None]) -> None:
+        """`reload` reads results and journal anew."""
+        self.post = post
+        self.reload = reload
+        self.cancel: threading.Event | None = None
+
+    def stop(self) -> bool:
+        """Ask the running test to end; False when none runs."""
+        if self.cancel is None:
+            return False
+        self.cancel.set()
+        return True
+
+    def test(self, form: Mapping[str, str]) -> None:
+        """Run the test of the form."""
+        from ..trials import results
+        from ..trials import run as runner
+
+        title = f"{form['tool']} to {form['to']}"
+
+        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+            result = runner.run(form["tool"], options_of(form), watch, cancel)
+            results.keep("test", result.document())
+            rate = result.measured.bits_per_second
+            told = f"{title}: {scaled(rate, 'b/s')}" if rate is not None else f"{title}: done"
+            bad = [check.because for check in result.checks if not check.ok]
+            self.post(note("; ".join([told, *bad[:1]]), "warn" if bad else "good"))
+
+        self._run(title, form, work)
+
+    def prove(self, finding: Any, form: Mapping[str, str]) -> None:
+        """Test, change, test, alternating; kept only when it is better."""
+        from ..trials import prove
+
+        title = f"prove {finding.id}"
+        wanted = [(w.setting, w.value) for w in finding.wanted]
+
+        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+            bench = prove.bench(PROOF, options_of(form), watch=watch, cancel=cancel)
+            document = prove.prove(finding.id, wanted, bench)
+            kept = "kept" if document.get("kept") else "taken back"
+            verdict = str(document.get("verdict", ""))
+            role = {"better": "good", "worse": "bad"}.get(verdict, "warn")
+            self.post(note(f"{finding.id}: {verdict}; {kept}", role))
+
+        self._run(title, form, work)
+
+    def _run(
+        self,
+        title: str,
+        form: Mapping[str, str],
+        work: Callable[[Callable[[Any], None], threading.Event], None],
+    ) -> None:
+        from ..trials import run as runner
+
+        if self.cancel is not None:
+            self.post(note("a test runs already: Ctrl-X stops it", "warn"))
+            return
+        if not form["to"]:
+            self.post(note("fill in the other end's address under 6 first", "warn"))
+            return
+        self.cancel = threading.Event()
+        seen: list[float] = []
+        began = Progress(title, 0.0, float(form["seconds"] or 10), stage="starting")
+        self.post(lambda old: replace(old, progress=began))
+
+        def watch(progress: Any) -> None:
+            if progress.bits_per_second is not None:
+                seen.append(progress.bits_per_second)
+            now = Progress(
+                title,
+                progress.second,
+                progress.of,
+                tuple(seen[-600:]),
+                here=dict(enumerate(progress.busy)),
+                stage=progress.note,
+            )
+            self.post(lambda old: replace(old, progress=now))
+
+        try:
+            work(watch, self.cancel)
+        except runner.Cancelled:
+            self.post(note(f"{title}: stopped; nothing is left running", "warn"))
+        finally:
+            self.cancel = None
+            self.post(idle)
+            self.reload()
+
+
+def idle(scene: Scene) -> Scene:
+    """Nothing runs."""
+    return replace(scene, progress=None)
+
+
+def options_of(form: Mapping[str, str]) -> Any:
+    """The trial's options as the form says; ValueError names the field."""
+    from ..trials.result import Options
+
+    try:
+        seconds, streams = float(form["seconds"] or 10), int(form["streams"] or 1)
+    except ValueError:
+        raise ValueError("seconds and streams are numbers") from None
+    if seconds <= 0 or streams < 1:
+        raise ValueError("seconds and streams are above zero")
+    return Options(
+        to=form["to"],
+        peer=form["peer"] or None,
+        seconds=seconds,
+        streams=streams,
+        reverse=form["reverse"] == "yes",
+    )
