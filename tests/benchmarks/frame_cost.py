@@ -31,9 +31,11 @@ UNKNOWN = dict.fromkeys(sockets_tcp.Row.__dataclass_fields__)
 
 def sockets(count: int, second: int) -> list[Any]:
     """Established flows, all of which move."""
-    still: dict[str, Any] = {**UNKNOWN, "family": 4, "local": "10.0.0.1", "local_port": 5001, "remote_port": 40000,
-             "state": "established", "recv_q": 0, "send_q": 0, "uid": 0, "rtt": 200, "min_rtt": 100,
-             "bytes_received": 0, "total_retrans": 0, "busy_time": second * 1000}  # fmt: skip
+    still: dict[str, Any] = {
+        **UNKNOWN, "family": 4, "local": "10.0.0.1", "local_port": 5001, "remote_port": 40000,
+        "state": "established", "recv_q": 0, "send_q": 0, "uid": 0, "rtt": 200, "min_rtt": 100,
+        "bytes_received": 0, "total_retrans": 0, "busy_time": second * 1000,
+    }  # fmt: skip
     return [
         sockets_tcp.Row(
             **{

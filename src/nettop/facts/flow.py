@@ -75,6 +75,7 @@ class Flow:
     distance: str | None = gauge("between the two", default=None)
     far: bool | None = gauge("the two are on different nodes", default=None)
     limit: str | None = gauge(
-        "who limits it: sender receiver network cpu bus application provider none", default=None
+        "who limits it: sender receiver network link cpu bus application provider none",
+        default=None,
     )
     limit_why: str | None = gauge("the figures behind that", default=None)

@@ -14,7 +14,7 @@ from .process import Process
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One stage: wire, port, ring, core, backlog, qdisc, socket or process."""
+    """One stage: wire port ring core backlog socket process; sending: tx-ring qdisc."""
 
     name: str = label("stage")
     detail: str = gauge("what it is here, e.g. 256/4096 or core 6", default="")
@@ -82,7 +82,7 @@ def send(nic: Nic, ends: Ends) -> Path:
     stages = (
         Stage("wire", _speed(nic), rates.tx_packets,
               why="what the wire loses only the other end counts"),
-        Stage("ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets, lost=rates.tx_dropped,
+        Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets, lost=rates.tx_dropped,
               why="dropped by driver or device on send"),
         Stage("qdisc", nic.leaf_qdisc or nic.qdisc or "", rates.tx_packets, lost=rates.qdisc_drops,
               why="dropped by the queueing discipline"),
