@@ -82,8 +82,8 @@ def send(nic: Nic, ends: Ends) -> Path:
     stages = (
         Stage("wire", _speed(nic), rates.tx_packets,
               why="what the wire loses only the other end counts"),
-        Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets, lost=rates.tx_dropped,
-              why="dropped by driver or device on send"),
+        Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets,
+              lost=rates.tx_dropped, why="dropped by driver or device on send"),
         Stage("qdisc", nic.leaf_qdisc or nic.qdisc or "", rates.tx_packets, lost=rates.qdisc_drops,
               why="dropped by the queueing discipline"),
         Stage("socket", "", host.tcp_out if host else None, "segments/s",
