@@ -21,7 +21,10 @@ class Stage:
     rate: float | None = gauge("what passes", default=None)
     unit: str = gauge("of the rate", default="packets/s")
     lost: float | None = gauge("what is lost here; None: not reported", "packets/s", default=None)
-    why: str = gauge("where the loss figure comes from, or why it is unknown", default="")
+    why: str = gauge(
+        "where the loss figure comes from, or why it is unknown; empty: nothing is lost there",
+        default="",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +83,7 @@ def send(nic: Nic, ends: Ends) -> Path:
     rates = nic.per_s
     host = ends.host if ends.main else None
     stages = (
-        Stage("wire", _speed(nic), rates.tx_packets,
-              why="what the wire loses only the other end counts"),
+        Stage("wire", _speed(nic), rates.tx_packets),  # what it loses the other end counts
         Stage("tx-ring", _ring(nic.ring.tx, nic.ring.tx_max), rates.tx_packets,
               lost=rates.tx_dropped, why="dropped by driver or device on send"),
         Stage("qdisc", nic.leaf_qdisc or nic.qdisc or "", rates.tx_packets, lost=rates.qdisc_drops,
@@ -107,12 +109,11 @@ def _core(nic: Nic, ends: Ends) -> Stage:
     cpu = nic.irq_top_cpu
     core = next((core for core in ends.cores if core.cpu == cpu), None)
     if core is None:
-        return Stage("core", why="no interrupt of it was seen yet")
+        return Stage("core", "no interrupt yet")
     place = f", node {core.node}" if nic.node is not None and core.node is not None else ""
     more = len(nic.irq_cpus) - 1
     rest = f" and {more} more" if more > 0 else ""
-    return Stage("core", f"core {cpu}{rest}{place}", core.softirq, "% softirq",
-                 why="its interrupts and the work after them")  # fmt: skip
+    return Stage("core", f"core {cpu}{rest}{place}", core.softirq, "% softirq")
 
 
 def _receive_socket(ends: Ends) -> Stage:
@@ -125,8 +126,9 @@ def _receive_socket(ends: Ends) -> Stage:
 
 
 def _process(process: Process | None, way: str) -> Stage:
+    """The busiest process with sockets on the interface."""
     if process is None:
-        return Stage("process", why="no process with traffic on it is known")
+        return Stage("process", "none seen")
     detail = f"{process.name}[{process.pid}]"
     if process.cpu is not None:
         detail += f" core {process.cpu}"
@@ -135,7 +137,7 @@ def _process(process: Process | None, way: str) -> Stage:
     if process.far:
         detail += " (other node)"
     rate = process.rx_per_s if way == "rx" else process.tx_per_s
-    return Stage("process", detail, rate, "bytes/s", why="the busiest with sockets on it")
+    return Stage("process", detail, None if rate is None else 8 * rate, "bit/s")
 
 
 def _speed(nic: Nic) -> str:
