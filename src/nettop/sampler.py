@@ -43,7 +43,7 @@ class Sampler:
                 continue
             every = getattr(module, "EVERY", 0.0)
             since = self.taken.get(name)
-            fresh = since is not None and at - since < every - 1e-3 and name not in self.stale
+            fresh = since is not None and at - since < every * 0.95 and name not in self.stale
             if every and fresh and old is not None:
                 if name in old.tables:
                     tables[name] = old.tables[name]
