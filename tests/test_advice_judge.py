@@ -91,7 +91,7 @@ def test_evidence_has_fields_values_and_units(rule: Any) -> None:
     made = rule(f'{WHEN}\nshow = ["nic.ring.rx", "nic.ring.tx"]')
     (found,) = judged(made, at(0, nic=DROPS)).findings
     assert found.evidence == (
-        {"field": "nic.per_s.ring_drops", "value": 5, "unit": "packets"},
+        {"field": "nic.per_s.ring_drops", "value": 5, "unit": "packets/s"},
         {"field": "nic.ring.rx", "value": 256, "unit": "descriptors"},
     )
     assert found.seen

@@ -51,7 +51,7 @@ def test_a_rule_is_fit_for_the_pack(path: Path) -> None:
     rule = read(path)
     assert rule.surface in SURFACES
     assert rule.encodes, "no encodes"
-    assert len(rule.words.why.source()) > 150, (
+    assert len(rule.words.why.general(rule.limits)) > 150, (
         "why: what happens, what it costs, what could go wrong"
     )
     assert rule.words.fixes, "a rule says what to do, if only in words"

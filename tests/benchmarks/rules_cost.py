@@ -32,7 +32,7 @@ FRAMES = 20
 PACK = Path(__file__).parents[2] / "rules"
 WHEN = {
     "queue": (
-        "queue.packets_per_s >= 0 and queue.cpu in nic.local_cpus and queue.core_si > limits.most"
+        "queue.packets_per_s >= 0 and not queue.off_node and queue.core_si > limits.most"
         " or queue.drops_per_s > 1e9"
     ),
     "nic": (
@@ -75,7 +75,7 @@ def host(turn: int) -> Facts:
     )  # fmt: skip
     queues = tuple(
         Queue(
-            f"eth{q % 64}", f"rx-{q // 64}", "rx", q // 64, cpu=q % 256, core_si=some(),
+            f"eth{q % 64}", f"rx-{q // 64}", "rx", q // 64, off_node=False, core_si=some(),
             packets_per_s=some(), drops_per_s=some(),
         )
         for q in range(1024)

@@ -47,6 +47,11 @@ class Read:
     unit: str = ""
     help: str = ""
 
+    @property
+    def measure(self) -> str:
+        """The unit with its time: what `nic.per_s` counts is per second."""
+        return f"{self.unit}/s" if ".per_s." in self.field and self.unit else self.unit
+
 
 @dataclass(frozen=True, slots=True)
 class Result:

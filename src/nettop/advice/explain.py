@@ -6,11 +6,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from ..text import safe, wrap
-from .evaluate import Read
-from .reason import values
+from .expression import Limits
 from .rule import Cite, Finding, Fix, Rule
-
-_CONDITION = 400  # characters of a condition that a page shows
+from .template import shown
 
 
 def cited(where: Cite) -> str:
@@ -26,17 +24,17 @@ def cited(where: Cite) -> str:
 def page(rule: Rule, width: int = 80) -> list[str]:
     """A rule without a target: lines of at most `width` cells."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
-    lines += wrap(plain(rule.words.title.source()), width)
-    lines += ["", *wrap(plain(rule.words.why.source()), width), ""]
+    lines += wrap(plain(rule.words.title.general(rule.limits)), width)
+    lines += ["", *wrap(plain(rule.words.why.general(rule.limits)), width), ""]
     lines += _titled("Judged on", [_where(rule)], width)
     lines += _titled("When", [rule.when.text], width)
     lines += _titled(
-        "Silent when", [f"{e.say.source()} ({e.when.text})" for e in rule.unless], width
+        "Silent when", [f"{e.say.general(rule.limits)} ({e.when.text})" for e in rule.unless], width
     )
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
-    lines += _titled("What to do", [_fix(fix) for fix in rule.words.fixes], width)
-    lines += _titled("Expected", [plain(rule.words.expected.source())], width)
+    lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
+    lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("Encodes", [", ".join(rule.encodes)], width)
     lines += _titled("File", [rule.path], width)
@@ -48,10 +46,8 @@ def verdict(found: Finding, rule: Rule, width: int = 80) -> list[str]:
     lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
     lines += wrap(found.title, width)
     lines += ["", *wrap(found.why, width), ""]
-    seen = [
-        safe(values([Read(line["field"], line["value"], line["unit"])])) for line in found.evidence
-    ]
-    lines += _titled("Seen here", seen, width)
+    seen = [f"{line['field']} is {shown(line['value'], line['unit'])}" for line in found.evidence]
+    lines += _titled("Seen here", map(safe, seen), width)
     lines += _titled("It speaks when", [rule.when.text], width)
     changes = [
         f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
@@ -69,20 +65,20 @@ def data(rule: Rule) -> dict[str, Any]:
         "id": rule.id,
         "surface": rule.surface,
         "severity": rule.severity,
-        "title": plain(rule.words.title.source()),
-        "why": plain(rule.words.why.source()),
+        "title": plain(rule.words.title.general(rule.limits)),
+        "why": plain(rule.words.why.general(rule.limits)),
         "over": rule.over,
         "links": sorted(rule.links) if rule.links else [],
         "profiles": sorted(rule.profiles) if rule.profiles else [],
         "when": rule.when.text,
-        "unless": [{"when": e.when.text, "say": e.say.source()} for e in rule.unless],
+        "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),
-        "expected": plain(rule.words.expected.source()),
+        "expected": plain(rule.words.expected.general(rule.limits)),
         "sources": list(rule.words.sources),
         "competing": list(rule.words.competing),
-        "fixes": [_fix(fix) for fix in rule.words.fixes],
+        "fixes": [_fix(fix, rule.limits) for fix in rule.words.fixes],
         "path": rule.path,
     }
 
@@ -106,17 +102,17 @@ def _limit(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else f"{value:g}"
 
 
-def _fix(fix: Fix) -> str:
+def _fix(fix: Fix, limits: Limits) -> str:
     test = f" (if {fix.when.text})" if fix.when else ""
     each = f", for each {fix.each}" if fix.each else ""
     if fix.setting is None:
-        return f"{fix.advice.source() if fix.advice else ''}{test}{each}"
+        return f"{fix.advice.general(limits) if fix.advice else ''}{test}{each}"
     chosen = "; ".join(
         made.text if profile == "default" else f"{profile}: {made.text}"
         for profile, made in fix.to.items()
     )
     words = " (an experiment: prove it)" if fix.experiment else ""
-    return f"{fix.setting.source()} = {chosen}{each}{test}{words}"
+    return f"{fix.setting.form()} = {chosen}{each}{test}{words}"
 
 
 def _sources(sources: Iterable[Cite], competing: Iterable[Cite], width: int) -> list[str]:
@@ -157,7 +153,7 @@ def index(rules: Iterable[Rule]) -> str:
 
 
 def _row(rule: Rule) -> str:
-    title = plain(rule.words.title.source()).replace("|", "\\|")
+    title = plain(rule.words.title.general(rule.limits)).replace("|", "\\|")
     link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
     return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
 
@@ -169,6 +165,6 @@ def summary(rule: Rule) -> Mapping[str, Any]:
         "surface": rule.surface,
         "severity": rule.severity,
         "over": rule.over,
-        "title": plain(rule.words.title.source()),
+        "title": plain(rule.words.title.general(rule.limits)),
         "path": rule.path,
     }

@@ -224,7 +224,9 @@ def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float
 def _evidence(reads: Iterable[Read]) -> list[dict[str, Any]]:
     found: dict[str, dict[str, Any]] = {}
     for read in reads:
-        found.setdefault(read.field, {"field": read.field, "value": read.value, "unit": read.unit})
+        found.setdefault(
+            read.field, {"field": read.field, "value": read.value, "unit": read.measure}
+        )
     return list(found.values())
 
 

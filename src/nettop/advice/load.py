@@ -25,15 +25,16 @@ T = TypeVar("T")
 PACK: Final = "ids.txt"  # this file marks the folder that came with nettop
 OTHERS: Final = ("studies",)  # folders of the pack that hold no rules
 EACH: Final = ("queue", "core", "nic")
-_REQUIRED: Final = ("title", "severity", "over", "when", "why", "source")
 _KEYS: Final = (
-    *_REQUIRED, "links", "profiles", "hold", "unless", "show", "encodes", "expected", "gain",
-    "limits", "competing", "fix", "test",
+    "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
+    "show", "encodes", "expected", "gain", "limits", "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TESTS: Final = re.compile(r"^\[\[test\]\]", re.MULTILINE)
+_SAID: Final = re.compile(r"^\[\[(source|competing|fix)\]\]", re.MULTILINE)
+_NEEDED: Final = re.compile(r"^\[\[?(limits|unless)\b", re.MULTILINE)
 _OTHER: Final = re.compile(r"^\[(?!\[?test[].])", re.MULTILINE)
 
 
@@ -87,7 +88,7 @@ def read(path: Path) -> Rule:
     if stray is not None:
         line = text.count("\n", 0, stray.start()) + 1
         raise RuleError(f"{path}:{line}: all [[test]] stand last in the file")
-    return build(path, head, _toml(path, head))
+    return build(path, head)
 
 
 def tests(path: Path) -> list[dict[str, Any]]:
@@ -139,16 +140,24 @@ def _limit(value: Any) -> Any:
     return value if _number(value) else None
 
 
-def build(path: Path, text: str, data: Mapping[str, Any]) -> Rule:
-    """A rule of what a file says; RuleError when it says it wrong."""
-    return _Builder(path, text, data).rule()
+def build(path: Path, text: str) -> Rule:
+    """A rule of a file's text; RuleError when it says it wrong."""
+    return _Builder(path, text).rule()
+
+
+def _judged(text: str) -> str:
+    """What judging needs of a rule's text: all that stands before [[source]] and [[fix]]."""
+    start = _SAID.search(text)
+    if start is None or _NEEDED.search(text, start.start()):
+        return text
+    return text[: start.start()]
 
 
 class _Builder:
-    def __init__(self, path: Path, text: str, data: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
-        self.data = data
+        self.data = _toml(path, _judged(text))
         self.over = ""
         self.limits: Limits = {}
 
@@ -160,9 +169,7 @@ class _Builder:
         if not _NAME.fullmatch(self.path.stem):
             raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
         self.keys("", self.data, _KEYS)
-        for key in _REQUIRED:
-            if not self.data.get(key):
-                raise self.wrong(key, "missing")
+        self.required("severity", "over", "when")
         severity, self.over = self.text_of("severity"), self.text_of("over")
         self.one_of("severity", severity, SEVERITIES)
         self.one_of("over", self.over, KINDS)
@@ -187,6 +194,9 @@ class _Builder:
         )
 
     def words(self) -> Words:
+        self.data = _toml(self.path, self.text)
+        self.keys("", self.data, _KEYS)
+        self.required("title", "why", "source")
         return Words(
             title=self.template("title"),
             why=self.template("why"),
@@ -196,6 +206,11 @@ class _Builder:
             competing=tuple(self.each("competing", self.cite)),
             fixes=tuple(self.each("fix", self.fix)),
         )
+
+    def required(self, *keys: str) -> None:
+        for key in keys:
+            if not self.data.get(key):
+                raise self.wrong(key, "missing")
 
     def keys(self, where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
         for key in table:

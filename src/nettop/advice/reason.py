@@ -47,7 +47,7 @@ def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
 
 def values(reads: Iterable[Read]) -> str:
     """`nic.ring.rx is 256 descriptors; …`."""
-    return "; ".join(f"{read.field} is {shown(read.value, read.unit)}" for read in reads)
+    return "; ".join(f"{read.field} is {shown(read.value, read.measure)}" for read in reads)
 
 
 def unknowns(reads: Iterable[Read], moment: Moment) -> str:

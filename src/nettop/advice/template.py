@@ -7,13 +7,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..facts import KINDS
 from ..text import safe
 from ..units import amount
 from .evaluate import Scope, evaluate
-from .expression import Expression, ExpressionError, Limits, parse
+from .expression import Expression, ExpressionError, Limits, parse, path_of
 from .vocabulary import LABELS, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
+_CALLED: Final = {
+    "nic.name": "the interface", "nic": "the interface", "queue.name": "the queue",
+    "core.cpu": "the CPU", "process.name": "the process", "process": "the process",
+    "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "its profile",
+    "host.name": "the host",
+}  # fmt: skip
 UNKNOWN: Final = "unknown"
 
 
@@ -39,16 +46,30 @@ class Template:
             out.append(str(value))
         return "".join(out)
 
-    def source(self) -> str:
-        """As it was written, for pages that show a rule without a target."""
-        return "".join(p if isinstance(p, str) else f"{{{_short(p)}}}" for p in self.parts)
+    def form(self) -> str:
+        """As an address is written in a rule: `ring.rx@{nic}`."""
+        return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
+
+    def general(self, limits: Limits) -> str:
+        """Without a target: names are "the interface", fields what they mean, in brackets."""
+        out = "".join(p if isinstance(p, str) else _meaning(p, limits) for p in self.parts)
+        return out[:1].upper() + out[1:] if out.startswith("the ") else out
 
 
-def _short(part: Expression) -> str:
-    for alias, field in LABELS.items():
-        if part.text == field:
-            return alias
-    return part.text
+def _alias(part: Expression) -> str:
+    return next((alias for alias, field in LABELS.items() if field == part.text), part.text)
+
+
+def _meaning(part: Expression, limits: Limits) -> str:
+    path = path_of(part.tree)
+    if path is None:
+        return f"[{part.text}]"
+    if path[0] == "limits":
+        return f"{limits[path[1]]}"
+    if path[-1] in _CALLED or part.text in _CALLED:
+        return _CALLED.get(part.text) or _CALLED[path[-1]]
+    word = find(KINDS[path[0]], path[1:]) if path[0] in KINDS else None
+    return f"[{word.help}]" if word else f"[{part.text}]"
 
 
 def _shown(part: Expression, scope: Scope) -> str:
