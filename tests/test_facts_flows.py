@@ -38,6 +38,7 @@ from nettop.collect import (
 )
 from nettop.facts import Facts, bottleneck, distance, profile
 from nettop.facts.core import Core
+from nettop.facts.counters import middle
 from nettop.facts.flow import Flow
 from nettop.facts.joined import NEEDS, Joiner, triple
 from nettop.facts.nic import Counters, Nic, Pcie
@@ -526,6 +527,12 @@ def test_harmful_sysctl_lines() -> None:
 def test_which_sysctl_lines_harm(key: str, value: str, entry: str | None) -> None:
     found = legacy.harmful(key, value)
     assert (found.entry if found else None) == entry
+
+
+def test_medians() -> None:
+    assert middle([]) is None
+    assert middle([3.0, 1.0, 2.0]) == 2
+    assert middle([4.0, 1.0, 2.0, 3.0]) == 2.5
 
 
 def test_triples() -> None:

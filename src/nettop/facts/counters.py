@@ -97,6 +97,15 @@ def largest(*values: float | None) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
+def middle(values: Iterable[float]) -> float | None:
+    """The median; None of nothing. (The standard library's `statistics` takes 10 ms to import.)"""
+    known = sorted(values)
+    half = len(known) // 2
+    if not known:
+        return None
+    return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
+
+
 def qdiscs(entries: Iterable[Any]) -> dict[str, Qdisc]:
     """The root qdisc of each interface with its drops (mq sums up those of its leaves)."""
     found: dict[str, Qdisc] = {}

@@ -10,8 +10,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from .. import irqname
-
 SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts only looked in
 
 
@@ -44,6 +42,8 @@ def assign(
     `rows` is the interrupts table; `owners` the interface of an interrupt by sysfs; `aliases` the
     interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers.
     """
+    from .. import irqname  # its patterns take a while to compile: only where lines are joined
+
     mine: dict[str, list[tuple[int, Any, str]]] = {}
     for place, row in enumerate(rows):
         irq = number(row.irq)
@@ -70,10 +70,14 @@ def assign(
 
 
 def _owner(action: str, aliases: Mapping[str, str]) -> str | None:
+    from .. import irqname
+
     return aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
 
 
 def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> tuple[Line, ...]:
+    from .. import irqname
+
     places = irqname.places((action for _, _, action in found), driver or None)
     lines = [
         Line(

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import median
 from typing import Final
 
 from . import Profile
 from .capture import Capture
+from .counters import middle
 from .flow import Flow
 from .nic import Nic
 
@@ -51,7 +51,7 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
     trips = [
         trip for flow in flows if (trip := _trip(flow)) is not None and (flow.bulk or _moves(flow))
     ]
-    trip = median(trips) if trips else None
+    trip = middle(trips)
     seen_text = f"mean packet {frame:.0f} bytes"
     if trip is None:
         return Guess("server", f"{seen_text}, round trip unknown")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import median
 from typing import Any, Final
 
 from ..frame import Frame
 from .core import Core, Load
-from .counters import total
+from .counters import middle, total
 from .flow import Flow
 from .host import Host
 from .nic import Nic
@@ -127,7 +126,7 @@ def _flows(sums: Sums) -> dict[str, Any]:
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
         "max_rtt": _most(flow.rtt for flow in bulk),
-        "median_rtt": median(moving) if moving else None,
+        "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),
         "receive_bdp": _most(flow.bdp for flow in bulk if flow.direction == "receive"),
         "send_bdp": _most(flow.bdp for flow in bulk if flow.direction == "send"),
