@@ -154,6 +154,21 @@ def test_an_idle_interface_keeps_its_row_and_a_busy_one_gets_a_rate() -> None:
     assert (eth0.per_s.interface, eth0.per_s.tx_bytes) == ("eth0", 0.0)
 
 
+def test_a_table_where_nothing_moves_is_the_same_table_again() -> None:
+    source = Fake({"route/links": LINKS, "route/counters": counters(1, 10) + counters(2, 5)})
+    sampler = Sampler(source)
+    frames = []
+    for counted in (5, 5, 5, 7, 7, 7):
+        source.at += 1.0
+        source.netlinks["route/counters"] = counters(1, 10) + counters(2, counted)
+        frames.append(sampler.take(["link_stats"]).tables["link_stats"])
+    rates: list[Any] = [table[1].per_s for table in frames]
+    assert [rate and rate.rx_packets for rate in rates] == [None, 0.0, 0.0, 2.0, 0.0, 0.0]
+    assert frames[2] is frames[1]
+    assert frames[3][0] is frames[1][0]  # one that stood still beside one that moved
+    assert frames[5] is frames[4]
+
+
 @pytest.mark.parametrize(("words", "last"), [(23, (None, None)), (24, (0, None)), (25, (0, 0))])
 def test_older_kernels_have_fewer_counters(words: int, last: tuple[int | None, ...]) -> None:
     rows, _ = link_stats.parse(counters(2, 7, words=words), {2: "eth0"}, {})

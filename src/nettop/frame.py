@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
 from operator import attrgetter
-from typing import Any, Final, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 _Kind = TypeVar("_Kind")
 
@@ -65,6 +65,7 @@ class Entry:
 
     now: Any
     per_s: Any | None = None
+    still: bool = field(default=False, compare=False, repr=False)  # `per_s` is all zeros for good
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +135,8 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
         return None
     kind: Any = type(new)
     moving, values, made = _plan(kind)
+    if not moving:
+        return new
     before, out = values(old), values(new)
     for place, sparse in moving:
         was, now = before[place], out[place]
@@ -156,6 +159,8 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
     kind: Any = type(rows[0])
     key = key_of(kind)
     if len(before) == len(rows) and all(e.now is r for e, r in zip(before, rows, strict=True)):
+        if all(entry.still for entry in before):
+            return before
         past: Mapping[Any, Entry] | None = None
         pairs = zip(rows, before, strict=True)
     else:
@@ -165,29 +170,13 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
     for row, old in pairs:
         if old is None:
             out.append(Entry(row))
-        elif old.now is row and old.per_s is not None and old.per_s is _still(row):
+        elif old.now is row and old.still:
             out.append(old)
         elif old.now is row and seconds > 0:
-            out.append(Entry(row, _still(row)))
+            out.append(Entry(row, per_second(row, row, seconds), still=True))
         else:
             out.append(Entry(row, per_second(old.now, row, seconds)))
     return out
-
-
-_STILL: dict[int, tuple[Any, Any]] = {}
-_STILL_LIMIT: Final = 65536
-
-
-def _still(row: Any) -> Any:
-    """The rates of a row that did not change: zeros, made once for each row object."""
-    known = _STILL.get(id(row))
-    if known is not None and known[0] is row:
-        return known[1]
-    if len(_STILL) > _STILL_LIMIT:
-        _STILL.clear()
-    zero = per_second(row, row, 1.0)
-    _STILL[id(row)] = (row, zero)
-    return zero
 
 
 def describe(kind: type) -> list[dict[str, str]]:
