@@ -308,3 +308,13 @@ def test_a_risky_change_is_pending_and_takes_the_others_along(host: Host, book: 
     carried = Terms(confirm=30, arm=terms.arm, carries=("eth0",))
     queue = apply(plan.plan([("xps.cpus@eth0/tx-0", "1")], host.source), host, book, carried)
     assert queue[0].state == "pending"
+
+
+def test_a_conflict_can_be_left_as_it_is(host: Host, book: Journal) -> None:
+    mtu = settings.parse("link.mtu@eth0")
+    (made,) = apply(plan.plan([("link.mtu@eth0", "9000")], host.source), host, book, QUIET)
+    settings.write(host, mtu, "4000")
+    (told,) = undo.forget(book, [made.id or 0])
+    assert "stays as it is" in told.because
+    assert undo.undo(book, host, everything=True) == ()
+    assert settings.read(host.source, mtu) == "4000"

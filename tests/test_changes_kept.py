@@ -163,6 +163,8 @@ def test_formats_say_what_they_cannot_express(host: Host) -> None:
     text, _ = export.export(changes, host.source, "ansible")
     assert "ansible.posix.sysctl" in text
     assert '- "4096"' in text
+    assert 'changed_when: "nettop_done_0.rc == 0"' in text
+    assert "changed_when: \"'changed' in nettop_done_0.stdout\"" in text
 
 
 def test_a_playbook_is_yaml_that_ansible_would_take(host: Host) -> None:

@@ -213,6 +213,25 @@ def test_on_a_terminal_enter_keeps_and_ctrl_c_takes_back(
     assert mtu(tmp_path) == left
 
 
+@pytest.mark.parametrize(
+    "words", [["undo", "--all"], ["undo", "1"], ["confirm"], ["journal"],
+              ["set", "sysctl.net.ipv4.tcp_fin_timeout", "59"]],
+)  # fmt: skip
+def test_a_journal_that_cannot_be_used_is_told_in_a_sentence(
+    words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from nettop.cli import main
+
+    (tmp_path / "state").write_text("no folder")
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    before = Path("/proc/sys/net/ipv4/tcp_fin_timeout").read_text()
+    assert main(words) in (3, 4)
+    told = capsys.readouterr()
+    assert len((told.err + told.out).strip().splitlines()) <= 2
+    assert Path("/proc/sys/net/ipv4/tcp_fin_timeout").read_text() == before
+
+
 def test_a_user_is_given_the_line_that_root_would_type(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

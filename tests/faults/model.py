@@ -1,8 +1,9 @@
 """Kill nettop at a random point of a random plan; then see whether undo restores everything.
 
-Each run forks a process that applies, undoes, confirms and keeps settings of a directory that
-stands in for a host, and ends it by SIGKILL after a random time. A fresh process then runs `undo
---all`. Every setting must show its original value, and no entry may stay open.
+Each run forks a process (or two, that wait for each other) that applies, undoes, confirms and
+keeps settings of a directory that stands in for a host, and ends it by SIGKILL after a random
+time. A fresh process then runs `undo --all`. Every setting must show its original value, and no
+entry may stay open.
 
     python tests/faults/model.py --runs 1000 --seed 1
 """
@@ -68,11 +69,8 @@ def live(host: Host, book: Journal, dice: random.Random) -> None:
             persist.keep([(name, dice.choice(VALUES[name]))], host, book)
 
 
-def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
-    """One life and death; what the journal held, or AssertionError."""
-    host, book = fake_host.make(folder / "host"), Journal(str(folder / "state"))
-    before = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
-    files = fake_host.contents(folder / "host")
+def born(host: Host, book: Journal, dice: random.Random) -> int:
+    """A nettop in a process of its own."""
     child = os.fork()
     if not child:
         settings.write = rounding
@@ -80,10 +78,21 @@ def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
             live(host, book, dice)
         finally:
             os._exit(3)
+    return child
+
+
+def once(folder: Path, dice: random.Random, longest: float) -> dict[str, int]:
+    """One life and death; what the journal held, or AssertionError."""
+    host, book = fake_host.make(folder / "host"), Journal(str(folder / "state"))
+    before = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
+    files = fake_host.contents(folder / "host")
+    lives = 2 if dice.random() < 0.25 else 1
+    children = [born(host, book, random.Random(dice.random())) for _ in range(lives)]
     time.sleep(dice.uniform(0, longest))
-    os.kill(child, signal.SIGKILL)
-    _pid, status = os.waitpid(child, 0)
-    assert os.WIFSIGNALED(status), "nettop ended by itself"
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        _pid, status = os.waitpid(child, 0)
+        assert os.WIFSIGNALED(status), "nettop ended by itself"
     torn = os.path.exists(book.path) and not Path(book.path).read_bytes().endswith(b"\n")
     at_death = book.entries()
     results = undo.undo(book, host, everything=True)

@@ -135,7 +135,7 @@ def _task(deed: Deed, number: int) -> list[str]:
         "        argv:",
         *(f"          - {_yaml(word)}" for word in argv),
         f"      register: {register}",
-        f"      changed_when: {changed}",
+        f"      changed_when: {json.dumps(changed)}",
         f"      failed_when: {register}.rc not in [0, 80]",
     ]
 

@@ -44,6 +44,18 @@ def preview(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
     return {path: kept.render(source, where[path], known) for path, known in files.items()}
 
 
+def doubts(pairs: Sequence[tuple[str, str]], source: Source) -> tuple[str, ...]:
+    """Why some of them could not be kept here."""
+    found = []
+    for setting, value in pairs:
+        try:
+            text, line = wanted(setting, value)
+            settings.check(source, settings.parse(text), line)
+        except (OSError, ValueError, LookupError) as error:
+            found.append(sentence(error))
+    return tuple(dict.fromkeys(found))
+
+
 def keep(
     pairs: Sequence[tuple[str, str]], host: Host, journal: Journal, finding: str = ""
 ) -> tuple[Result, ...]:

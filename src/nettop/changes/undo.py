@@ -51,6 +51,20 @@ def undo(
     return (*results, *done)
 
 
+def forget(
+    journal: Journal, numbers: Collection[int] = (), *, everything: bool = False
+) -> tuple[Result, ...]:
+    """Close entries and leave the host as it is."""
+    results = []
+    with journal.lock():
+        for entry in journal.entries():
+            if entry.open and (everything or entry.id in numbers):
+                journal.note(entry.id, "forgotten")
+                because = "it stays as it is; the journal's entry is closed"
+                results.append(_result(entry, "unchanged", entry.after, because=because))
+    return tuple(results)
+
+
 def take_back(
     entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str
 ) -> Result:

@@ -21,16 +21,21 @@ def run(args: argparse.Namespace) -> int:
     from ..changes import privilege
     from ..changes.guard import confirm
     from ..changes.journal import Journal
+    from ..changes.plan import sentence
     from .set import finish
 
     journal = Journal()
-    known = {entry.id for entry in journal.entries()}
-    pending = any(entry.state == "pending" for entry in journal.entries())
-    if privilege.rooted(journal) and (args.id not in known if args.id else not pending):
-        raise Refused(privilege.become(sys.argv[1:]), 4)
-    if args.id is not None and args.id not in known:
-        raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
-    results = confirm(journal, () if args.id is None else (args.id,))
+    try:
+        entries = journal.entries()
+        known = {entry.id for entry in entries}
+        pending = any(entry.state == "pending" for entry in entries)
+        if privilege.rooted(journal) and (args.id not in known if args.id else not pending):
+            raise Refused(privilege.become(sys.argv[1:]), 4)
+        if args.id is not None and args.id not in known:
+            raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
+        results = confirm(journal, () if args.id is None else (args.id,))
+    except OSError as error:
+        raise Refused(sentence(error), 4) from None
     if not results and not args.json:
         print("Nothing waits to be confirmed.")
     return finish(results, (), as_json=args.json)

@@ -126,7 +126,10 @@ def _dry(
                 "risk": settings.risk(address),
             }
         )
-    files = persist.preview([(c.setting, c.after) for c in changes], source) if args.keep else {}
+    files = {}
+    if args.keep:
+        files = persist.preview([(c.setting, c.after) for c in changes], source)
+        notes = [*notes, *persist.doubts([(c.setting, c.after) for c in changes], source)]
     if args.json:
         document: dict[str, Any] = {"plan": shown, "changes": [r.json() for r in same]}
         if notes:
@@ -156,6 +159,7 @@ def _do(
     from ..changes.apply import Terms, apply
     from ..changes.guard import notices
     from ..changes.journal import Journal
+    from ..changes.plan import sentence
     from ..text import safe
 
     if any(privilege.needed(settings.parse(c.setting)) for c in changes):
@@ -166,9 +170,12 @@ def _do(
         options += ["--keep"] if args.keep else []
         return privilege.as_root(changes, options)
     journal = Journal()
-    for note in (*notices(journal), *dict.fromkeys(notes)):
-        print(safe(f"nettop: {note}"), file=sys.stderr)
-    journal.told()
+    try:
+        for note in (*notices(journal), *dict.fromkeys(notes)):
+            print(safe(f"nettop: {note}"), file=sys.stderr)
+        journal.told()
+    except OSError as error:
+        raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
     peer = getattr(args, "ssh_peer", None) or ssh.peer()
     terms = Terms(args.finding, confirm=args.confirm, carries=ssh.carriers(source, peer))
     host = settings.Host(source=source)

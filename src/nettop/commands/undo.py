@@ -8,8 +8,14 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import TYPE_CHECKING
 
 from . import Refused, json_argument, must_be_live, open_source, source_arguments
+
+if TYPE_CHECKING:
+    from ..changes import Result
+    from ..changes.journal import Journal
+    from ..source import Source
 
 HELP = "take back what nettop changed"
 
@@ -26,10 +32,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Undo; 2 for a number there is not, 4 when something is in conflict."""
-    from ..changes import Result, privilege
+    from ..changes import privilege
     from ..changes.journal import Journal
-    from ..changes.undo import undo
-    from ..settings import Host
+    from ..changes.plan import sentence
     from .set import finish
 
     source = open_source(args)
@@ -37,25 +42,26 @@ def run(args: argparse.Namespace) -> int:
     if not args.id and not args.all:
         raise Refused("say which: nettop undo ID…, or nettop undo --all", 2)
     journal = Journal()
-    entries = {entry.id: entry for entry in journal.entries()}
-    unknown = [number for number in args.id if number not in entries]
-    if privilege.rooted(journal) and (unknown or args.all):
-        why = privilege.become(sys.argv[1:])
-        raise Refused(why, 4)
-    if unknown:
-        raise Refused(f"the journal has no change {unknown[0]}; see nettop journal", 2)
-    if args.forget:
-        results = []
-        with journal.lock():
-            for number in args.id or [e.id for e in entries.values() if e.open]:
-                e = entries[number]
-                journal.note(number, "forgotten")
-                results.append(
-                    Result(e.setting, e.before, e.wanted, "unchanged", number, e.after,
-                           because="it stays so; the journal's entry is closed")
-                )  # fmt: skip
-        return finish(results, (), as_json=args.json)
-    made = undo(journal, Host(source=source), args.id, everything=args.all, force=args.force)
+    try:
+        known = {entry.id for entry in journal.entries()}
+        unknown = [number for number in args.id if number not in known]
+        if privilege.rooted(journal) and (unknown or args.all):
+            raise Refused(privilege.become(sys.argv[1:]), 4)
+        if unknown:
+            raise Refused(f"the journal has no change {unknown[0]}; see nettop journal", 2)
+        made = _made(journal, source, args)
+    except OSError as error:
+        raise Refused(sentence(error), 4) from None
     if not made and not args.json:
         print("Nothing to undo.")
     return finish(made, (), as_json=args.json)
+
+
+def _made(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[Result, ...]:
+    from ..changes.undo import forget, undo
+    from ..settings import Host
+
+    if args.forget:
+        return forget(journal, args.id, everything=args.all)
+    host = Host(source=source)
+    return undo(journal, host, args.id, everything=args.all, force=args.force)
