@@ -98,7 +98,7 @@ def largest(*values: float | None) -> float | None:
 
 
 def middle(values: Iterable[float]) -> float | None:
-    """The median; None of nothing. (The standard library's `statistics` takes 10 ms to import.)"""
+    """The median; None of nothing. The standard library's `statistics` takes 10 ms to import."""
     known = sorted(values)
     half = len(known) // 2
     if not known:
