@@ -1,0 +1,192 @@
+"""`nettop rules`, `explain` and `mute`: what they print, their JSON, their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.cli import main
+
+PACK = Path(__file__).parents[1] / "rules"
+MINE = """\
+title    = "Time stands still"
+severity = "warning"
+over     = "host"
+when     = "sysctl('net.ipv4.tcp_sack') == limits.value"
+why      = "A rule of the user's."
+
+[limits]
+value = 0
+
+[[source]]
+doc = "the user"
+
+[[fix]]
+set = "sysctl.net.ipv4.tcp_sack"
+to  = "1"
+
+[[test]]
+finds   = true
+sysctls = { "net.ipv4.tcp_sack" = 0 }
+
+[[test]]
+finds   = false
+sysctls = { "net.ipv4.tcp_sack" = 1 }
+"""
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    return tmp_path / "config/nettop"
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> str:
+    """A directory that looks like a host whose SACK is off."""
+    files = {
+        "proc/stat": "cpu  1 0 1 1 0 0 0 0 0 0\ncpu0 1 0 1 1 0 0 0 0 0 0\n",
+        "proc/sys/net/ipv4/tcp_sack": "0\n",
+        "proc/sys/net/ipv4/tcp_dsack": "1\n",
+        "proc/sys/net/ipv4/tcp_window_scaling": "1\n",
+        "proc/sys/kernel/osrelease": "6.1.0\n",
+    }
+    for name, text in files.items():
+        path = tmp_path / "root" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return str(tmp_path / "root")
+
+
+def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(words)
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_list_and_show(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, _ = run(capsys, "rules", "list")
+    assert code == 0
+    assert "rx-ring-overrun" in out
+    code, out, _ = run(capsys, "rules", "list", "--json")
+    listed = json.loads(out)
+    assert listed["schema"] == 1
+    assert len(listed["rules"]) > 100
+    code, out, _ = run(capsys, "rules", "show", "rx-ring-overrun")
+    assert code == 0
+    assert "The interface loses packets because its receive ring is full" in out
+    assert "Who says otherwise" in out
+    assert max(map(len, out.splitlines())) <= 120
+    code, out, _ = run(capsys, "rules", "show", "rx-ring-overrun", "--json")
+    (shown,) = json.loads(out)["rules"]
+    assert shown["fixes"][0] == "ring.rx@{nic} = min(nic.ring.rx * 2, nic.ring.rx_max)"
+
+
+def test_unknown_rules_are_refused_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    code, out, err = run(capsys, "rules", "show", "rx-ring-overun")
+    assert (code, out) == (2, "")
+    assert err == "nettop: no rule 'rx-ring-overun' (did you mean rx-ring-overrun?)\n"
+    assert run(capsys, "rules", "show")[0] == 2
+    assert run(capsys, "rules", "test", "/nowhere")[0] == 2
+
+
+def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = tmp_path / "time-stands-still.toml"
+    path.write_text(MINE)
+    assert run(capsys, "rules", "check", str(path))[:2] == (0, "1 rules, 0 wrong\n")
+    code, out, _ = run(capsys, "rules", "test", str(path))
+    assert (code, out) == (0, "1 rules, 0 wrong, 2 tests, 0 failed\n")
+    path.write_text(MINE.replace("finds   = false", 'finds   = false\nsilent = "asleep"'))
+    code, out, _ = run(capsys, "rules", "test", str(tmp_path))
+    assert code == 1
+    assert "time-stands-still: test 2 (test 2): is silent for another reason: not so" in out
+    code, out, _ = run(capsys, "rules", "test", str(path), "--json")
+    assert code == 1
+    assert [test["passed"] for test in json.loads(out)["tests"]] == [True, False]
+    path.write_text(MINE.replace("sysctl.net.ipv4", "systl.net.ipv4"))
+    code, _, err = run(capsys, "rules", "check", str(path))
+    assert code == 2
+    assert f"{path}: fix[0].set: 'systl' is no kind of setting" in err
+    path.write_text(MINE.replace("wn", "wm") + "\n[oops")
+    assert run(capsys, "rules", "check", str(path))[0] == 2
+
+
+def test_rules_and_limits_of_the_user(
+    capsys: pytest.CaptureFixture[str], home: Path, root: str
+) -> None:
+    (home / "rules").mkdir(parents=True)
+    (home / "rules/time-stands-still.toml").write_text(MINE)
+    code, out, _ = run(capsys, "explain", "time-stands-still@host", "--root", root, "--json")
+    (said,) = json.loads(out)["targets"]
+    assert said["finding"]["id"] == "time-stands-still@host"
+    assert [change["after"] for change in said["finding"]["changes"]] == ["1"]
+    (home / "config.toml").write_text("[limits.time-stands-still]\nvalue = 7\n")
+    code, out, _ = run(capsys, "explain", "time-stands-still", "host", "--root", root)
+    assert code == 0
+    assert "time-stands-still@host is silent: not so" in out
+    (home / "rules/time-stands-still.toml").write_text(MINE.replace("why ", "wy "))
+    code, _, err = run(capsys, "rules", "list")
+    assert code == 2
+    assert "time-stands-still.toml:5: wy: unknown key; did you mean why?" in err
+
+
+def test_explain_says_why_and_who_says_otherwise(
+    capsys: pytest.CaptureFixture[str], root: str
+) -> None:
+    code, out, _ = run(capsys, "explain", "loss-recovery-crippled@host", "--root", root)
+    assert code == 0
+    assert "sysctl.net.ipv4.tcp_sack is 0" in out
+    assert "sysctl.net.ipv4.tcp_sack → 1" in out
+    assert "Who says otherwise" in out
+    assert "Valente, SANS/GIAC 2009" in out
+    code, out, _ = run(capsys, "explain", "timestamps-off", "--root", root)
+    assert "timestamps-off@host is silent: sysctl.net.ipv4.tcp_timestamps is not known" in (
+        " ".join(out.split())
+    )
+    code, _, err = run(capsys, "explain", "timestamps-off", "eth7", "--root", root)
+    assert code == 2
+    assert "no target 'eth7' here (it has: host)" in err
+
+
+def test_muted_findings_are_not_shown(
+    capsys: pytest.CaptureFixture[str], home: Path, root: str
+) -> None:
+    def found() -> list[Any]:
+        _, out, _ = run(capsys, "advise", "--root", root, "--json")
+        return [one["rule"] for one in json.loads(out)["findings"]]
+
+    assert "loss-recovery-crippled" in found()
+    assert run(capsys, "mute", "loss-recovery-crippled@host")[:2] == (
+        0,
+        "loss-recovery-crippled@host: muted\n",
+    )
+    assert "loss-recovery-crippled" not in found()
+    _, out, _ = run(capsys, "advise", "--root", root, "--all", "--json")
+    silent = {(one["rule"], one["target"]): one["because"] for one in json.loads(out)["silent"]}
+    assert silent["loss-recovery-crippled", "host"] == "muted"
+    assert (home / "muted").read_text() == "loss-recovery-crippled@host\n"
+    assert run(capsys, "mute", "--list")[1] == "loss-recovery-crippled@host\n"
+    _, out, _ = run(capsys, "mute", "--list", "--json")
+    assert json.loads(out)["muted"] == ["loss-recovery-crippled@host"]
+    assert run(capsys, "mute", "--remove", "loss-recovery-crippled@host")[0] == 0
+    assert "loss-recovery-crippled" in found()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("mute",), "which finding?"),
+        (("mute", "loss-recovery-cripled"), "did you mean loss-recovery-crippled?"),
+        (("mute", "loss-recovery-crippled@a\x1b[2Jb"), "one printable line"),
+        (("mute", "--remove", "loss-recovery-crippled"), "is not muted"),
+    ],
+)
+def test_what_cannot_be_muted(
+    capsys: pytest.CaptureFixture[str], words: tuple[str, ...], said: str
+) -> None:
+    code, _, err = run(capsys, *words)
+    assert code == 2
+    assert said in err
