@@ -37,8 +37,13 @@ class Request:
 class Source(Protocol):
     """What a collector may ask of a host."""
 
-    live: bool  # True when it is this running machine: only then may anything be changed
-    host: str  # the host's name as shown
+    @property
+    def live(self) -> bool:
+        """Whether it is this running machine: only then may anything be changed."""
+
+    @property
+    def host(self) -> str:
+        """The host's name as shown."""
 
     def now(self) -> float:
         """Monotonic seconds."""

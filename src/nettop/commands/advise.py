@@ -7,6 +7,7 @@ and the exact change. `nettop explain RULE TARGET` says more; `nettop apply RULE
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from . import emit, json_argument, open_source, seconds, source_arguments
@@ -156,14 +157,14 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
         print(f"not read: {name}: {why}")
 
 
-def evidence(line: dict[str, Any]) -> str:
+def evidence(line: Mapping[str, Any]) -> str:
     """`nic.ring.rx = 256 descriptors`."""
     value = line["value"]
     shown = f"{value:g}" if isinstance(value, float) else str(value)
     return f"{line['field']} = {shown} {line.get('unit') or ''}".rstrip()
 
 
-def cite(where: dict[str, Any]) -> str:
+def cite(where: Mapping[str, Any]) -> str:
     """One source in a line."""
     name = where.get("paper") or where.get("doc") or where.get("url") or "?"
     parts = [name, where.get("place"), where.get("figure")]

@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> int:
         raise Refused("the screen needs a terminal; `nettop show overview` prints text", 2)
     if os.environ.get("TERM", "dumb") == "dumb":
         raise Refused("TERM says this terminal cannot draw; `nettop show overview` prints text", 2)
+    if not sys.stderr.isatty():  # Textual draws on stderr, and `2>errors` is no terminal
+        os.dup2(1, 2)
     from ..tui.app import run as draw
 
     return draw(args)
