@@ -216,7 +216,7 @@ def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> dict[st
 
 def taken(link: dict[str, Any]) -> sides.Samples:
     found = sides.Samples()
-    found.about["here"] = {"links": {"eth0": {"mtu": 1500, **link}}}
+    found.about["here"] = {"links": {"eth0": {"mtu": 1500, **link}}, "kernel": "6.1", "host": "h"}
     found.points["here"] = [
         point(at, int(at * 1_514_000), int(at * 1000), int(at * 75), int(at * 25))
         for at in range(5)
@@ -228,6 +228,7 @@ def test_a_side_is_what_happened_in_the_measured_time() -> None:
     real = {"speed": 1000, "driver": "igb", "subsystem": "pci"}
     here, there = taken(real).sides(1.0, Options(seconds=2, warmup=1))
     assert there == Side()
+    assert (here.kernel, here.host) == ("6.1", "h")
     assert here.cores == ({"cpu": 0, "user": 0.0, "nice": 0.0, "system": 75.0, "idle": 25.0,
                            "iowait": 0.0, "irq": 0.0, "softirq": 0.0, "steal": 0.0},)  # fmt: skip
     eth0 = here.interfaces["eth0"]

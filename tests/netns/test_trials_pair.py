@@ -88,6 +88,7 @@ def test_a_transfer_in_every_direction(tool: str, direction: list[str]) -> None:
     assert found["intervals"]
     assert found["cores"]["here"]
     assert found["cores"]["there"]
+    assert found["hosts"]["there"] == {"host": os.uname().nodename, "kernel": os.uname().release}
     assert found["interfaces"]["here"]["eth0"]["counts"] == "super-packets"
     assert found["settings"]["sysctl.net.ipv4.tcp_rmem"].count(" ") == 2
     agree = {check["name"]: check["ok"] for check in found["checks"]}

@@ -20,7 +20,12 @@ def _told(row: Mapping[str, Any]) -> tuple[str, str, str]:
     remark = "; ".join(row.get("faults", ()))
     middle = _middle(row["published"])
     ratio = f"{row['measured'] / middle:.2f}" if middle else ""
-    return f"{row['measured']:,.4g}", ratio, remark
+    return _digits(row["measured"]), ratio, remark
+
+
+def _digits(value: float) -> str:
+    """Four digits, and never an exponent for what people read as thousands."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def _middle(value: Any) -> float | None:
@@ -85,7 +90,7 @@ def svg(document: Mapping[str, Any]) -> str:
             out.append(
                 _element("rect", "", x=270, y=y + down, width=round(width), height=11, fill=colour)
             )
-            out.append(_element("text", f"{value:,.4g}", x=274 + round(width), y=y + down + 10))
+            out.append(_element("text", _digits(value), x=274 + round(width), y=y + down + 10))
     out.append("</svg>")
     return "\n".join(out) + "\n"
 

@@ -48,8 +48,7 @@ class Samples:
                 continue
             end = stack.enter_context(where.start("sample", {}))
             self.ends[name] = end
-        for name, end in self.ends.items():
-            self.about[name] = {"links": end.wait_for("links")}
+        for name in self.ends:
             while not self.points[name]:
                 self._take(name, 10.0)
 
@@ -65,6 +64,8 @@ class Samples:
             return False
         if "cores" in message:
             self.points[name].append(message)
+        elif "links" in message:
+            self.about[name] = message
         return True
 
     def progress(self, options: Options, begun: float | None, length: float) -> Iterator[Progress]:
@@ -111,7 +112,8 @@ class Samples:
         first, last = (steady[0], steady[-1]) if len(steady) > 1 else (points[0], points[-1])
         links = self.about[name]["links"]
         return Side(
-            host=str(links.get("host", "")),
+            host=str(self.about[name].get("host", "")),
+            kernel=str(self.about[name].get("kernel", "")),
             cores=tuple(_cores(first["cores"], last["cores"])),
             interfaces=_interfaces(points[0], points[-1], first, last, links),
             totals=_totals(points[0], points[-1]),
