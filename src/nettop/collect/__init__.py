@@ -4,8 +4,8 @@ A collector module has a docstring naming the file and the kernel source it rest
 `frame`), and `read(source) -> Sequence[Row]`. One that parses only what changed has
 `update(source, memory) -> Sequence[Row]` instead, and may hand out the same row object again;
 `memory` is a dict of its own that lives as long as the sampler. `EVERY = 10.0` says it is dear:
-read every that many seconds. Errors are OSError (not there, forbidden) or ValueError (not understood):
-the sampler lists them under `missing` and goes on.
+read every that many seconds. Errors are OSError (not there, forbidden) or ValueError (not
+understood): the sampler lists them under `missing` and goes on.
 """
 
 from __future__ import annotations
