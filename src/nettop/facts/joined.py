@@ -14,9 +14,8 @@ from ..frame import Entry, Frame
 from . import Facts, capture, core, flows, path, process, profile, queue, sums, traffic
 from .core import Core, Duty, Load
 from .flow import Flow
-from .host import Host
 from .landing import Landing
-from .lines import Lines, assign, number
+from .lines import Lines, aliases, assign, number, owners
 from .memo import Memo, rows
 from .nic import Nic
 from .place import Place
@@ -59,13 +58,13 @@ class Joiner:
         landing = self._landing(frame, here)
         still = self._still(frame, place)
         load = core.loads(frame)
-        owners = self.memo.get(
+        holders = self.memo.get(
             "owners", (tables.get("socket_owners"),), lambda: _owners(frame.rows("socket_owners"))
         )
         sockets = flows.Sockets.of(
-            tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, owners
+            tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders
         )
-        captured = capture.of(tables.get("packet_sockets", ()), owners)
+        captured = capture.of(tables.get("packet_sockets", ()), holders)
         moment = traffic.build(
             frame, here, lines, self._slots(frame, here, lines), place, load,
             traffic.Around(
@@ -101,7 +100,7 @@ class Joiner:
                 triple(still.sysctls.get("net.ipv4.tcp_wmem")),
             ),
         )  # fmt: skip
-        scene = capture.Scene(_indices(here), owners, tasks, nics, by_cpu)
+        scene = capture.Scene(_indices(here), holders, tasks, nics, by_cpu)
         captures = capture.build(captured, scene)
         processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
         host = sums.build(
@@ -111,7 +110,10 @@ class Joiner:
         chosen = self.chooser.choose(profile, _guess(moment.nics, found, captures), frame.at)
         facts = Facts(
             host, chosen, frame.at, moment.nics, moment.queues, cores, found, processes, captures,
-            _paths(moment.nics, by_cpu, processes, host, still.sysctls), still.sysctls,
+            path.build(
+                moment.nics, by_cpu, processes, host,
+                sums.whole(still.sysctls.get("net.core.netdev_max_backlog")),
+            ), still.sysctls,
             frame.missing,
         )  # fmt: skip
         return facts if interface is None else only(facts, interface)
@@ -152,7 +154,12 @@ class Joiner:
             a is not b for a, b in zip(inputs, self.lines_of, strict=True)
         ):  # fmt: skip
             drivers = {name: port.driver for name, port in here.items()}
-            made = assign(self.named, _line_owners(frame), _aliases(frame, here), drivers)
+            made = assign(
+                self.named,
+                owners(frame.rows("irqs"), frame.rows("netclass")),
+                aliases(frame.rows("netclass"), here),
+                drivers,
+            )
             if made != self.lines:
                 self.lines = made
             self.lines_of = inputs
@@ -284,38 +291,6 @@ def _owners(found: Sequence[Any]) -> dict[int, tuple[int, str]]:
     return {row.inode: (row.pid, row.name) for row in found if row.inode and row.pid is not None}
 
 
-def _line_owners(frame: Frame) -> dict[int, str]:
-    """The interface of an interrupt by sysfs; one that several ports share is told by its name."""
-    found = {}
-    for row in frame.rows("irqs"):
-        irq = number(row.irq)
-        if irq is not None and len(row.nics or ()) == 1:
-            found[irq] = row.nics[0]
-    if not found:
-        claims = [(i, r.name) for r in frame.rows("netclass") for i in r.irqs or ()]
-        for irq_text, name in claims:
-            irq = number(irq_text)
-            if irq is not None and sum(irq_text == other for other, _ in claims) == 1:
-                found[irq] = name
-    return found
-
-
-def _aliases(frame: Frame, here: Mapping[str, Port]) -> dict[str, str]:
-    """The interface of a name, a bus address or a virtio device."""
-    found: dict[str, str] = {}
-    for row in frame.rows("netclass"):
-        for alias in (row.device, row.address):
-            if alias:
-                found.setdefault(alias, row.name)
-    for name, port in here.items():
-        bus = port.fixed.get("bus")
-        if bus:
-            found.setdefault(bus, name)
-        if port.kind in ("nic", "wireless", "other"):
-            found[name] = name
-    return found
-
-
 def _captured(entries: Sequence[Entry], here: Mapping[str, Port]) -> frozenset[str]:
     """The interfaces that captures listen on; a capture of all is one of every NIC."""
     names = _indices(here)
@@ -373,28 +348,6 @@ def _processes(
         if nic is not None and use.nic is None:
             use.nic, use.irq_cpu = nic.name, nic.irq_top_cpu
     return process.build(tasks, uses, cores, {name: nic.node for name, nic in nics.items()})
-
-
-def _paths(
-    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
-    sysctls: Mapping[str, str],
-) -> tuple[path.Path, ...]:  # fmt: skip
-    """Both directions of each NIC that is up."""
-    ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
-    main = max(ports, key=_moved, default=None)
-    backlog = sums.whole(sysctls.get("net.core.netdev_max_backlog"))
-    found = []
-    for nic in ports:
-        above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
-        busiest = next((p for p in processes if p.networked and p.nic in above), None)
-        served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
-        ends = path.Ends(served, backlog, busiest, host, main=nic is main)
-        found += [path.receive(nic, ends), path.send(nic, ends)]
-    return tuple(found)
-
-
-def _moved(nic: Nic) -> float:
-    return (nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0)
 
 
 __all__ = ["NEEDS", "Joiner", "Load", "build", "harmful", "only", "triple"]

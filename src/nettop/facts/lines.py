@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from .port import Port
 
 SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts only looked in
 
@@ -67,6 +70,40 @@ def assign(
                     if way in line.direction:
                         by_queue.setdefault((nic, way, line.number), line)
     return Lines(by_nic, by_queue)
+
+
+def owners(irqs: Sequence[Any], netclass: Sequence[Any]) -> dict[int, str]:
+    """The interface of an interrupt by sysfs; one that several ports share is told by its name."""
+    found = {}
+    for row in irqs:
+        irq = number(row.irq)
+        if irq is not None and len(row.nics or ()) == 1:
+            found[irq] = row.nics[0]
+    if found:
+        return found
+    claims: dict[int, set[str]] = {}
+    for row in netclass:
+        for text in row.irqs or ():
+            irq = number(text)
+            if irq is not None:
+                claims.setdefault(irq, set()).add(row.name)
+    return {irq: names.pop() for irq, names in claims.items() if len(names) == 1}
+
+
+def aliases(netclass: Sequence[Any], ports: Mapping[str, Port]) -> dict[str, str]:
+    """The interface of a name, a bus address or a virtio device."""
+    found: dict[str, str] = {}
+    for row in netclass:
+        for alias in (row.device, row.address):
+            if alias:
+                found.setdefault(alias, row.name)
+    for name, port in ports.items():
+        bus = port.fixed.get("bus")
+        if bus:
+            found.setdefault(bus, name)
+        if port.kind in ("nic", "wireless", "other"):
+            found[name] = name
+    return found
 
 
 def _owner(action: str, aliases: Mapping[str, str]) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from ..frame import gauge, label
@@ -53,6 +53,27 @@ class Ends:
     host: Host | None = None
     main: bool = False
     reasons: tuple[tuple[str, float], ...] = ()
+
+
+def build(
+    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
+    backlog: int | None,
+) -> tuple[Path, ...]:  # fmt: skip
+    """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog."""
+    ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
+    main = max(ports, key=_moved, default=None)
+    found = []
+    for nic in ports:
+        above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
+        busiest = next((p for p in processes if p.networked and p.nic in above), None)
+        served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
+        ends = Ends(served, backlog, busiest, host, main=nic is main)
+        found += [receive(nic, ends), send(nic, ends)]
+    return tuple(found)
+
+
+def _moved(nic: Nic) -> float:
+    return (nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0)
 
 
 def receive(nic: Nic, ends: Ends) -> Path:
