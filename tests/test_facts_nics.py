@@ -16,6 +16,7 @@ from nettop.collect import (
     interrupts,
     irqs,
     link_stats,
+    linkmodes,
     links,
     netclass,
     nicqueues,
@@ -192,6 +193,18 @@ def test_the_drivers_own_word_on_losses_wins() -> None:
     )
     assert nic_of(facts, "eth0").per_s.ring_drops == 50
     assert nic_of(facts, "eth0").per_s.phy_discards is None
+
+
+def test_a_nominal_speed_is_no_speed() -> None:
+    tables: Tables = {
+        "links": [link("veth1", 1, kind="veth"), link("bond0", 2, kind="bond")],
+        "linkmodes": [linkmodes.Row("veth1", 10e9, "full"), linkmodes.Row("bond0", 2e9, "full")],
+        "link_stats": [stats("veth1"), stats("bond0")],
+    }
+    assert [(nic.speed, nic.rx_load) for nic in joined(tables, tables).nics] == [
+        (None, None),
+        (2e9, 0),
+    ]
 
 
 def test_software_interfaces_have_no_ring() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from .. import formulas
 from . import wiring
@@ -74,6 +74,9 @@ _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
+_WIRED: Final = ("nic", "wireless", "bond", "vlan")
+
+
 def _name(row: Any) -> str | None:
     name: str | None = getattr(row, "interface", None) or getattr(row, "nic", None)
     return name
@@ -130,7 +133,8 @@ def _port(
     node = first(row, "node") if place.nodes > 1 else None
     local = tuple(cpu for cpu in first(row, "local_cpus") or () if cpu in place.by_cpu)
     local = local or place.near(node)
-    speed = first(modes, "speed") or first(row, "speed")
+    # veth, tun and bridges name a speed that nothing keeps them to
+    speed = (first(modes, "speed") or first(row, "speed")) if kind in _WIRED else None
     flags = first(row, "flags")
     promisc = link.promisc if link.promisc is not None else _bit(flags, 0x100)
     channels = Channels(**picked(one["channels"], Channels))
