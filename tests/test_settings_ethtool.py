@@ -42,6 +42,7 @@ class Card(Live):
     order: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     table: tuple[int, ...] = tuple(i % 8 for i in range(16))
     key: bytes = bytes(range(40))
+    rules: dict[int, bytes] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         super().__init__(self.place)
@@ -132,6 +133,13 @@ class Card(Live):
             if key:
                 self.key = request[-key:]
             return request
+        if command in (0x2F, 0x31, 0x32):
+            place = struct.unpack_from("=I", request, 176)[0]
+            if command == 0x32:
+                self.rules[place] = request
+            elif place not in self.rules:
+                raise OSError(2, "No such file or directory")
+            return self.rules.pop(place) if command == 0x31 else self.rules[place]
         raise OSError(95, "Operation not supported")
 
 
@@ -161,7 +169,7 @@ def book(tmp_path: Path) -> Journal:
 
 def snapshot(card: Card) -> tuple[object, ...]:
     state = {k: dict(v) for k, v in card.state.items()}
-    return state, card.wanted, card.active, card.table, card.key
+    return state, card.wanted, card.active, card.table, card.key, dict(card.rules)
 
 
 @pytest.mark.parametrize(
@@ -177,6 +185,18 @@ def snapshot(card: Card) -> tuple[object, ...]:
         ("feature.rx-gro@eth0", "off", "applied", "off"),
         ("rss.table@eth0", "equal 2", "applied", "equal 2"),
         ("rss.table@eth0", ",".join("0011223344556677"), "applied", ",".join("0011223344556677")),
+        (
+            "ntuple.rule@eth0/7",
+            "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
+            "applied",
+            "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
+        ),
+        (
+            "ntuple.rule@eth0/0",
+            "udp6 dst-ip 2001:db8::1 drop",
+            "applied",
+            "udp6 dst-ip 2001:db8::1 drop",
+        ),
         ("rss.key@eth0", ":".join(["6d"] * 40), "applied", ":".join(["6d"] * 40)),
     ],
 )
@@ -262,3 +282,24 @@ def test_a_canonical_value_is_what_is_read(card: Card) -> None:
         address = settings.parse(text)
         value = settings.read(card, address)
         assert settings.normal(address, value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "tcp4", "", "tcp4 queue", "tcp5 queue 1", "tcp4 dst-port x queue 1",
+        "tcp4 dst-port 70000 drop", "tcp4 src-ip ::1 queue 1", "tcp4 vlan 3 queue 1",
+        "tcp4 dst-port 1 dst-port 2 queue 1",
+    ],
+)  # fmt: skip
+def test_a_steering_rule_that_makes_no_sense_is_refused(card: Card, value: str) -> None:
+    with pytest.raises(ValueError, match=r"rule|port|address"):
+        plan.plan([("ntuple.rule@eth0/1", value)], card)
+
+
+def test_somebodys_own_steering_rule_is_left_alone(card: Card, host: Host) -> None:
+    odd = bytearray(200)
+    struct.pack_into("=I", odd, 16, 0x12)
+    card.rules[3] = bytes(odd)
+    with pytest.raises(ValueError, match="could not be put back"):
+        plan.plan([("ntuple.rule@eth0/3", "absent")], card)
