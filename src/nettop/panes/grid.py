@@ -157,6 +157,6 @@ def beside(columns: Sequence[Sequence[Line]], each: int, width: int) -> list[Lin
     for index in range(deep):
         parts: Line = ()
         for column in columns:
-            parts += column[index] if index < len(column) else ((" " * each, ""),)
+            parts += fit_line(column[index], each) if index < len(column) else ((" " * each, ""),)
         out.append(fit_line(parts, width))
     return out

@@ -12,9 +12,9 @@ from typing import Final
 
 from ..facts import PROFILES
 from ..panes import history, names, pane, tests
-from ..panes.parts import section
+from ..panes.grid import beside
 from ..panes.scene import Scene, View, chosen
-from ..text import Line, fit, fit_line, line
+from ..text import Line, fit, line
 
 PAGE: Final = 10
 
@@ -320,7 +320,7 @@ _CHANGES: Final[dict[str, Callable[[View, Scene], View]]] = {
 
 
 def help_lines(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
-    """The table of keys in as many columns as fit."""
+    """The table of keys in as many columns as fit; without headings where room is short."""
     entries: list[Line] = []
     for group in GROUPS:
         entries.append(line((f" {group.upper()}", "title")))
@@ -330,19 +330,13 @@ def help_lines(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG0
             if key.group == group
         ]
         entries.append(())
-    across = max(1, min(3, width // 44))
-    while across < 4 and -(-len(entries) // across) > height and width // (across + 1) >= 26:
-        across += 1
+    across = max(1, min(3, width // 39))
+    if -(-len(entries) // across) > height:
+        entries = [row for row in entries if row and row[0][1] == "key"]
     each = width // across
     deep = -(-len(entries) // across)
-    out = []
-    for index in range(min(deep, height)):
-        parts: Line = ()
-        for column in range(across):
-            at = column * deep + index
-            parts += fit_line(entries[at], each) if at < len(entries) else ((" " * each, ""),)
-        out.append(fit_line(parts, width))
-    return out
+    columns = [entries[at : at + deep] for at in range(0, len(entries), deep)]
+    return beside(columns, each, width)[:height]
 
 
 __all__ = [
@@ -355,5 +349,4 @@ __all__ = [
     "act",
     "help_lines",
     "press",
-    "section",
 ]

@@ -105,6 +105,7 @@ class Nettop(App[int]):
     def on_mount(self) -> None:
         """Take the keyboard; start the engine once the first frame is on the way."""
         self.board.focus()
+        self.app_resume_signal.subscribe(self, self._resumed)
         self._signals()
         self.draw()
         self.call_after_refresh(self._begin)
@@ -114,6 +115,11 @@ class Nettop(App[int]):
             self.engine.start()
         if self.actions is not None:
             self.actions.start()
+
+    def _resumed(self, _app: App[object]) -> None:
+        """Back from Ctrl-Z: the terminal shows something else now."""
+        self.gate.asked = None
+        self.board.refresh()
 
     def _signals(self) -> None:
         loop = asyncio.get_running_loop()

@@ -1,0 +1,76 @@
+"""`nettop show` prints what the screen shows; `nettop serve` says what it would run."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import pytest
+
+from nettop import cli, panes
+from nettop.commands import serve
+
+STAT = "cpu  {0} 0 100 1000 0 0 0 0 0 0\ncpu0 {0} 0 100 1000 0 0 0 0 0 0\n"
+DEV = """Inter-|   Receive                                                |  Transmit
+ face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop
+  eth0: {0} {1} 0 0 0 0 0 0 500 5 0 0 0 0 0 0
+"""
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> str:
+    """One core, one interface, three seconds at 1 MB/s."""
+    path = tmp_path / "small.host"
+    parts = ["A small host.\n"]
+    for second in range(4):
+        parts.append(f"-- @{second}.0 --\n" if second else "")
+        parts.append("-- /proc/stat --\n" + STAT.format(100 + second * 50))
+        parts.append("-- /proc/net/dev --\n" + DEV.format(second * 1_000_000, second * 1000))
+    path.write_text("".join(parts), encoding="utf-8")
+    return str(path)
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_every_pane_prints(
+    name: str, recording: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:  # fmt: skip
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path))
+    assert cli.main(["show", name, "--once", "--width", "90", "--replay", recording]) == 0
+    told = capsys.readouterr().out
+    assert told.strip()
+    assert all(len(row) <= 90 for row in told.splitlines())
+    assert "\x1b" not in told
+
+
+def test_the_overview_tells_the_rate(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "1", "--once", "--replay", recording]) == 0
+    assert "8 Mb/s" in capsys.readouterr().out
+
+
+def test_an_unknown_pane_is_named_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "flow", "--once"]) == 2
+    assert "flows" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [["--width", "3"], ["--height", "0"], ["--width", "99999"]])
+def test_odd_sizes_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["show", "overview", "--once", *words]) == 2
+    assert "between" in capsys.readouterr().err
+
+
+def test_plain_is_the_overview(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--plain", "--replay", recording]) == 0
+    assert "PATH eth0" in capsys.readouterr().out
+
+
+def test_serve_quotes_what_it_runs() -> None:
+    args = argparse.Namespace(replay="my host.gz", root=None, netns=None, interface="eth0",
+                              interval=None, demo=False)  # fmt: skip
+    assert serve.command(args).endswith("-m nettop --replay 'my host.gz' --interface eth0")
+
+
+def test_serve_refuses_an_odd_port(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["serve", "--port", "99999"]) == 2
+    assert "--port" in capsys.readouterr().err
