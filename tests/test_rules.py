@@ -14,6 +14,7 @@ import rule_mutation
 from nettop.advice import address, explain
 from nettop.advice.check import check
 from nettop.advice.coverage import MOST, Coverage, _read, coverage, ids
+from nettop.advice.judge import Judge
 from nettop.advice.load import files, load, read
 from nettop.advice.load import tests as own_tests
 from nettop.advice.rule import Rule
@@ -127,6 +128,18 @@ def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
         and code_of("rule_0", Judged.of(rule).condition, rule.limits) is None
     ]
     assert slow == []
+
+
+@pytest.mark.parametrize("host", ["guest-idle", "guest-transfer", "netns-send"])
+def test_healthy_hosts_hear_nothing_loud(host: str) -> None:
+    judge = Judge(rules(), window=2.0)
+    loud = [
+        finding.id
+        for facts in recorded(PACK / "here.toml")(f"hosts/{host}.host", None)
+        for finding in judge.judge(facts).findings
+        if finding.severity in ("critical", "warning")
+    ]
+    assert loud == []
 
 
 def test_the_mutation_script_finds_a_condition_that_no_test_needs(

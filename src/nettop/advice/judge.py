@@ -58,12 +58,10 @@ class Judge:
     def __init__(
         self,
         rules: Iterable[Rule],
-        limits: Any = None,
         muted: Collection[str] = (),
         window: float | None = None,
     ) -> None:
         """`muted`: rule, rule@target, or rule@process name. `window`: no rule holds longer (s)."""
-        del limits  # applied when the rules are loaded
         self.rules = tuple(rules)
         self.muted = frozenset(muted)
         self.window = window

@@ -1,45 +1,25 @@
-"""Reading rule files: strict, so that a mistake is one sentence naming file, line and key.
+"""Finding and reading rule files, the user's over those that came with nettop.
 
 For judging, only what stands before the first `[[test]]` is read; `check` reads it all.
 """
 
 from __future__ import annotations
 
-import math
 import os
 import re
-import tomllib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from ..facts import KINDS, PROFILES
-from .expression import Expression, ExpressionError, Limits, condition, near, parse
-from .rule import LINKS, SEVERITIES, Cite, Fix, Rule, Unless, Words
-from .template import Template, template
-from .tunable import CPUS, type_of
-from .vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE
+from .build import RuleError, build, parsed, threshold
+from .expression import Limits, near
+from .rule import Rule
 
-T = TypeVar("T")
 PACK: Final = "ids.txt"  # this file marks the folder that came with nettop
 OTHERS: Final = ("studies",)  # folders of the pack that hold no rules
-EACH: Final = ("queue", "core", "nic")
-_KEYS: Final = (
-    "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "show", "encodes", "expected", "gain", "limits", "competing", "fix", "test",
-)  # fmt: skip
-_CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
-_FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
-_NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _TESTS: Final = re.compile(r"^\[\[test\]\]", re.MULTILINE)
-_SAID: Final = re.compile(r"^\[\[(source|competing|fix)\]\]", re.MULTILINE)
-_NEEDED: Final = re.compile(r"^\[\[?(limits|unless)\b", re.MULTILINE)
 _OTHER: Final = re.compile(r"^\[(?!\[?test[].])", re.MULTILINE)
-
-
-class RuleError(ValueError):
-    """What is wrong with a rule file: file, line, key and the reason in one sentence."""
 
 
 def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) -> tuple[Rule, ...]:
@@ -93,7 +73,7 @@ def read(path: Path) -> Rule:
 
 def tests(path: Path) -> list[dict[str, Any]]:
     """The rule's own tests, as written."""
-    found: list[dict[str, Any]] = _toml(path, _text(path)).get("test", [])
+    found: list[dict[str, Any]] = parsed(path, _text(path)).get("test", [])
     return found
 
 
@@ -101,13 +81,6 @@ def _text(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
-        raise RuleError(f"{path}: {error}") from None
-
-
-def _toml(path: Path, text: str) -> dict[str, Any]:
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
         raise RuleError(f"{path}: {error}") from None
 
 
@@ -123,247 +96,12 @@ def _override(found: Mapping[str, Rule], name: str, values: Any) -> Rule:
                 f"configuration: limits.{name}.{key}: the rule has no such limit"
                 f"{near(key, rule.limits)}"
             )
-        if _limit(value) is None or isinstance(value, list) != isinstance(rule.limits[key], tuple):
+        if threshold(value) is None or isinstance(value, list) != isinstance(
+            rule.limits[key], tuple
+        ):
             raise RuleError(f"configuration: limits.{name}.{key} cannot be {value!r}")
-    own = {key: _limit(value) for key, value in values.items()}
+    own = {key: threshold(value) for key, value in values.items()}
     return replace(rule, limits={**rule.limits, **own})
 
 
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
-
-
-def _limit(value: Any) -> Any:
-    """A threshold: a number, or a list of texts as a tuple; None for anything else."""
-    if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return tuple(value)
-    return value if _number(value) else None
-
-
-def build(path: Path, text: str) -> Rule:
-    """A rule of a file's text; RuleError when it says it wrong."""
-    return _Builder(path, text).rule()
-
-
-def _judged(text: str) -> str:
-    """What judging needs of a rule's text: all that stands before [[source]] and [[fix]]."""
-    start = _SAID.search(text)
-    if start is None or _NEEDED.search(text, start.start()):
-        return text
-    return text[: start.start()]
-
-
-class _Builder:
-    def __init__(self, path: Path, text: str) -> None:
-        self.path = path
-        self.text = text
-        self.data = _toml(path, _judged(text))
-        self.over = ""
-        self.limits: Limits = {}
-
-    def wrong(self, key: str, reason: str) -> RuleError:
-        line = _line(self.text, key)
-        return RuleError(f"{self.path}{f':{line}' if line else ''}: {key}: {reason}")
-
-    def rule(self) -> Rule:
-        if not _NAME.fullmatch(self.path.stem):
-            raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
-        self.keys("", self.data, _KEYS)
-        self.required("severity", "over", "when")
-        severity, self.over = self.text_of("severity"), self.text_of("over")
-        self.one_of("severity", severity, SEVERITIES)
-        self.one_of("over", self.over, KINDS)
-        self.limits = self.thresholds()
-        self.within("hold", 0.0, 86400.0)
-        self.within("gain", 0.0, 1e6)
-        return Rule(
-            id=self.path.stem,
-            surface=self.path.parent.name,
-            path=str(self.path),
-            severity=severity,
-            over=self.over,
-            when=self.condition("when", self.text_of("when")),
-            later=self.words,
-            links=self.links(),
-            profiles=self.names("profiles", PROFILES),
-            hold=float(self.data.get("hold", 0)),
-            unless=tuple(self.each("unless", self.unless)),
-            encodes=tuple(self.list_of("encodes")),
-            gain=float(self.data.get("gain", 1)),
-            limits=self.limits,
-        )
-
-    def words(self) -> Words:
-        self.data = _toml(self.path, self.text)
-        self.keys("", self.data, _KEYS)
-        self.required("title", "why", "source")
-        return Words(
-            title=self.template("title"),
-            why=self.template("why"),
-            expected=self.template("expected"),
-            show=tuple(self.expression("show", text) for text in self.list_of("show")),
-            sources=tuple(self.each("source", self.cite)),
-            competing=tuple(self.each("competing", self.cite)),
-            fixes=tuple(self.each("fix", self.fix)),
-        )
-
-    def required(self, *keys: str) -> None:
-        for key in keys:
-            if not self.data.get(key):
-                raise self.wrong(key, "missing")
-
-    def keys(self, where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
-        for key in table:
-            if key not in known:
-                full = f"{where}.{key}" if where else key
-                raise self.wrong(full, f"unknown key{near(key, known)}")
-
-    def one_of(self, key: str, value: str, known: Iterable[str]) -> None:
-        if value not in (names := tuple(known)):
-            raise self.wrong(key, f"{value!r} is none of {', '.join(names)}{near(value, names)}")
-
-    def within(self, key: str, low: float, high: float) -> None:
-        value = self.data.get(key, low)
-        if not _number(value) or not low <= value <= high:
-            raise self.wrong(key, f"a number from {low:g} to {high:g} is wanted, not {value!r}")
-
-    def text_of(self, key: str, table: Mapping[str, Any] | None = None, where: str = "") -> str:
-        value = (self.data if table is None else table).get(key, "")
-        if not isinstance(value, str):
-            raise self.wrong(f"{where}.{key}" if where else key, f"not a text: {value!r}")
-        return value
-
-    def list_of(self, key: str) -> list[str]:
-        value = self.data.get(key, [])
-        if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
-            raise self.wrong(key, "a list of texts is wanted")
-        return value
-
-    def names(self, key: str, known: Iterable[str]) -> frozenset[str] | None:
-        values = self.list_of(key)
-        for value in values:
-            self.one_of(key, value, known)
-        return frozenset(values) or None
-
-    def links(self) -> frozenset[str] | None:
-        given = self.names("links", LINKS)
-        if self.over in ("host", "core"):
-            if given:
-                raise self.wrong("links", f"a rule over {self.over} has no interface")
-            return None
-        if given or self.over in ("nic", "queue", "path"):
-            return given or frozenset({"nic"})
-        return frozenset(LINKS) - {"loopback"}
-
-    def thresholds(self) -> Limits:
-        values = self.data.get("limits", {})
-        if not isinstance(values, dict):
-            raise self.wrong("limits", "a table of numbers is wanted")
-        for key, value in values.items():
-            if _limit(value) is None:
-                raise self.wrong(f"limits.{key}", f"neither number nor list of texts: {value!r}")
-        return {key: _limit(value) for key, value in values.items()}
-
-    def each(self, key: str, make: Callable[[str, Mapping[str, Any]], T]) -> list[T]:
-        tables = self.data.get(key, [])
-        if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
-            raise self.wrong(key, f"write [[{key}]]")
-        return [make(f"{key}[{index}]", table) for index, table in enumerate(tables)]
-
-    def cite(self, where: str, table: Mapping[str, Any]) -> Cite:
-        competing = where.startswith("competing")
-        self.keys(where, table, (*_CITE, "because") if competing else _CITE)
-        for key in table:
-            self.text_of(key, table, where)
-        if not (table.get("paper") or table.get("doc")):
-            raise self.wrong(where, "a source is a paper or a doc")
-        if competing and not table.get("because"):
-            raise self.wrong(where, "no because: say why it loses here")
-        return dict(table)
-
-    def unless(self, where: str, table: Mapping[str, Any]) -> Unless:
-        self.keys(where, table, ("when", "say"))
-        if not table.get("when") or not table.get("say"):
-            raise self.wrong(where, "when and say are both wanted")
-        when = self.condition(f"{where}.when", self.text_of("when", table, where))
-        return Unless(when, self.template(f"{where}.say", self.text_of("say", table, where)))
-
-    def condition(self, key: str, text: str, also: tuple[str, ...] = ()) -> Expression:
-        try:
-            return condition(text, self.over, self.limits, also=also)
-        except ExpressionError as error:
-            raise self.wrong(key, str(error)) from None
-
-    def expression(
-        self, key: str, text: str, also: tuple[str, ...] = (), *, to: bool = False
-    ) -> Expression:
-        try:
-            return parse(text, self.over, self.limits, also=also, to=to)
-        except ExpressionError as error:
-            raise self.wrong(key, str(error)) from None
-
-    def template(self, key: str, text: str | None = None, also: tuple[str, ...] = ()) -> Template:
-        words = self.text_of(key).strip() if text is None else text
-        try:
-            return template(words, self.over, self.limits, also)
-        except ExpressionError as error:
-            raise self.wrong(key, str(error)) from None
-
-    def fix(self, where: str, table: Mapping[str, Any]) -> Fix:
-        self.keys(where, table, _FIX)
-        setting, advice = (self.text_of(key, table, where) for key in ("set", "advice"))
-        if bool(setting) != ("to" in table) or not (setting or advice):
-            raise self.wrong(where, "a fix is set and to, or advice")
-        each = self.text_of("each", table, where) or None
-        also: tuple[str, ...] = ()
-        if each is not None:
-            self.one_of(f"{where}.each", each, EACH)
-            also = (each,)
-        experiment = table.get("experiment", False)
-        if not isinstance(experiment, bool):
-            raise self.wrong(f"{where}.experiment", "true or false is wanted")
-        test = self.text_of("if", table, where)
-        return Fix(
-            setting=self.template(f"{where}.set", setting, also) if setting else None,
-            to=self.values(f"{where}.to", setting, table["to"], also) if setting else {},
-            when=self.condition(f"{where}.if", test, also) if test else None,
-            each=each,
-            experiment=experiment,
-            advice=self.template(f"{where}.advice", advice, also) if advice else None,
-        )
-
-    def values(
-        self, key: str, setting: str, value: Any, also: tuple[str, ...]
-    ) -> dict[str, Expression]:
-        table = value if isinstance(value, dict) else {"default": value}
-        wanted, found = type_of(setting), {}
-        for profile, text in table.items():
-            self.one_of(key, profile, (*PROFILES, "default"))
-            if not isinstance(text, str):
-                raise self.wrong(key, f"an expression in quotes is wanted, not {text!r}")
-            made = self.expression(key, text, also, to=True)
-            fits = (NUMBER, TEXT, TUPLE) if wanted == CPUS else (wanted,)
-            if made.type == FACT or (ANY not in (made.type, wanted) and made.type not in fits):
-                raise self.wrong(key, f"{text!r} is a {made.type}, {setting} a {wanted}")
-            found[profile] = made
-        return found
-
-
-def _line(text: str, key: str) -> int | None:
-    """The line a key stands on: `fix[1].to` is `to` after the second [[fix]]; a guess by words."""
-    first, _, last = key.rpartition(".")
-    table = re.fullmatch(r"(\w+)\[(\d+)\]", first or last)
-    start = 0
-    if table is not None:
-        heads = list(re.finditer(rf"^\[\[{table[1]}\]\]", text, re.MULTILINE))
-        if int(table[2]) >= len(heads):  # written inline
-            return _line(text, table[1])
-        start = heads[int(table[2])].start()
-        if not first:
-            return text.count("\n", 0, start) + 1
-    found = re.compile(rf"^\s*{re.escape(last)}\s*=", re.MULTILINE).search(text, start)
-    return (
-        None
-        if found is None
-        else text.count("\n", 0, found.start()) + text[found.start() : found.end()].count("\n") + 1
-    )
+__all__ = ["RuleError", "files", "load", "read", "tests"]

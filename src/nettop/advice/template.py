@@ -82,7 +82,7 @@ def _shown(part: Expression, scope: Scope) -> str:
 
 def shown(value: Any, unit: str = "") -> str:
     """A value for a person; CPU numbers and the like stay whole."""
-    return amount(value, unit)
+    return "none" if value == () else amount(value, unit)
 
 
 def template(
