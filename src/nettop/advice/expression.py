@@ -9,7 +9,6 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
-from difflib import get_close_matches
 from functools import cache
 from typing import Any, Final
 
@@ -97,6 +96,8 @@ def path_of(node: ast.expr) -> tuple[str, ...] | None:
 
 def near(name: str, known: Collection[str]) -> str:
     """`; did you mean …?` when something is near."""
+    from difflib import get_close_matches
+
     found = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"; did you mean {found[0]}?" if found else ""
 
