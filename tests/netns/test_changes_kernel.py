@@ -346,3 +346,55 @@ def test_a_finding_is_applied_exported_and_undone(nettop: Nettop) -> None:
     assert {r["state"] for r in nettop("undo", "--all")} == {"undone"}
     assert values() == ["0", "0"]
     nettop.see("sysctl", "-qw", *[f"{name}=1" for name in names])
+
+
+def test_a_user_with_sudo_changes_it_by_one_explicit_command_each(
+    nettop: Nettop, tmp_path: Path
+) -> None:
+    """Root plays the user: what is run through sudo, and what comes back, is the same."""
+    log = tmp_path / "sudo-log"
+    (tmp_path / "bin").mkdir()
+    sudo = tmp_path / "bin/sudo"
+    sudo.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {log}\nshift\nexec "$@"\n')
+    sudo.chmod(0o755)
+    nettop.environment["PATH"] = f"{sudo.parent}:{os.environ['PATH']}"
+    nettop.environment["SSH_CONNECTION"] = "10.79.0.2 50000 10.79.0.1 22"
+    code = (
+        "import os, sys; real = os.geteuid; os.geteuid = lambda: 1000\n"
+        "from nettop.cli import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = ["set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--finding", "x@host"]
+    done = subprocess.run(
+        [*nettop.inside, sys.executable, "-c", code, *words, "--json"],
+        env=nettop.environment, capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    (made,) = json.loads(done.stdout)["changes"]
+    assert (made["state"], made["id"]) == ("applied", 1)
+    asked, ran = log.read_text().splitlines()
+    assert asked == "-n true"
+    assert f"-n {sys.executable} -I -m nettop set sysctl.net.ipv4.tcp_rmem" in ran
+    assert "--finding=x@host --ssh-peer=10.79.0.2 --json" in ran
+    assert nettop("journal")[0]["finding"] == "x@host"
+    nettop("undo", "--all")
+
+
+@pytest.mark.parametrize("name", [";reboot", "$(touch${IFS}X)", "a'b\"c", "-x", "up@eth0"])
+def test_an_interface_may_have_any_name(nettop: Nettop, tmp_path: Path, name: str) -> None:
+    nettop.see("ip", "link", "add", "name", name, "type", "veth", "peer", "name", "vc")
+    try:
+        (made,) = nettop("set", f"link.txqueuelen@{name}", "2000")
+        assert made["state"] == "applied", made
+        length = f"/sys/class/net/{name}/tx_queue_len"
+        assert nettop.see("cat", length) == "2000\n"
+        nettop("undo", "--all")
+        assert nettop.see("cat", length) == "1000\n"
+        words = ["export", f"link.txqueuelen@{name}=2000", f"rps.cpus@{name}/rx-0=0"]
+        script, err = nettop.start(*words).communicate(timeout=60)
+        (tmp_path / "script").write_text(script)
+        run(*nettop.inside, "sh", "-c", f"cd {tmp_path} && sh script")
+        assert nettop.see("cat", length) == "2000\n", err
+        assert nettop.see("cat", f"/sys/class/net/{name}/queues/rx-0/rps_cpus") == "1\n"
+        assert [file.name for file in tmp_path.iterdir() if file.name != "state"] == ["script"]
+    finally:
+        nettop.see("ip", "link", "del", "dev", name)

@@ -135,11 +135,16 @@ def _base(source: Source, known: dict[str, str]) -> list[str]:
     return [r for r in rows if "=" in r and r[:1] != "#" and r.partition("=")[0] not in known]
 
 
+_APPEND = 'echo "$1" >> "$2"'
+_REMOVE = 'grep -vF -- "$1" "$2" > "$2.new"; mv "$2.new" "$2"'
+
+
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
-    """What one would write by hand."""
+    """Add the line to the file by hand, or take it out."""
+    key = _key(address)
     if value == ABSENT:
-        return (Deed(("sed", "-i", f"/{_key(address)}/d", path(address))),)
-    return (Deed(path=path(address), text=f"{_key(address)} = {value}"),)
+        return (Deed(("sh", "-c", _REMOVE, "sh", f"{key} = ", path(address))),)
+    return (Deed(("sh", "-c", _APPEND, "sh", f"{key} = {value}", path(address))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
