@@ -434,13 +434,26 @@ def test_one_interface_brings_its_ports_along() -> None:
 
 
 def test_still_tables_are_joined_once() -> None:
-    names = ("ports", "slots", "landing")
-    tables = served({0: 1}, {})
+    names = ("ports", "slots", "landing", "lines")
     joiner = Joiner()
-    first, second = frames(tables, tables)
-    joiner.build(first)
-    before, lines = [joiner.memo.kept[name][1] for name in names], joiner.lines
-    joiner.build(second)
-    after = [joiner.memo.kept[name][1] for name in names]
-    assert all(a is b for a, b in zip(before, after, strict=True))
-    assert joiner.lines is lines
+    first, read_afresh, changed = frames(
+        served({0: 1}, {}),
+        served({0: 5}, {}),
+        served({0: 9}, {}, rings=[rings.Row("eth0", 256, 4096)]),
+    )
+    kept = []
+    for frame in (first, read_afresh, changed):
+        joiner.build(frame)
+        kept.append([joiner.memo.kept[name][1] for name in names])
+    assert all(a is b for a, b in zip(kept[0], kept[1], strict=True))
+    assert kept[2][0] is not kept[1][0]
+    assert kept[2][0]["eth0"].fixed["ring"].rx == 256
+
+
+def test_a_line_that_appears_is_seen() -> None:
+    more = interrupts.Row("53", "virtio2-input.1", "PCI-MSI 9-edge", {1: 4}, 4)
+    later = dict(served({0: 5}, {}))
+    later["interrupts"] = [*later["interrupts"], more]
+    later["queues"] = [*later["queues"], queues.Row("eth0", "rx-1", (), 0)]
+    facts = joined(served({0: 1}, {}), later)
+    assert [(q.name, q.irq) for q in facts.queues] == [("rx-0", 51), ("tx-0", 52), ("rx-1", 53)]

@@ -44,7 +44,7 @@ class Joiner:
     memory: traffic.Memory = field(default_factory=traffic.Memory)
     chooser: profile.Chooser = field(default_factory=profile.Chooser)
     lines: Lines = field(default_factory=Lines)
-    lines_of: tuple[Any, ...] = ()
+    shape: object = None  # another one when the interrupt lines are others
     named: list[Any] = field(default_factory=list)
 
     def build(
@@ -142,28 +142,32 @@ class Joiner:
         )
 
     def _lines(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
+        """Whose the interrupt lines are; made anew when a line, interface or owner changed."""
         entries = frame.tables.get("interrupts", ())
-        irqs = frame.tables.get("irqs")
-        inputs = (here, irqs)
-        known = len(entries) == len(self.named) and all(
-            old is (row := entry.now) or (old.name == row.name and old.irq == row.irq)
+        if len(entries) != len(self.named) or any(
+            old is not (row := entry.now) and (old.name != row.name or old.irq != row.irq)
             for old, entry in zip(self.named, entries, strict=True)
-        )
+        ):
+            self.shape = object()
         self.named = rows(entries)
-        if not known or len(self.lines_of) != 2 or any(
-            a is not b for a, b in zip(inputs, self.lines_of, strict=True)
-        ):  # fmt: skip
-            drivers = {name: port.driver for name, port in here.items()}
-            made = assign(
-                self.named,
-                owners(frame.rows("irqs"), frame.rows("netclass")),
-                aliases(frame.rows("netclass"), here),
-                drivers,
-            )
-            if made != self.lines:
-                self.lines = made
-            self.lines_of = inputs
+        self.lines = self.memo.get(
+            "lines",
+            (self.shape, here, frame.tables.get("irqs"), frame.tables.get("netclass")),
+            lambda: self._assigned(frame, here),
+        )
         return self.lines
+
+    def _assigned(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
+        made = assign(
+            self.named,
+            owners(frame.rows("irqs"), frame.rows("netclass")),
+            aliases(frame.rows("netclass"), here),
+            {name: port.driver for name, port in here.items()},
+        )
+        if made == self.lines:
+            return self.lines
+        self.memory.served.clear()  # it remembers by the lines' places
+        return made
 
     def _slots(
         self, frame: Frame, here: Mapping[str, Port], lines: Lines

@@ -22,12 +22,13 @@ class Memo:
         """The value made from these inputs; made anew when one is another object.
 
         A sequence of entries is the same when its rows are: slow tables hand out the very list
-        again, some quick ones the very rows. `rates`: the value rests on rates too, so that only
-        the very list will do.
+        again, some quick ones the very rows, and a table read afresh mostly equal ones. `rates`:
+        the value rests on rates too, so that only the very list will do.
         """
         old = self.kept.get(name)
         if old is not None and all(map(is_ if rates else same, old[0], inputs)):
             value: _T = old[1]
+            self.kept[name] = inputs, value  # the newer ones: next time they are the very same
             return value
         made = make()
         self.kept[name] = inputs, made
@@ -35,14 +36,19 @@ class Memo:
 
 
 def same(old: Any, new: Any) -> bool:
-    """Whether an input is the same as before: lists of entries by row, tuples of names by value."""
+    """Whether an input is the same as before: entries by their rows, names by value."""
     if old is new:
         return True
     if isinstance(old, tuple):
         return bool(old == new)
     if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
         return False
-    return all(a is b or _row(a) is _row(b) for a, b in zip(old, new, strict=True))
+    for a, b in zip(old, new, strict=True):
+        if a is not b:
+            was, now = _row(a), _row(b)
+            if was is not now and was != now:
+                return False
+    return True
 
 
 def _row(entry: Any) -> Any:
