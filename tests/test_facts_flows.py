@@ -529,6 +529,23 @@ def test_which_sysctl_lines_harm(key: str, value: str, entry: str | None) -> Non
     assert (found.entry if found else None) == entry
 
 
+@pytest.mark.parametrize(
+    ("missing", "tables", "firewall"),
+    [
+        ({"conntrack": "No such file or directory: …"}, HOST, False),
+        ({"conntrack": "No such file or directory: …"}, {}, None),
+        ({"conntrack": "Permission denied: …"}, HOST, None),
+        ({}, {**HOST, "conntrack": [conntrack.Row(1)]}, True),
+    ],
+)
+def test_connection_tracking_is_not_guessed(
+    missing: dict[str, str], tables: Tables, firewall: bool | None
+) -> None:
+    (plain,) = frames(tables)
+    frame = Frame(plain.at, plain.wall, plain.tables, missing)
+    assert Joiner().build(frame).host.firewall is firewall
+
+
 def test_medians() -> None:
     assert middle([]) is None
     assert middle([3.0, 1.0, 2.0]) == 2

@@ -150,10 +150,14 @@ def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, Any]:
 
 
 def _firewall(frame: Frame, track: Any) -> bool | None:
-    """Whether connections are tracked: the table exists only with nf_conntrack."""
+    """Whether connections are tracked: the file is there only with nf_conntrack.
+
+    Where no kernel parameter can be read, its absence says nothing.
+    """
     if track is not None:
         return True
-    return False if "conntrack" in frame.missing or "conntrack" in frame.tables else None
+    absent = "No such file" in frame.missing.get("conntrack", "")
+    return False if absent and frame.tables.get("sysctls") else None
 
 
 def _tuned(row: Any) -> str | None:
