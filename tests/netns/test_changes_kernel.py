@@ -192,10 +192,10 @@ def until(true: Callable[[], bool], seconds: float) -> float:
 
 
 def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
     assert made["state"] == "pending"
     assert mtu(nettop) == 9000
-    until(lambda: mtu(nettop) == 1500, 2 + 5)
+    until(lambda: mtu(nettop) == 1500, 3 + 5)
     assert time.time() >= made["deadline"] - 0.5, "it was reverted before its time"
     until(lambda: nettop("journal")[0]["state"] == "reverted", 5)
     assert nettop("confirm", str(made["id"]), code=5)[0]["state"] == "reverted"
@@ -203,9 +203,9 @@ def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
 
 
 def test_a_confirmed_change_stays(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
     assert nettop("confirm", str(made["id"]))[0]["state"] == "applied"
-    time.sleep(3)
+    time.sleep(4)
     assert mtu(nettop) == 9000
     assert nettop("journal")[0]["state"] == "applied"
     nettop("undo", "--all")
@@ -213,17 +213,17 @@ def test_a_confirmed_change_stays(nettop: Nettop) -> None:
 
 
 def test_an_undone_change_is_not_reverted_again(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "2")
+    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
     nettop("undo", str(made["id"]))
     nettop.see("ip", "link", "set", "va", "mtu", "9000")
-    time.sleep(3)
+    time.sleep(4)
     assert mtu(nettop) == 9000
     nettop.see("ip", "link", "set", "va", "mtu", "1500")
 
 
 @pytest.mark.parametrize("delay", [0.0, 0.3, 0.6])
 def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, delay: float) -> None:
-    process = nettop.start("set", "link.mtu@va", "9000", "--confirm", "2", start_new_session=True)
+    process = nettop.start("set", "link.mtu@va", "9000", "--confirm", "3", start_new_session=True)
     if delay:
         time.sleep(delay)
     else:
@@ -232,18 +232,18 @@ def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, delay: float
         os.killpg(process.pid, signal.SIGKILL)
     process.communicate()
     time.sleep(0.2)
-    until(lambda: mtu(nettop) == 1500, 2 + 5)
-    time.sleep(2.5)
+    until(lambda: mtu(nettop) == 1500, 3 + 5)
+    time.sleep(3.5)
     assert mtu(nettop) == 1500
 
 
 def test_the_session_device_is_guarded_whatever_the_setting(nettop: Nettop) -> None:
     nettop.see("ip", "address", "add", "10.77.0.1/24", "dev", "va")
     try:
-        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "1", "--ssh-peer", "10.77.0.2"]
+        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "3", "--ssh-peer", "10.77.0.2"]
         (made,) = nettop(*words)
         assert made["state"] == "pending"
-        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 6)
+        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 3 + 5)
     finally:
         nettop.see("ip", "address", "del", "10.77.0.1/24", "dev", "va")
 
