@@ -35,6 +35,8 @@ def pair() -> Iterator[None]:
         ip("link", "add", "eth0", "netns", HERE, "type", "veth", "peer", "eth0", "netns", THERE)
         for place, address in ((HERE, "10.98.0.1"), (THERE, ADDRESS)):
             ip("-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
+            six = f"fd98::{address[-1]}/64"
+            ip("-n", place, "-6", "addr", "add", six, "dev", "eth0", "nodad")
             ip("-n", place, "link", "set", "eth0", "up")
             ip("-n", place, "link", "set", "lo", "up")
         yield
@@ -91,6 +93,8 @@ def test_a_transfer_in_every_direction(tool: str, direction: list[str]) -> None:
     assert found["hosts"]["there"] == {"host": os.uname().nodename, "kernel": os.uname().release}
     assert found["interfaces"]["here"]["eth0"]["counts"] == "super-packets"
     assert found["settings"]["sysctl.net.ipv4.tcp_rmem"].count(" ") == 2
+    assert found["settings"]["link.mtu@eth0"] == "1500"
+    assert found["settings"]["feature.rx-gro@eth0"] in ("on", "off")
     agree = {check["name"]: check["ok"] for check in found["checks"]}
     assert agree["possible"]
     if direction != ["--bidirectional"]:  # a second is short: what is under way at its end counts
@@ -168,6 +172,21 @@ def test_a_capture_counts_what_was_sent() -> None:
     for row in found["details"]["points"]:
         assert row["sent"] > 100
         assert row["captured"] + row["dropped"] == row["sent"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("tool", ["bulk", "iperf3", "udp-latency", "capture"])
+def test_tools_speak_ipv6(tool: str) -> None:
+    if tool == "iperf3":
+        installed(tool)
+    more = ["--sizes", "100", "--rate", "4M"] if tool == "capture" else []
+    found = trial(tool, "--to", "fd98::2", *more)
+    assert found["to"] == "fd98::2"
+    assert found.get("bits_per_second") or found["latency"]["count"] > 100
+    if tool == "capture":
+        row = found["details"]["points"][0]
+        assert 100 < row["sent"] == row["captured"] + row["dropped"]
     assert far_processes() == []
 
 

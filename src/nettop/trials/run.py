@@ -126,7 +126,7 @@ def run(
         trial.samples.finish()
     here, there = trial.samples.sides(trial.begun, options)
     found = checks.judge(module.TOOL, options, measured, here, there)
-    force = dict(settings) if settings is not None else sides.settings()
+    force = dict(settings) if settings is not None else sides.settings(here.busiest())
     return Result(module.TOOL, options, measured, here, there, force, found, at)
 
 

@@ -202,9 +202,26 @@ def _totals(begin: Mapping[str, Any], end: Mapping[str, Any]) -> dict[str, float
     return found
 
 
-def settings() -> dict[str, str]:
+NIC: Final = (
+    "link.mtu", "ring.rx", "ring.tx", "channels.combined", "coalesce.adaptive-rx",
+    "coalesce.rx-usecs", "pause.rx", "feature.rx-gro", "feature.tx-tcp-segmentation",
+    "feature.tx-generic-segmentation",
+)  # fmt: skip
+
+
+def settings(interface: str | None = None) -> dict[str, str]:
     """The settings in force here that decide a transfer, as far as this host shows them."""
+    from .. import settings as tunables
+    from ..source import Live
+
     found = {}
+    source = Live()
+    for name in NIC if interface else ():
+        address = f"{name}@{interface}"
+        try:
+            found[address] = tunables.read(source, tunables.parse(address))
+        except (OSError, ValueError, LookupError):
+            continue  # this driver has none
     for name in SYSCTLS:
         try:
             with open("/proc/sys/" + name.replace(".", "/")) as file:
