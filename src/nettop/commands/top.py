@@ -45,9 +45,10 @@ def run(args: argparse.Namespace) -> int:
                 words += [f"--{option}", str(getattr(args, option))]
         code: int = show.run(parser.parse_args(words))
         return code
-    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    browser = "TEXTUAL_DRIVER" in os.environ  # `nettop serve`
+    if not browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the screen needs a terminal; `nettop show overview` prints text", 2)
-    if os.environ.get("TERM", "dumb") == "dumb":
+    if not browser and os.environ.get("TERM", "dumb") == "dumb":
         raise Refused("TERM says this terminal cannot draw; `nettop show overview` prints text", 2)
     if not sys.stderr.isatty():  # Textual draws on stderr, and `2>errors` is no terminal
         os.dup2(1, 2)

@@ -111,6 +111,7 @@ class Scene:
     wall: float = 0.0
     units: Units = field(default_factory=Units)
     version: str = ""
+    tools: tuple[str, ...] = ("iperf3", "bulk")  # the test tools there are
 
     def finding(self, id_: str) -> Any | None:
         """The finding of that id, if it still holds."""

@@ -16,14 +16,13 @@ TITLE = "Tests"
 KEY = "6"
 NEEDS: tuple[str, ...] = ()
 FIELDS: Final = (  # name, label, default, what it means
-    ("tool", "tool", "iperf3", "iperf3 nuttcp bulk udp_latency udp_sweep …  (← → change)"),
+    ("tool", "tool", "iperf3", "← → change"),
     ("to", "address", "", "the other end's address, e.g. 192.0.2.20"),
     ("peer", "peer", "", "how to run a command there: ssh host, or: ip netns exec b"),
     ("seconds", "seconds", "10", "at least 10 to compare runs"),
     ("streams", "streams", "1", "parallel connections"),
-    ("reverse", "reverse", "no", "yes: the other end sends  (← → change)"),
+    ("reverse", "reverse", "no", "yes: the other end sends (← →)"),
 )
-TOOLS: Final = ("iperf3", "bulk", "nuttcp", "udp_latency", "udp_sweep", "netperf", "sockperf")
 START: Final = "start"
 
 

@@ -17,12 +17,9 @@ if TYPE_CHECKING:
     from .screen import Nettop
 
 
-END = 15.0  # seconds that a change or a test that was begun may take to end in order
-
-
 def run(options: argparse.Namespace) -> int:
     """Draw until the user quits; the exit code."""
-    from .. import __version__
+    from .. import __version__, trials
     from ..commands import Refused
     from ..config import ConfigError, load
 
@@ -46,6 +43,7 @@ def run(options: argparse.Namespace) -> int:
         interval=interval,
         units=units,
         version=__version__,
+        tools=trials.names(),
         origin=""
         if source.live
         else f"replay of {source.host}"
@@ -55,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
 
     from .actions import Actions
     from .engine import Engine, merge
-    from .screen import Nettop, Tick
+    from .screen import END, Nettop, Tick
 
     app = Nettop(
         view, scene, theme=theme(settings.get("theme", "")), ascii_only=ascii_only(settings.values)

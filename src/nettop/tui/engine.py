@@ -219,6 +219,7 @@ def merge(old: Scene, new: Scene) -> Scene:
         origin=old.origin,
         units=old.units,
         version=old.version,
+        tools=old.tools,
         silent=new.silent or old.silent,
         muted=old.muted,
         findings=tuple(f for f in new.findings if f.id not in old.muted),

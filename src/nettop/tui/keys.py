@@ -221,7 +221,7 @@ def _choose(view: View, scene: Scene, by: int) -> View:
     here = target(view, scene)
     now = tests.values(view)
     if here == "form.tool":
-        known = tests.TOOLS
+        known = scene.tools
         index = known.index(now["tool"]) if now["tool"] in known else 0
         return replace(view, form={**view.form, "tool": known[(index + by) % len(known)]})
     if here == "form.reverse":

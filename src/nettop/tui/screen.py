@@ -27,6 +27,8 @@ from .board import Board
 from .gate import QUERY, Gate
 from .keys import Ask
 
+PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
+END = 15.0  # seconds that a change or a test that was begun may take to end in order
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -130,10 +132,16 @@ class Nettop(App[int]):
                 loop.add_signal_handler(number, self._ended, number)
 
     def _ended(self, number: int) -> None:
-        """A signal: leave in order, but at some time even if the terminal is gone."""
-        last = threading.Timer(20.0, os._exit, (128 + number,))
-        last.daemon = True
-        last.start()
+        """A signal: leave in order; in the end without, should the terminal be gone and block."""
+
+        def last() -> None:
+            time.sleep(PATIENCE)
+            wait = getattr(self.actions, "wait", None)  # what was begun on the host comes first
+            if wait is not None:
+                wait(END)
+            os._exit(128 + number)
+
+        threading.Thread(target=last, name="nettop-last", daemon=True).start()
         self.leave(128 + number)
 
     def leave(self, code: int = 0) -> None:
@@ -160,7 +168,7 @@ class Nettop(App[int]):
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
-        if self.is_headless:
+        if self.is_headless or self.is_web:  # nothing there answers, or is slow
             self.board.show(self.lines())
             return
         wait = self.gate.wait(time.monotonic())
