@@ -54,7 +54,7 @@ def test_white_space_in_a_triple_does_not_matter(host: Host) -> None:
 
 def test_describe_shows_the_change_or_why_there_is_none(host: Host) -> None:
     shown = plan.describe("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864", host.source)
-    assert shown["before"] == ["4096", "131072", "6291456"]
+    assert shown["before"] == [4096, 131072, 6291456]
     assert shown["shell"] == "sysctl -w 'net.ipv4.tcp_rmem=4096 131072 67108864'"
     assert shown["risk"] == "none"
     absent = plan.describe("sysctl.net.ipv4.tcp_warp", "1", host.source)

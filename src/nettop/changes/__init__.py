@@ -49,9 +49,9 @@ class Result:
         found = {
             "id": self.id,
             "setting": self.setting,
-            "before": words(self.before),
-            "wanted": words(self.wanted),
-            "after": None if self.after is None else words(self.after),
+            "before": data(self.setting, self.before),
+            "wanted": data(self.setting, self.wanted),
+            "after": None if self.after is None else data(self.setting, self.after),
             "state": self.state,
             "shell": self.shell,
             "because": self.because or None,
@@ -60,10 +60,19 @@ class Result:
         return {key: value for key, value in found.items() if value is not None}
 
 
-def words(value: str) -> str | list[str]:
-    """A triple is an array in JSON; everything else a string."""
-    parts = value.split()
-    return parts if len(parts) > 1 and all(part.lstrip("-").isdigit() for part in parts) else value
+def data(setting: str, value: str) -> int | str | list[int]:
+    """A setting's value as JSON has it; text where the setting is none of ours."""
+    from .. import settings
+
+    try:
+        return settings.data(settings.parse(setting), value)
+    except LookupError:
+        return value
 
 
-__all__ = ["STATES", "Change", "Result", "words"]
+def text(value: int | str | list[int]) -> str:
+    """The canonical text again."""
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+__all__ = ["STATES", "Change", "Result", "data", "text"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import settings
 from ..source import Source
-from . import Change, words
+from . import Change, data
 
 
 def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...]:
@@ -36,14 +36,14 @@ def describe(setting: str, value: str, source: Source) -> dict[str, Any]:
 
     `before` is None, with `because`, when the host does not show it.
     """
-    found: dict[str, Any] = {"setting": setting, "before": None, "after": words(value)}
+    found: dict[str, Any] = {"setting": setting, "before": None, "after": data(setting, value)}
     try:
         address = settings.parse(setting)
         found["risk"] = settings.risk(address)
         value = settings.normal(address, value)
-        found["after"] = words(value)
+        found["after"] = settings.data(address, value)
         found["shell"] = settings.shell(address, value, source)
-        found["before"] = words(settings.read(source, address))
+        found["before"] = settings.data(address, settings.read(source, address))
     except (OSError, ValueError, LookupError) as error:
         found.setdefault("risk", "none")
         found.setdefault("shell", "")

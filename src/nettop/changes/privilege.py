@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..settings import Address
-from . import Change, Result
+from . import Change, Result, text
 from .journal import Journal
 
 _OWN = frozenset({"process", "thread", "nice"})
@@ -100,5 +100,7 @@ def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, 
 
 
 def _result(told: dict[str, Any]) -> Result:
-    flat: dict[str, Any] = {k: " ".join(v) if isinstance(v, list) else v for k, v in told.items()}
-    return Result(**flat)
+    values: dict[str, Any] = {
+        key: text(told[key]) for key in ("before", "wanted", "after") if key in told
+    }
+    return Result(**(told | values))

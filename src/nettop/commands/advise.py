@@ -132,6 +132,8 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from textwrap import fill
 
+    from ..changes import text
+
     facts = last.facts
     profile = facts.profile
     print(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
@@ -143,7 +145,10 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
             print(f"    {evidence(line)}")
         for change in changes_of(source, found):
             risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
-            print(f"    {change['setting']}: {change['before']} → {change['after']}{risk}")
+            before, after = (
+                "?" if v is None else text(v) for v in (change["before"], change["after"])
+            )
+            print(f"    {change['setting']}: {before} → {after}{risk}")
             print(f"      {change['shell']}")
         for words in found.advice:
             print(fill(words, 78, initial_indent="    → ", subsequent_indent="      "))

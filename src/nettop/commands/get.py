@@ -30,12 +30,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit(found)
         return 0
+    from ..changes import text as told
     from ..text import safe
 
     for text, known in found.items():
-        value = known["value"]
-        value = " ".join(value) if isinstance(value, list) else value
-        more = [f"{key} {known[key]}" for key in ("default", "min", "max") if key in known]
+        value = told(known["value"])
+        more = [f"{key} {told(known[key])}" for key in ("default", "min", "max") if key in known]
         if not known["settable"]:
             more.append("cannot be set")
         if "because" in known:
@@ -47,7 +47,6 @@ def run(args: argparse.Namespace) -> int:
 def one(source: Source, text: str) -> dict[str, Any]:
     """One setting's value and limits."""
     from .. import settings
-    from ..changes import words
     from ..changes.plan import sentence
 
     try:
@@ -58,9 +57,9 @@ def one(source: Source, text: str) -> dict[str, Any]:
         raise Refused(sentence(error), 2) from None
     except (OSError, ValueError) as error:
         raise Refused(f"{text}: {sentence(error)}", 3) from None
-    found: dict[str, Any] = {"value": words(value), "settable": limits.settable}
+    found: dict[str, Any] = {"value": settings.data(address, value), "settable": limits.settable}
     if limits.default is not None:
-        found["default"] = words(limits.default)
+        found["default"] = settings.data(address, limits.default)
     for name in ("min", "max"):
         if getattr(limits, name) is not None:
             found[name] = getattr(limits, name)

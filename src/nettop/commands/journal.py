@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
 
 def document(entry: Entry) -> dict[str, Any]:
     """One entry as data."""
-    from ..changes import words
+    from ..changes import data
 
     found: dict[str, Any] = {
         "id": entry.id,
@@ -72,13 +72,13 @@ def document(entry: Entry) -> dict[str, Any]:
         "netns": {"inode": entry.netns, "name": entry.netns_name},
         "boot": entry.boot,
         "setting": entry.setting,
-        "before": words(entry.before),
-        "wanted": words(entry.wanted),
+        "before": data(entry.setting, entry.before),
+        "wanted": data(entry.setting, entry.wanted),
         "state": entry.state,
         "shell": entry.shell,
     }
     if entry.after is not None:
-        found["after"] = words(entry.after)
+        found["after"] = data(entry.setting, entry.after)
     if entry.because:
         found["because"] = entry.because
     if entry.deadline is not None:

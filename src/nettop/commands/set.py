@@ -111,7 +111,7 @@ def _dry(
     args: argparse.Namespace, source: Source,
 ) -> int:  # fmt: skip
     from .. import settings
-    from ..changes import persist, words
+    from ..changes import persist
     from ..text import safe
 
     shown = []
@@ -120,8 +120,8 @@ def _dry(
         shown.append(
             {
                 "setting": one.setting,
-                "before": words(one.before),
-                "after": words(one.after),
+                "before": settings.data(address, one.before),
+                "after": settings.data(address, one.after),
                 "shell": settings.shell(address, one.after, source),
                 "risk": settings.risk(address),
             }

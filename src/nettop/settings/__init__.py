@@ -16,6 +16,7 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 `names(source, target)`, `portable(source, address, value)` (deeds for another boot),
 `beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
 `identity(source, address)` (what must still be the same at undo) and
+`TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
 `NIC = True` when the target is an interface or something on one,
 `ROUNDS = True` when drivers take another value near the one asked for.
 """
@@ -24,6 +25,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
@@ -33,6 +35,7 @@ from typing import Any
 from ..source import Source
 from ._host import Host
 
+_NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 RISKS = ("none", "queues", "link", "reboot", "advice")
 
 
@@ -181,6 +184,15 @@ def normal(address: Address, value: str) -> str:
     return " ".join(value.split())
 
 
+def data(address: Address, value: str) -> int | str | list[int]:
+    """The value as JSON has it: a decimal number, an array of them (a triple), else text."""
+    parts = value.split()
+    textual = address.name in getattr(kind(address.kind), "TEXT", ())
+    if textual or not parts or not all(_NUMBER.fullmatch(part) for part in parts):
+        return value
+    return [int(part) for part in parts] if len(parts) > 1 else int(value)
+
+
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     """The commands that do the same by hand."""
     found: tuple[Deed, ...] = kind(address.kind).deeds(source, address, value)
@@ -285,6 +297,7 @@ __all__ = [
     "UnknownError",
     "beside",
     "check",
+    "data",
     "deeds",
     "identity",
     "keep",

@@ -19,6 +19,7 @@ from ._text import cpu_list, ranges
 RISK = "none"
 NIC = True
 NAMES = ("affinity",)
+TEXT = NAMES
 
 
 def lines(source: Source) -> dict[int, tuple[str, ...]]:

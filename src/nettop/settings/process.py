@@ -16,6 +16,7 @@ from ._text import cpu_list, cpus, ranges
 
 RISK = "none"
 NAMES = ("affinity",)
+TEXT = NAMES
 
 
 def folder(address: Address) -> str:

@@ -18,6 +18,7 @@ RISK = "none"
 NIC = True
 ROUNDS = True
 NAMES = ("cpus", "flow-cnt")
+TEXT = ("cpus",)
 
 
 def _path(address: Address) -> str:

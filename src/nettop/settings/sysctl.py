@@ -12,6 +12,7 @@ from . import Address, Deed, Host, Keep, Limits
 
 RISK = "none"
 TARGET = False
+TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
 _CHOICES = {
     "net.ipv4.tcp_congestion_control": "/proc/sys/net/ipv4/tcp_available_congestion_control",
 }

@@ -9,6 +9,7 @@ from ._text import ranges
 
 RISK = "none"
 NAMES = ("affinity",)
+TEXT = NAMES
 normal = process.normal
 
 

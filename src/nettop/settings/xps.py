@@ -15,6 +15,7 @@ from ._text import cpu_list, cpus, ranges
 RISK = "none"
 NIC = True
 NAMES = ("cpus", "rxqs")
+TEXT = NAMES
 
 
 def read(source: Source, address: Address) -> str:

@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any
 
 from .. import settings
+from ..changes import text as told
 from ..source import Live
 from . import experiment, results
 from . import run as runner
@@ -127,10 +128,11 @@ def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict
     return document
 
 
-def _change(setting: str, before: str, after: str) -> dict[str, str]:
+def _change(setting: str, before: str, after: str) -> dict[str, Any]:
     address = settings.parse(setting)
     return {
-        "setting": setting, "before": before, "after": after,
+        "setting": setting, "before": settings.data(address, before),
+        "after": settings.data(address, after),
         "risk": settings.risk(address), "shell": settings.shell(address, after, Live()),
     }  # fmt: skip
 
@@ -220,7 +222,8 @@ def describe(document: Mapping[str, Any]) -> str:
         lines.append("  the baseline was not steady before the first run")
     for change in document["changes"]:
         state = "kept" if document["kept"] else "undone"
-        lines.append(f"  {state}: {change['setting']} {change['before']} → {change['after']}")
+        before, after = told(change["before"]), told(change["after"])
+        lines.append(f"  {state}: {change['setting']} {before} → {after}")
     if document.get("ids"):
         numbers = " ".join(map(str, document["ids"]))
         lines.append(f"  take it back with: nettop undo {numbers}")

@@ -192,12 +192,13 @@ class Engine(threading.Thread):
 
 def step(setting: str, value: str, source: Source) -> Step:
     """One wanted value with the command an expert would type, or why it cannot be."""
+    from ..changes import text as value_text
     from ..changes.plan import describe
 
     told = describe(setting, value, source)
 
     def text(value: Any) -> str:
-        return " ".join(value) if isinstance(value, list) else "?" if value is None else str(value)
+        return "?" if value is None else value_text(value)
 
     return Step(
         setting, text(told["before"]), text(told["after"]), str(told.get("shell", "")),
