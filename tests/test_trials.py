@@ -178,7 +178,7 @@ def test_bulk_folds_both_ends() -> None:
     assert found.retransmits == 3
     assert found.bytes == 600
     assert found.sent_bits_per_second == pytest.approx(8000 / 3)
-    assert found.details == {"rtt_us": 52, "cwnd": 9, "mss": 1448}
+    assert found.details == {"rtt_us": 52, "min_rtt_us": 52, "cwnd": 9, "mss": 1448}
 
 
 # samples of both ends
@@ -313,7 +313,7 @@ def test_unsteady_seconds_are_to_be_repeated() -> None:
 
 
 def test_a_rate_beyond_its_window_is_a_fault() -> None:
-    fast = Measured(bits_per_second=9e8, details={"mean_rtt": 62700})
+    fast = Measured(bits_per_second=9e8, details={"min_rtt_us": 62700})
     assert not judged(fast, Options(window=87380))["window"]
     assert judged(fast, Options(window=8 << 20))["window"]
 

@@ -111,14 +111,15 @@ def _spread(m: Measured) -> Iterator[Check]:
 
 def _window(o: Options, m: Measured) -> Iterator[Check]:
     """A window of W bytes carries W · 8 / RTT and no more."""
-    rtt = m.details.get("mean_rtt") or m.details.get("rtt_us")
+    rtt = m.details.get("min_rtt_us")  # the least one: what is beyond it cannot be
     if not o.window or not isinstance(rtt, int | float) or rtt <= 0 or m.bits_per_second is None:
         return
     cap = formulas.window_cap(2.0 * o.window * o.streams, rtt / 1e6)
     yield Check(
         "window",
         ok=m.bits_per_second <= 1.2 * cap,
-        because=f"{o.window:,} bytes in {units.seconds(rtt / 1e6)}: {units.scaled(cap, 'b/s')}",
+        because=f"windows of {o.window:,} bytes at {units.seconds(rtt / 1e6)}"
+        f" allow {units.scaled(cap, 'b/s')}",
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from statistics import median
 from typing import Any, Final
 
 from ..result import Interval, Measured
@@ -74,12 +75,21 @@ def fold(
         lasted=max((float(end["lasted"]) for end in ends), default=None),
         sent_bits_per_second=_sent(ends),
         retransmits=sum(int(m.get("retransmits", 0)) for m in (*mine, *theirs)),
-        details={
-            key: max(state[name] for state in states)
-            for key, name in (("rtt_us", "rtt"), ("cwnd", "cwnd"), ("mss", "mss"))
-            if states
-        },
+        details=_state(states),
     )
+
+
+def _state(states: Sequence[Mapping[str, int]]) -> dict[str, float]:
+    """What the senders' sockets told: round trips in µs, window and segment size."""
+    if not states:
+        return {}
+    trips = [state["rtt"] for state in states]
+    return {
+        "rtt_us": median(trips),
+        "min_rtt_us": min(trips),
+        "cwnd": max(state["cwnd"] for state in states),
+        "mss": max(state["mss"] for state in states),
+    }
 
 
 def _sent(ends: Sequence[Mapping[str, Any]]) -> float | None:

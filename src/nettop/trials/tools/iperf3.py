@@ -201,4 +201,7 @@ def _sockets(document: Mapping[str, Any]) -> dict[str, float]:
             value = _number(sender, key)
             if value is not None:
                 found[key] = max(found.get(key, 0.0), value)
+        least = _number(sender, "min_rtt")
+        if least is not None:
+            found["min_rtt_us"] = min(found.get("min_rtt_us", least), least)
     return found
