@@ -196,6 +196,8 @@ def test_sampled_files_are_understood() -> None:
         "TcpOutSegs": 6,
         "TcpRetransSegs": -1,
     }
+    assert sample.listed("0-2,5\n") == {0, 1, 2, 5}
+    assert sample.listed("") == sample.listed("x-y") == set()
     assert sample.interrupts("  CPU0 CPU3\n 1: 5 6 x\n NMI: 9 9\n 20: 1 2\n") == [6, 8]
 
 

@@ -2,7 +2,7 @@
 
 import os
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Set
 
 from nettop.trials.far.link import listen, say, stopping
 
@@ -107,9 +107,43 @@ def links() -> Dict[str, Dict[str, Any]]:
     return found
 
 
+def listed(text: str) -> Set[int]:
+    """A CPU list such as 0-2,5."""
+    found: Set[int] = set()
+    for part in text.strip().split(","):
+        low, _, high = part.partition("-")
+        if low.isdigit() and (high or low).isdigit():
+            found.update(range(int(low), int(high or low) + 1))
+    return found
+
+
+def interrupted() -> Set[int]:
+    """The CPUs that take some NIC's interrupts (/sys/class/net/*/device/msi_irqs)."""
+    found: Set[int] = set()
+    try:
+        for name in os.listdir("/sys/class/net"):
+            place = "/sys/class/net/" + name + "/device/msi_irqs"
+            for number in os.listdir(place) if os.path.isdir(place) else []:
+                found |= listed(read("/proc/irq/" + number + "/effective_affinity_list"))
+    except OSError:
+        pass
+    return found
+
+
+def step_aside() -> None:
+    """Leave the NICs' cores to them where there is any other for us."""
+    try:
+        others = os.sched_getaffinity(0) - interrupted()
+        if others:
+            os.sched_setaffinity(0, others)
+    except OSError:
+        pass
+
+
 def main(options: Dict[str, Any]) -> None:
     """A sample each `interval` seconds until told to stop, and one at the very end."""
     listen()
+    step_aside()
     interval = float(options.get("interval", 1.0))
     say(links=links(), kernel=os.uname().release, host=os.uname().nodename, pid=os.getpid())
     due = time.monotonic()
