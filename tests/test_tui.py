@@ -18,7 +18,7 @@ from nettop.panes.scene import Note, Scene, Step, View
 from nettop.tui import app as starter
 from nettop.tui import keys, themes
 from nettop.tui.engine import Engine, merge
-from nettop.tui.gate import FIXED, PATIENCE, Gate
+from nettop.tui.gate import FIXED, PATIENCE, TRUST, Gate
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 
@@ -182,7 +182,8 @@ def test_a_terminal_that_never_answers_gets_a_fixed_rate() -> None:
 def test_one_lost_answer_does_not_condemn_a_terminal_that_answers() -> None:
     gate = Gate(answers=True)
     gate.drawn(0.0)
-    assert gate.drawn(PATIENCE)
+    assert gate.wait(PATIENCE) == TRUST - PATIENCE
+    assert gate.drawn(TRUST)
     assert gate.answers
 
 
@@ -340,6 +341,26 @@ async def test_the_footer_and_rows_can_be_clicked() -> None:
         footer = "".join(text for text, _ in app.board.shown[39])
         await pilot.click(offset=(footer.index("Flows"), 39))
         assert app.view.pane == "flows"
+
+
+async def test_the_ruler_can_be_drawn_with_the_mouse() -> None:
+    app = Nettop(View(pane="history"), storied())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.mouse_down(offset=(60, 10))
+        await pilot.mouse_up(offset=(90, 10))
+        await pilot.pause()
+        assert len(app.view.marks) == 2
+        assert app.view.marks[1] > app.view.marks[0]
+        assert any("A–B" in text for row in app.board.shown for text, _ in row)
+
+
+async def test_old_notes_go() -> None:
+    app = Nettop(View(), replace(lossy(), notes=(Note("said long ago", "", 1.0),)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(Tick(lambda old: old))
+        await pilot.pause()
+        assert not app.scene.notes
 
 
 async def test_resizing_composes_anew() -> None:

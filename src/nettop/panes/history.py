@@ -79,6 +79,18 @@ def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | No
     return offset + near if offset else min(points - 1, near * points // len(moments))
 
 
+def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
+    """The moment drawn in that column of the screen; None beside the graph."""
+    moments = seen(scene, view)
+    points = max(10, width - _LABEL - 5)
+    column = x - _LABEL - 4
+    if not moments or not 0 <= column < points:
+        return None
+    offset = max(0, points - len(moments))
+    index = column - offset if offset else column * len(moments) // points
+    return moments[max(0, min(len(moments) - 1, index))].at
+
+
 def band(
     title: str, values: list[float | None], unit: str, size: tuple[int, int], role: str, top: float
 ) -> list[Line]:

@@ -112,6 +112,14 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(setting.address for setting in rows_of(scene, view))
 
 
+def state(nic: Any) -> str:
+    """The link in words."""
+    if nic.carrier is False:
+        return "NO LINK"
+    told = [link(nic.speed) if nic.speed else "", nic.duplex if nic.speed and nic.duplex else ""]
+    return " ".join(filter(None, told)) or ("up, no nominal speed" if nic.carrier else "unknown")
+
+
 def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
     """What the interface is: (label, text, role)."""
     pcie = nic.pcie
@@ -130,8 +138,8 @@ def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
         ("firmware", nic.firmware or "", ""),
         (
             "link",
-            f"{link(nic.speed)} {nic.duplex or ''}".strip() if nic.carrier else "NO LINK",
-            "" if nic.carrier else "bad",
+            state(nic),
+            "bad" if nic.carrier is False else "",
         ),
         ("FEC", nic.fec or "", ""),
         ("optics", power or "", ""),

@@ -2,7 +2,7 @@
 
 After a frame the terminal is asked for its cursor position; its answer can come only once it has
 read everything before. Frames that fall due meanwhile are dropped, never queued. A terminal that
-has not answered after `PATIENCE` seconds gets frames at a fixed rate.
+has never answered `PATIENCE` seconds after its first frame gets frames at a fixed rate.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-PATIENCE: Final = 2.0
+PATIENCE: Final = 2.0  # for a terminal of which nothing is known yet
+TRUST: Final = 10.0  # for one that has answered: a frame at 9600 baud takes that long
 FIXED: Final = 1.0  # seconds between frames for a terminal that does not answer
 QUERY: Final = "\x1b[6n"
 
@@ -29,7 +30,7 @@ class Gate:
             return max(0.0, self.last + FIXED - now)
         if self.asked is None:
             return 0.0
-        return max(0.0, self.asked + PATIENCE - now)
+        return max(0.0, self.asked + (TRUST if self.answers else PATIENCE) - now)
 
     def drawn(self, now: float) -> bool:
         """A frame was drawn; True when the terminal should be asked."""

@@ -19,7 +19,7 @@ from textual.message import Message
 from textual.screen import Screen
 
 from .. import panes
-from ..panes import page
+from ..panes import history, page
 from ..panes.scene import Note, Scene, View
 from ..text import Line, plain
 from . import keys, themes
@@ -28,6 +28,8 @@ from .gate import QUERY, Gate
 from .keys import Ask
 
 PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
+CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
+STALE = 30.0  # seconds that a note is shown
 END = 15.0  # seconds that a change or a test that was begun may take to end in order
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
@@ -171,7 +173,7 @@ class Nettop(App[int]):
         if self.is_headless or self.is_web:  # nothing there answers, or is slow
             self.board.show(self.lines())
             return
-        wait = self.gate.wait(time.monotonic())
+        wait = max(self.gate.wait(time.monotonic()), CLOGGED if self._clogged() else 0.0)
         if wait > 0:
             if not self.late:
                 self.late = True
@@ -180,6 +182,12 @@ class Nettop(App[int]):
         self.late = False
         if self.board.show(self.lines()):
             self.call_after_refresh(self._ask)
+
+    def _clogged(self) -> bool:
+        """Whether what was written before still waits for the terminal to take it."""
+        writer = getattr(self._driver, "_writer_thread", None)
+        waiting: int = writer._queue.qsize() if writer is not None else 0  # noqa: SLF001
+        return waiting > 0
 
     def _try_again(self) -> None:
         if self.late:
@@ -207,6 +215,10 @@ class Nettop(App[int]):
     def on_tick(self, message: Tick) -> None:
         """A new moment, or an action's word."""
         self.scene = message.update(self.scene)
+        now = time.time()
+        if self.scene.notes and now - self.scene.notes[0].wall > STALE:
+            fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
+            self.scene = replace(self.scene, notes=fresh)
         know = getattr(self.actions, "know", None)
         if know is not None:
             know(self.scene)
@@ -316,6 +328,32 @@ class Nettop(App[int]):
         """The wheel moves the cursor."""
         event.stop()
         self.step(*keys.act("up", self.view, self.scene))
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """In the history a press begins the ruler."""
+        moment = self._moment(event)
+        if moment is not None:
+            event.stop()
+            self.step(replace(self.view, marks=(moment,)), None)
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """The release ends it, when it was drawn out."""
+        moment = self._moment(event)
+        if moment is not None and len(self.view.marks) == 1 and moment != self.view.marks[0]:
+            event.stop()
+            self.step(replace(self.view, marks=(*self.view.marks, moment)), None)
+
+    def _moment(self, event: events.MouseEvent) -> float | None:
+        """The moment under the mouse; None outside the history's graphs."""
+        inside = 2 <= event.screen_y < self.size.height - 1
+        if (
+            self.view.pane != "history"
+            or self.view.help
+            or not inside
+            or len(self.screen_stack) > 1
+        ):
+            return None
+        return history.moment_at(self.scene, self.view, self.size.width, int(event.screen_x))
 
     def on_click(self, event: events.Click) -> None:
         """A pane's name in the footer opens it; a row takes the cursor, twice opens it."""
