@@ -92,7 +92,7 @@ def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
         out.append(section("SEEN HERE", "", width))
         for item in finding.evidence:
             told = amount(item["value"], item.get("unit") or "")
-            out.append(line((fit(f"  {item['field']}", 34), "dim"), (told, "strong")))
+            out.append(line((fit(f"  {item['field']}", 38) + " ", "dim"), (told, "strong")))
     out += remedy(finding, scene, width)
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..recording import Record
 
 Post = Callable[[Scene], None]
+LISTEN: Final = 5.0  # seconds between asking the silent rules why
 SETTLED: Final = 5  # samples after which everything is imported and remembered
 
 
@@ -37,6 +38,7 @@ class Engine(threading.Thread):
         self.interval = interval
         self.view = view
         self.profile: str | None = None
+        self.listened = -LISTEN  # when the silent rules were last asked why
         self.tape = ""  # the file wanted
         self.recording: tuple[str, Record] | None = None
         self.past = Past()
@@ -160,7 +162,10 @@ class Engine(threading.Thread):
     def scene(self, observation: Observation, view: View) -> Scene:
         """One moment as a pane wants it; why rules are silent only where it is shown."""
         judgement = observation.judgement
-        silent = tuple(judgement.silent()) if view.pane == "advisor" else ()
+        silent: tuple[Any, ...] = ()
+        if view.pane == "advisor" and abs(observation.frame.at - self.listened) >= LISTEN:
+            silent = tuple(judgement.silent())
+            self.listened = observation.frame.at
         return Scene(
             facts=observation.facts,
             frame=observation.frame,
