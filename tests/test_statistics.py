@@ -86,6 +86,13 @@ def test_a_gain_paid_for_with_losses_is_worse() -> None:
     assert statistics.guarded(found, [statistics.Guard("drops", 0.02, 0.03)]).verdict == "better"
 
 
+def test_a_large_gain_outweighs_few_losses_and_not_many() -> None:
+    found = statistics.compare([100.0] * 5, [1700.0] * 5)
+    few, many = (statistics.Guard("retransmits", 0.0, rate) for rate in (0.006, 0.02))
+    assert statistics.guarded(found, [few]).verdict == "better"
+    assert statistics.guarded(found, [many]).verdict == "worse"
+
+
 numbers = st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=40)
 
 

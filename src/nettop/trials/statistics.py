@@ -12,7 +12,9 @@ The criterion
     *no difference*: everything else; a result like the others.
     Pairs are taken, two at a time, until the interval settles it: it lies within ±3 %, or its
     nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
-A gain that drops or retransmits pay for is not better: see `Guard`.
+A gain that drops or retransmits pay for is not better: see `Guard`. The receiver's own rate already
+has the price of what was sent again in it, so where the gain is half again or more, losses up to 1 %
+(where a wide-area path alarms) are told and do not forbid.
 """
 
 from __future__ import annotations
@@ -31,6 +33,8 @@ WILD: Final = 0.10  # an interval that reaches further tells nothing
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
 MOST: Final = 21
+LARGE: Final = 0.5  # a gain that outweighs losses
+LARGE_LOSS: Final = 0.01  # up to this
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,6 +153,9 @@ def guarded(comparison: Comparison, guards: Sequence[Guard]) -> Comparison:
     """The comparison with its guards: a gain paid for with losses is worse."""
     broken = [guard for guard in guards if not guard.ok]
     if comparison.verdict != "better" or not broken:
+        return comparison
+    large = comparison.median_difference >= LARGE
+    if large and all(guard.b <= LARGE_LOSS for guard in broken):
         return comparison
     paid = ", ".join(f"{g.name} {100 * g.a:.3f} → {100 * g.b:.3f} %" for g in broken)
     return Comparison(
