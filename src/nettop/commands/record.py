@@ -8,9 +8,10 @@ receive queue is computed. `.gz` is packed. `nettop replay FILE` shows it again,
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 
-from . import Refused, open_source, seconds, source_arguments
+from . import Refused, emit, json_argument, open_source, seconds, source_arguments
 
 HELP = "record the host into one file"
 
@@ -25,6 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-addresses", action="store_true", help="leave IP addresses as they are"
     )
+    json_argument(parser)
     source_arguments(parser)
 
 
@@ -41,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     sampler = Sampler(source)
     began = due = source.now()
     moments = 0
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.default_int_handler)
     try:
         while True:
             sampler.take(collect.names())
@@ -56,11 +60,14 @@ def run(args: argparse.Namespace) -> int:
     if not args.keep_names and not args.replay:
         archive = scrub(archive, addresses=not args.keep_addresses)
     if args.file == "-":
-        sys.stdout.write(archive)
+        sys.stdout.buffer.write(archive.encode("utf-8", "surrogateescape"))
         return 0
     try:
         save(args.file, archive)
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
+    if args.json:
+        emit({"file": args.file, "moments": moments, "bytes": len(archive.encode("utf-8", "surrogateescape"))})
+        return 0
     print(f"{args.file}: {moments} moments, {len(archive) / 1024:.0f} KiB", file=sys.stderr)
     return 0
