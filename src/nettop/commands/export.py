@@ -1,4 +1,4 @@
-"""Write findings or settings as a text that the tool of your fleet applies; nothing is changed here.
+"""Write findings or settings as a text that your fleet's own tool applies; nothing changes here.
 
 nettop export rx-ring-overrun@eth0 --format ansible
 nettop export ring.rx@eth0=4096 'sysctl.net.ipv4.tcp_rmem=4096 131072 67108864' --format shell

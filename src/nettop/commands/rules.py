@@ -77,7 +77,8 @@ def _list(args: argparse.Namespace) -> int:
             if rule.surface != surface:
                 surface = rule.surface
                 print(f"\n{surface}" if surface else "")
-            print(f"  {rule.severity:<8} {rule.id:<34} {explain.plain(rule.words.title.general(rule.limits))}")
+            title = explain.plain(rule.words.title.general(rule.limits))
+            print(f"  {rule.severity:<8} {rule.id:<34} {title}")
     return 0
 
 

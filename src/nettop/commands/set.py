@@ -1,7 +1,7 @@
 """Change one setting: it is journaled, written, read back, and can be undone.
 
-What may cut the link, or lies on the device this SSH session runs over, reverts by itself unless it is
-confirmed: with Enter here, or `nettop confirm`. `--keep` lets it survive a reboot.
+What may cut the link, or lies on the device this SSH session runs over, reverts by itself unless it
+is confirmed: with Enter here, or `nettop confirm`. `--keep` lets it survive a reboot.
 """
 
 from __future__ import annotations

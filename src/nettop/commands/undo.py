@@ -1,7 +1,7 @@
 """Take back what nettop changed: by number, or everything that still stands.
 
-What something else changed since is a conflict and stays as it is: `--force` writes the old value all
-the same, `--forget` lets the new one stand and closes the entry.
+What something else changed since is a conflict and stays as it is: `--force` writes the old value
+all the same, `--forget` lets the new one stand and closes the entry.
 """
 
 from __future__ import annotations

@@ -13,8 +13,8 @@ The criterion
     Pairs are taken, two at a time, until the interval settles it: it lies within ±3 %, or its
     nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
 A gain that drops or retransmits pay for is not better: see `Guard`. The receiver's own rate already
-has the price of what was sent again in it, so where the gain is half again or more, losses up to 1 %
-(where a wide-area path alarms) are told and do not forbid.
+has the price of what was sent again in it, so where the gain is half again or more, losses up to
+1 % (where a wide-area path alarms) are told and do not forbid.
 """
 
 from __future__ import annotations
