@@ -7,6 +7,7 @@ usage or unknown name; 3 could not look; 4 not done (refused, conflict, not perm
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -20,7 +21,15 @@ class _Parser(argparse.ArgumentParser):
     """Usage errors are one sentence and exit code 2."""
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        self.exit(2, f"{self.prog}: {message}; see {self.prog} --help\n")
+        _tell(f"{self.prog}: {message}; see {self.prog} --help")
+        self.exit(2)
+
+
+def _tell(sentence: str) -> None:
+    """One sentence to stderr; a word that was typed or read may hold anything."""
+    from .text import safe
+
+    print(safe(sentence), file=sys.stderr)
 
 
 def _command(name: str) -> _Parser:
@@ -49,6 +58,7 @@ def _overview() -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
+    _streams()
     words = list(sys.argv[1:] if argv is None else argv)
     if words[:1] in (["--help"], ["-h"], ["help"]):
         if len(words) > 1 and words[1] in commands.names():
@@ -62,24 +72,58 @@ def main(argv: Sequence[str] | None = None) -> int:
     name = "top" if not words or words[0].startswith("-") else words.pop(0)
     if name not in commands.names(hidden=True):
         near = commands.nearest(name, commands.names())
-        print(f"nettop: unknown command {name!r}{near}; see nettop --help", file=sys.stderr)
+        _tell(f"nettop: unknown command {name!r}{near}; see nettop --help")
         return 2
     try:
         args = _command(name).parse_args(words)
-        return int(commands.run(name, args))
+        code = int(commands.run(name, args))
+        sys.stdout.flush()
     except SystemExit as end:
         return int(end.code or 0)
     except commands.Refused as refused:
-        print(f"nettop: {refused}", file=sys.stderr)
+        _tell(f"nettop: {refused}")
         return refused.code
     except BrokenPipeError:  # `nettop … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
         return 0
     except KeyboardInterrupt:
         return 130
-    except Exception as error:
-        if os.environ.get("NETTOP_DEBUG"):
-            raise
-        sentence = f"nettop: a fault of nettop itself, in {name}: {type(error).__name__}: {error}"
-        print(f"{sentence} (NETTOP_DEBUG=1 shows where)", file=sys.stderr)
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
+            return _fault(name, error)
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered has nowhere to go
+        _tell(f"nettop: {error.strerror}")
         return 3
+    except Exception as error:
+        return _fault(name, error)
+    return code
+
+
+def _fault(name: str, error: Exception) -> int:
+    """Say what escaped from a command: a file of the user's, or nettop, is at fault."""
+    if _of_a_file(error):
+        _tell(f"nettop: {error}")
+        return 2
+    if os.environ.get("NETTOP_DEBUG"):
+        raise error
+    sentence = f"nettop: a fault of nettop itself, in {name}: {type(error).__name__}: {error}"
+    _tell(f"{sentence} (NETTOP_DEBUG=1 shows where)")
+    return 3
+
+
+def _of_a_file(error: Exception) -> bool:
+    """Whether a configuration or rule file of the user's is at fault, and the sentence says so."""
+    from .advice.build import RuleError
+    from .config import ConfigError
+
+    return isinstance(error, (ConfigError, RuleError))
+
+
+def _streams() -> None:
+    """What an encoding lacks prints as `?`; a closed stream swallows what it is told."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open to the end
+        elif hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")

@@ -36,18 +36,26 @@ def rules_folder() -> Path:
 
 def user_folder() -> Path:
     """The user's configuration folder."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "nettop"
+    return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config") / "nettop"
 
 
 def state_folder() -> Path:
     """The user's results and view state."""
-    return Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local/state") / "nettop"
+    return Path(os.environ.get("XDG_STATE_HOME") or _home() / ".local/state") / "nettop"
+
+
+def _home() -> Path:
+    """The user's home; where there is none, a place where nothing is found and nothing written."""
+    try:
+        return Path.home()
+    except RuntimeError:  # no HOME, and a user that no passwd knows: any container's
+        return Path("/nonexistent")
 
 
 def rule_folders() -> list[Path]:
     """Where rules come from; a later folder overrides an earlier one by id."""
     own = [SYSTEM / "rules", user_folder() / "rules"]
-    return [rules_folder(), *(folder for folder in own if folder.is_dir())]
+    return [rules_folder(), *(folder for folder in own if os.path.isdir(folder))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +79,8 @@ def load() -> Config:
         for key, value in _read(path).items():
             if key == "limits":
                 for rule, thresholds in value.items():
+                    if not isinstance(thresholds, dict):
+                        raise ConfigError(f"{path}: limits.{rule} is a table of numbers")
                     limits.setdefault(rule, {}).update(thresholds)
             else:
                 values[key] = value
@@ -78,12 +88,9 @@ def load() -> Config:
 
 
 def _read(path: Path) -> dict[str, Any]:
-    try:
-        text = path.read_text()
-    except FileNotFoundError:
+    text = _text(path)
+    if not text:
         return {}
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{path}: {error}") from None
     import tomllib
 
     try:
@@ -102,10 +109,18 @@ def _read(path: Path) -> dict[str, Any]:
 
 def muted() -> list[str]:
     """The muted findings, `rule@target` each."""
-    try:
-        text = (user_folder() / "muted").read_text()
-    except FileNotFoundError:
-        return []
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"{user_folder() / 'muted'}: {error}") from None
+    text = _text(user_folder() / "muted")
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def _text(path: Path) -> str:
+    """The file's text; nothing where there is none, or where another user's folder hides it."""
+    try:
+        return path.read_text()
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):
+            return ""  # `sudo -u nobody` with the caller's HOME
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: {why}") from None

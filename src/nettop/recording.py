@@ -19,6 +19,7 @@ import gzip
 import os
 import re
 import threading
+import zlib
 from dataclasses import dataclass, field
 
 from .source import Request, Source
@@ -73,7 +74,7 @@ def load(path: str) -> str:
     if data[:2] == b"\x1f\x8b":
         try:
             data = gzip.decompress(data)
-        except (OSError, EOFError) as error:
+        except (OSError, EOFError, zlib.error) as error:
             raise RecordingError(f"the recording is cut or damaged: {error}") from None
     return data.decode("utf-8", "surrogateescape")
 

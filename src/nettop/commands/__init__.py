@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
     from ..source import Source
@@ -125,8 +125,22 @@ def must_be_live(source: Source, what: str) -> None:
 
 def emit(document: dict[str, Any]) -> None:
     """Print a JSON document with its schema number first."""
-    text = json.dumps({"schema": SCHEMA, **document}, default=plain, ensure_ascii=False)
-    print(text.encode("utf-8", "replace").decode("utf-8"))
+    print(unseen(json.dumps({"schema": SCHEMA, **document}, default=plain, ensure_ascii=False)))
+
+
+def unseen(text: str) -> str:
+    """JSON text in which what a terminal could obey is escaped; undecodable bytes are `?`."""
+    if text.isprintable():
+        return text
+    known = text.encode("utf-8", "replace").decode()
+    return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in known)
+
+
+def say(*lines: str, to: TextIO | None = None) -> None:
+    """Print lines for people; whatever a host put into one, it stays one line and only shows."""
+    from ..text import safe
+
+    print("\n".join(map(safe, lines)), file=to)
 
 
 def plain(value: Any) -> Any:

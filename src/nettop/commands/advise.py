@@ -10,7 +10,7 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import emit, json_argument, open_source, seconds, source_arguments
+from . import emit, json_argument, open_source, say, seconds, source_arguments
 
 if TYPE_CHECKING:
     from ..advice.rule import Finding
@@ -130,36 +130,36 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
-    from textwrap import fill
+    from textwrap import wrap
 
     from ..changes import text
 
     facts = last.facts
     profile = facts.profile
-    print(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
+    say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     if not last.judgement.findings:
         print("Nothing wrong found.")
     for found in last.judgement.findings:
-        print(f"\n{MARKS[found.severity]} {found.id}  {found.title}")
+        say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
         for line in found.evidence:
-            print(f"    {evidence(line)}")
+            say(f"    {evidence(line)}")
         for change in changes_of(source, found):
             risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
             before, after = (
                 "?" if v is None else text(v) for v in (change["before"], change["after"])
             )
-            print(f"    {change['setting']}: {before} → {after}{risk}")
-            print(f"      {change['shell']}")
+            say(f"    {change['setting']}: {before} → {after}{risk}")
+            say(f"      {change['shell']}")
         for words in found.advice:
-            print(fill(words, 78, initial_indent="    → ", subsequent_indent="      "))
+            say(*wrap(words, 78, initial_indent="    → ", subsequent_indent="      "))
         for where in found.sources:
-            print(fill(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+            say(*wrap(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
     if args.all:
-        print("\nSilent rules:")
+        say("", "Silent rules:")
         for silent in last.judgement.silent():
-            print(f"  {silent.rule}@{silent.target}: {silent.because}")
+            say(f"  {silent.rule}@{silent.target}: {silent.because}")
     for name, why in sorted(last.frame.missing.items()):
-        print(f"not read: {name}: {why}")
+        say(f"not read: {name}: {why}")
 
 
 def evidence(line: Mapping[str, Any]) -> str:

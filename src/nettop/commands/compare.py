@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from . import emit, json_argument, open_source, seconds
+from . import emit, json_argument, open_source, say, seconds
 
 if TYPE_CHECKING:
     from ..observe import Observation
@@ -50,10 +50,10 @@ def run(args: argparse.Namespace) -> int:
               "findings": {"only_a": brief[0], "only_b": brief[1]}})  # fmt: skip
         return int(bool(differ or only_a or only_b))
     for line in differ:
-        print(f"{line['what']}: {_shown(line['a'])} | {_shown(line['b'])}")
+        say(f"{line['what']}: {_shown(line['a'])} | {_shown(line['b'])}")
     for name, side in ((args.a, only_a), (args.b, only_b)):
         for found in side:
-            print(f"only {name}: {found.severity} {found.id}: {found.title}")
+            say(f"only {name}: {found.severity} {found.id}: {found.title}")
     if not (differ or only_a or only_b):
         print("no difference")
     return int(bool(differ or only_a or only_b))

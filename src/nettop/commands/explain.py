@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, open_source, seconds, source_arguments
+from . import Refused, emit, json_argument, open_source, say, seconds, source_arguments
 
 if TYPE_CHECKING:
     from ..advice.rule import Rule
@@ -88,7 +88,7 @@ def _print(rule: Rule, verdicts: dict[str, Any], *, one: bool) -> None:
             print(f"Here: nothing to judge, this host shows no {rule.over}.")
     for target, said in verdicts.items():
         if not isinstance(said, str):
-            print("\n".join(verdict(said, rule)) if one else f"Here: {said.id}: {said.title}")
+            say(*verdict(said, rule) if one else [f"Here: {said.id}: {said.title}"])
         else:
             text = f"{rule.id}@{safe(target)} is silent: {said}"
             print("\n".join(wrap(safe(text) if one else f"Here: {safe(text)}", 80)))

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 
-from . import Refused, emit, json_argument, nearest
+from . import Refused, emit, json_argument, nearest, say
 from .rules import every_rule
 
 HELP = "do not show a finding again"
@@ -43,9 +43,9 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit({"muted": after})
     elif args.list:
-        print("\n".join(after) if after else "nothing is muted")
+        say(*after or ["nothing is muted"])
     else:
-        print("\n".join(f"{name}: {_said(args.remove)}" for name in args.names))
+        say(*(f"{name}: {_said(args.remove)}" for name in args.names))
     return 0
 
 

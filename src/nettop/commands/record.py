@@ -67,7 +67,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     if args.json:
-        emit({"file": args.file, "moments": moments, "bytes": len(archive.encode("utf-8", "surrogateescape"))})
+        size = len(archive.encode("utf-8", "surrogateescape"))
+        emit({"file": args.file, "moments": moments, "bytes": size})
         return 0
     print(f"{args.file}: {moments} moments, {len(archive) / 1024:.0f} KiB", file=sys.stderr)
     return 0

@@ -14,9 +14,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import Refused, nearest, open_source, seconds, source_arguments
+from . import Refused, nearest, open_source, say, seconds, source_arguments
 
 if TYPE_CHECKING:
+    from ..panes.scene import Made, Pending
     from ..source import Source
     from ..text import Line
 
@@ -75,7 +76,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..panes.past import Past
     from ..panes.scene import Scene, Spot, View
     from ..tui.engine import step
-    from ..tui.kept import journal, stored
+    from ..tui.kept import stored
     from ..units import Units
 
     try:
@@ -87,13 +88,13 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     view = View(pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)})
     module = pane(name)
     past = Past()
-    first = True
+    first = len(getattr(host, "moments", "ab")) > 1  # one moment alone has no rates, and is shown
     while True:
         observation = observer.step(module.NEEDS)
         past = past.add(observation.facts, observation.frame.wall)
         judged = observation.judgement
         if not first:
-            made, pending = journal() if host.live else ((), ())
+            made, pending = _journal() if host.live else ((), ())
             plans = {
                 found.id: tuple(step(w.setting, w.value, host) for w in found.wanted)
                 for found in judged.findings
@@ -113,6 +114,18 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             time.sleep(args.interval)
         elif not host.wait(args.interval):
             return 0
+
+
+def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """What was changed here; one sentence where that cannot be read."""
+    from ..changes.plan import sentence
+    from ..tui.kept import journal
+
+    try:
+        return journal()
+    except OSError as error:
+        say(f"nettop: the journal cannot be read: {sentence(error)}", to=sys.stderr)
+        return (), ()
 
 
 def put(rows: Sequence[Line]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import Refused, emit, json_argument, nearest, open_source, seconds, source_arguments
+from . import Refused, emit, json_argument, nearest, open_source, say, seconds, source_arguments
 
 HELP = "every table nettop reads, as data"
 
@@ -39,13 +39,13 @@ def run(args: argparse.Namespace) -> int:
     tables = {name: [_row(entry) for entry in rows] for name, rows in frame.tables.items()}
     if args.json:
         emit({"at": frame.wall, "host": source.host, "tables": tables, "missing": frame.missing})
-        return 0
+        return 0 if tables else 3
     for name, rows in sorted(tables.items()):
         print(f"{name}: {len(rows)} rows")
         for row in rows[:8]:
-            print("   ", "  ".join(f"{k}={v}" for k, v in row.items() if k != "per_s"))
+            say("    " + "  ".join(f"{k}={v}" for k, v in row.items() if k != "per_s"))
     for name, why in sorted(frame.missing.items()):
-        print(f"not read: {name}: {why}")
+        say(f"not read: {name}: {why}")
     return 0 if tables else 3
 
 

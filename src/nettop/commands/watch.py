@@ -10,7 +10,7 @@ import json
 import sys
 import time
 
-from . import json_argument, open_source, seconds, source_arguments
+from . import json_argument, open_source, say, seconds, source_arguments
 from .advise import MARKS, SEVERITIES
 
 HELP = "a line whenever a finding begins or ends"
@@ -67,5 +67,5 @@ def _line(
         print(json.dumps({**line, "severity": severity, "title": title}))
     else:
         mark = MARKS[severity] if event == "begins" else "✓"
-        print(f"{when} {mark} {event} {name}: {title}")
+        say(f"{when} {mark} {event} {name}: {title}")
     sys.stdout.flush()

@@ -19,7 +19,7 @@ def stored() -> tuple[Result, ...]:
     for name in names:
         try:
             out.append(result_of(results.load(name)))
-        except (LookupError, KeyError, TypeError, ValueError):
+        except (LookupError, TypeError, ValueError, OSError):
             continue
     return tuple(out)
 

@@ -1,0 +1,191 @@
+"""What is typed wrongly, closed, full, cut or hostile: one sentence, an exit code, no traceback."""
+
+import gzip
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nettop import config
+from nettop.cli import main
+from nettop.commands import say, unseen
+
+HOSTS = Path(__file__).parent / "hosts"
+HOST = HOSTS / "guest-transfer.host"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def nettop(
+    *words: str, shell: str = "", **environment: str | None
+) -> subprocess.CompletedProcess[bytes]:
+    """Run nettop as a process; `shell` is what a shell puts behind the command line."""
+    env = {key: value for key, value in os.environ.items() if environment.get(key, "") is not None}
+    env |= {key: value for key, value in environment.items() if value is not None}
+    line = ["sh", "-c", f'"$@" {shell}', "sh", sys.executable, "-m", "nettop", *words]
+    return subprocess.run(line, env=env, capture_output=True, timeout=60, check=False)
+
+
+def one_sentence(told: bytes) -> str:
+    text = told.decode()
+    assert text.startswith("nettop: "), text
+    assert text.count("\n") == 1, text
+    assert "Traceback" not in text
+    assert "fault of nettop" not in text
+    return text
+
+
+@pytest.mark.parametrize(
+    "damage", ["cut gz", "flipped gz", "not deflate", "noise", "nothing", "no moment", "a folder"]
+)
+def test_a_recording_that_is_none_is_one_sentence(
+    damage: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "a\x1b[31m.host"
+    packed = gzip.compress(HOST.read_bytes())
+    half = len(packed) // 2
+    if damage == "a folder":
+        file.mkdir()
+    else:
+        file.write_bytes(
+            {
+                "cut gz": packed[:half],
+                "flipped gz": packed[:half] + bytes([packed[half] ^ 0xFF]) + packed[half + 1 :],
+                "not deflate": packed[:10] + b"\xff" * 40,
+                "noise": bytes(range(256)),
+                "nothing": b"",
+                "no moment": b"x\n-- @\x1b[2J --\n-- /a --\n",
+            }[damage]
+        )
+    code = main(["advise", "--seconds", "1", "--replay", str(file)])
+    out, err = capsys.readouterr()
+    assert code == 3
+    assert out == ""
+    assert "\x1b" not in err
+    one_sentence(err.encode())
+
+
+def test_a_recording_cut_in_its_first_moment_is_still_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = HOST.read_text(errors="surrogateescape")
+    file = tmp_path / "cut.host"
+    file.write_text(text[: text.index("-- @0.982")], errors="surrogateescape")
+    assert main(["show", "overview", "--once", "--replay", str(file)]) == 0
+    assert "PATH eth0" in capsys.readouterr().out
+
+
+def test_what_a_terminal_could_obey_is_escaped_in_json() -> None:
+    name = 'a\x1b[31m\x7f\x9b\u202e\u2028"\udcff\U000e0001é'
+    text = unseen(json.dumps({"name": name}, ensure_ascii=False))
+    assert re.fullmatch(r"[\x20-\x7eé]*", text)
+    assert json.loads(text) == {"name": name.replace("\udcff", "?")}
+
+
+def test_a_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    say("eth0\n✗ forged finding", "\x1b]0;title\x07")
+    assert capsys.readouterr().out == "eth0␊✗ forged finding\n␛]0;title␇\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "say"),
+    [
+        ("theme = [", "config.toml: "),
+        ("thme = 'dark'", "did you mean theme"),
+        ("theme = 1", "theme cannot be 1"),
+        ("[limits.no-such-rule]\na = 1", "no such rule"),
+        ("[limits]\nrx-ring-overrun = 3", "table of numbers"),
+        ("limits = 3", "limits cannot be 3"),
+    ],
+)
+@pytest.mark.parametrize("command", ["advise", "watch", "show", "explain", "compare"])
+def test_a_configuration_that_is_wrong_is_one_sentence(
+    command: str, text: str, say: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "config" / "nettop"
+    folder.mkdir(parents=True)
+    (folder / "config.toml").write_text(text)
+    words = {
+        "show": ["show", "overview", "--once"],
+        "explain": ["explain", "rx-ring-overrun"],
+        "compare": ["compare", str(HOST), str(HOST)],
+    }.get(command, [command])
+    where = [] if command == "compare" else ["--replay", str(HOST)]
+    assert main([*words, *where]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert say in one_sentence(err.encode())
+
+
+@pytest.mark.parametrize("text", ["title = ", "\xff", "title = 'x'"])
+def test_a_rule_of_the_user_that_is_wrong_is_one_sentence(
+    text: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "config" / "nettop" / "rules"
+    folder.mkdir(parents=True)
+    (folder / "mine.toml").write_bytes(text.encode("latin-1"))
+    assert main(["watch", "--replay", str(HOST)]) == 2
+    assert "mine.toml" in one_sentence(capsys.readouterr().err.encode())
+
+
+def test_no_home_is_no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(name)
+    monkeypatch.setattr("pwd.getpwuid", lambda _: {}["nobody"])
+    assert config.load().get("theme", "dark") == "dark"
+    assert config.muted() == []
+    assert not config.state_folder().exists()
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/nonexistent", "relative"])
+def test_an_odd_home_does_not_keep_nettop(home: str) -> None:
+    done = nettop(
+        "advise", "--seconds", "1", "--replay", str(HOST),
+        HOME=home, XDG_CONFIG_HOME=None, XDG_STATE_HOME=None,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert b"guest" in done.stdout or b"host" in done.stdout
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
+def test_an_encoding_that_lacks_a_sign_shows_another(encoding: str) -> None:
+    for words in (["advise", "--all"], ["show", "overview", "--once"], ["rules", "list"]):
+        where = [] if words[0] == "rules" else ["--replay", str(HOST)]
+        done = nettop(*words, *where, PYTHONIOENCODING=encoding)
+        assert done.returncode == 0
+        assert done.stderr == b""
+
+
+def test_closed_and_full_streams() -> None:
+    look = ["snapshot", "--json", "--replay", str(HOST)]
+    for shell in (">&-", "2>&-", "<&-", "| head -c 10", ">&- 2>&- <&-"):
+        done = nettop(*look, shell=shell)
+        assert done.stderr == b"", shell
+        assert done.returncode == 0, shell
+    full = nettop(*look, shell=">/dev/full")
+    assert full.returncode == 3
+    assert "No space left" in one_sentence(full.stderr)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_recording_that_is_stopped_is_whole(number: signal.Signals, tmp_path: Path) -> None:
+    file = tmp_path / "stopped.host.gz"
+    line = [sys.executable, "-m", "nettop", "record", str(file), "--seconds", "60"]
+    line += ["--interval", "0.2"]
+    with subprocess.Popen(line, stderr=subprocess.PIPE) as process:
+        time.sleep(2.5)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=20)
+    assert b"Traceback" not in err
+    assert process.returncode == 0
+    assert main(["snapshot", "--table", "cpu", "--replay", str(file)]) == 0
