@@ -112,6 +112,17 @@ def _plan(
     return moving, lambda row: list(getter(row)), lambda out: kind(*out)
 
 
+@cache
+def _run(kind: Any) -> slice | None:
+    """Where a light row's counters stand, when they are plain and side by side."""
+    moving = _plan(kind)[0]
+    places = [place for place, _ in moving]
+    beside = places and places == list(range(places[0], places[-1] + 1))
+    if not beside or not issubclass(kind, tuple) or any(sparse for _, sparse in moving):
+        return None
+    return slice(places[0], places[-1] + 1)
+
+
 def _vector_rate(
     old: Mapping[int, int] | None, new: Mapping[int, int] | None, seconds: float
 ) -> dict[int, float] | None:
@@ -134,6 +145,14 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
     if old is None or seconds <= 0:
         return None
     kind: Any = type(new)
+    run = _run(kind)
+    if run is not None:
+        try:
+            steps = [(now - was) / seconds for was, now in zip(old[run], new[run], strict=True)]
+        except TypeError:  # one of them is unknown
+            steps = [-1.0]
+        if min(steps) >= 0:
+            return tuple.__new__(kind, (*new[: run.start], *steps, *new[run.stop :]))
     moving, values, made = _plan(kind)
     if not moving:
         return new
@@ -156,26 +175,28 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
     """
     if not rows:
         return []
+    if len(before) == len(rows) and all(
+        e.now is r and e.still for e, r in zip(before, rows, strict=True)
+    ):
+        return before
     kind: Any = type(rows[0])
     key = key_of(kind)
-    if len(before) == len(rows) and all(e.now is r for e, r in zip(before, rows, strict=True)):
-        if all(entry.still for entry in before):
-            return before
-        past: Mapping[Any, Entry] | None = None
-        pairs = zip(rows, before, strict=True)
-    else:
-        past = {key(e.now): e for e in before}
-        pairs = ((row, past.get(key(row))) for row in rows)  # type: ignore[assignment]
+    past: Mapping[Any, Entry] | None = None
     out = []
-    for row, old in pairs:
-        if old is None:
-            out.append(Entry(row))
-        elif old.now is row and old.still:
-            out.append(old)
-        elif old.now is row and seconds > 0:
-            out.append(Entry(row, per_second(row, row, seconds), still=True))
-        else:
-            out.append(Entry(row, per_second(old.now, row, seconds)))
+    for place, row in enumerate(rows):
+        old = before[place] if place < len(before) else None
+        if old is not None and old.now is row:
+            if old.still:
+                out.append(old)
+            else:
+                out.append(Entry(row, per_second(row, row, seconds), still=seconds > 0))
+            continue
+        name = key(row)
+        if old is None or key(old.now) != name:  # rows came or went: no longer in step
+            if past is None:
+                past = {key(e.now): e for e in before}
+            old = past.get(name)
+        out.append(Entry(row, per_second(old.now, row, seconds) if old is not None else None))
     return out
 
 

@@ -106,7 +106,7 @@ class Live:
             if len(first) < 4096 and not path.startswith("/proc/"):
                 return first
             parts = [first]
-            while part := os.read(handle, 1 << 20):
+            while part := os.read(handle, 1 << 16):
                 parts.append(part)
             return b"".join(parts)
         finally:

@@ -55,6 +55,13 @@ def cells(text: str) -> int:
     return len(text) if text.isascii() else sum(map(_cell, text))
 
 
+@lru_cache(maxsize=4096)
+def _measured(text: str) -> tuple[str, int]:
+    """A text made safe, and its width: bars and names come again with every frame."""
+    text = safe(text)
+    return text, cells(text)
+
+
 def crop(text: str, width: int) -> str:
     """At most `width` cells of the text; a `…` tells that something is gone."""
     text = safe(text)
@@ -106,8 +113,7 @@ def fit_line(row: Line, width: int, role: str = "") -> Line:
     out: list[tuple[str, str]] = []
     left = width
     for raw, kind in row:
-        text = raw if raw.isascii() and raw.isprintable() else safe(raw)
-        wide = cells(text)
+        text, wide = (raw, len(raw)) if raw.isascii() and raw.isprintable() else _measured(raw)
         if wide > left:
             if left > 0:
                 out.append((crop(text, left), kind))

@@ -10,6 +10,7 @@ import ast
 import operator
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Any, Final
 
 from ..facts.core import Core
@@ -80,8 +81,29 @@ def evaluate(expression: Expression, scope: Scope) -> Result:
     return _Walk(scope, expression.over).visit(expression.tree)
 
 
+def value_of(expression: Expression, scope: Scope) -> Any:
+    """The value alone: what a remedy for every queue of a large host asks hundreds of times."""
+    return _Blind(scope, expression.over).visit(expression.tree).value
+
+
 def _reads(*results: Result) -> tuple[Read, ...]:
-    return tuple(dict.fromkeys(read for result in results for read in result.reads))
+    some = [result.reads for result in results if result.reads]
+    if len(some) < 2:
+        return some[0] if some else ()
+    return tuple(dict.fromkeys(read for reads in some for read in reads))
+
+
+@cache
+def _way(node: ast.Attribute, over: str) -> tuple[tuple[str, ...] | None, str, Word | None]:
+    """A field's path (None: of a computed fact), its name and its word."""
+    path = path_of(node)
+    if path is None:
+        return None, ast.unparse(node), find(Core, (node.attr,))
+    if path[0] == "limits":
+        return path, "", None
+    kinds = names(over)
+    kind = kinds.get(path[0]) or names(path[0])[path[0]]
+    return path, ".".join(path), find(kind, path[1:])
 
 
 class _Walk:
@@ -90,7 +112,7 @@ class _Walk:
         self.over = over
 
     def visit(self, node: ast.expr) -> Result:
-        found: Result = getattr(self, f"_{type(node).__name__.lower()}")(node)
+        found: Result = getattr(self, _VISIT[type(node)])(node)
         return found
 
     def _constant(self, node: ast.Constant) -> Result:
@@ -102,23 +124,19 @@ class _Walk:
         return Result(self.scope.moment.profile)
 
     def _attribute(self, node: ast.Attribute) -> Result:
-        path = path_of(node)
+        path, field, word = _way(node, self.over)
         if path is None:
             base = self.visit(node.value)
             value = None if base.value is None else getattr(base.value, node.attr)
-            word = find(Core, (node.attr,))
-            return self._merge(base, self._read(ast.unparse(node), value, word))
+            return self._merge(base, self._read(field, value, word))
         if path[0] == "limits":
             return Result(self.scope.limits[path[1]])
         value = self.scope.facts.get(path[0])
         for name in path[1:]:
             value = None if value is None else getattr(value, name)
-        kinds = names(self.over)
-        kind = kinds.get(path[0]) or names(path[0])[path[0]]
-        return self._read(".".join(path), value, find(kind, path[1:]))
+        return self._read(field, value, word)
 
-    @staticmethod
-    def _read(field: str, value: Any, word: Word | None) -> Result:
+    def _read(self, field: str, value: Any, word: Word | None) -> Result:
         unit, text = (word.unit, word.help) if word else ("", "")
         return Result(value, (Read(field, value, unit, text),))
 
@@ -215,10 +233,10 @@ class _Walk:
         return Result(value, (Read(f"sysctl.{name}", value, "", "sysctl"),))
 
     def _call_worst(self, node: ast.Call) -> Result:
-        now = self.visit(node.args[0])
-        value = self.scope.moment.worst(ast.unparse(node), self.scope.target, now.value)
-        read = now.reads[0]
-        return Result(value, (Read(ast.unparse(node), value, read.unit, read.help),))
+        field: Any = node.args[0]
+        text = ast.unparse(node)
+        value = self.scope.moment.worst(text, self.scope.target, self.visit(field).value)
+        return self._read(text, value, _way(field, self.over)[2])
 
     def _call_since_boot(self, node: ast.Call) -> Result:
         path = path_of(node.args[0]) or ()
@@ -238,3 +256,29 @@ class _Walk:
 
     def _call_all(self, node: ast.Call) -> Result:
         return self._any(node, decides=False)
+
+
+class _Blind(_Walk):
+    """The same walk, remembering nothing of what it read."""
+
+    def _read(self, field: str, value: Any, word: Word | None) -> Result:  # noqa: ARG002
+        return Result(value)
+
+    def _boolop(self, node: ast.BoolOp) -> Result:
+        decides = isinstance(node.op, ast.Or)
+        known = True
+        for part in node.values:
+            value = self.visit(part).value
+            if value is decides:
+                return Result(decides)
+            known = known and value is not None
+        return Result(not decides if known else None)
+
+
+_VISIT: Final = {
+    getattr(ast, kind): f"_{kind.lower()}"
+    for kind in (
+        "Constant", "Name", "Attribute", "BoolOp", "UnaryOp", "BinOp", "IfExp", "Tuple",
+        "Subscript", "Compare", "Call",
+    )
+}  # fmt: skip

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .evaluate import Scope, evaluate
+from .evaluate import Scope, value_of
 from .functions import KEEP, cpu_list, setting
 from .rule import Fix, Rule, Wanted
 from .tunable import CPUS, canonical, known, type_of
@@ -17,7 +17,7 @@ def remedy(rule: Rule, scope: Scope) -> tuple[tuple[Wanted, ...], tuple[str, ...
     advice: list[str] = []
     for fix in rule.words.fixes:
         for inner in _spread(fix, scope):
-            if fix.when is not None and evaluate(fix.when, inner).value is not True:
+            if fix.when is not None and value_of(fix.when, inner) is not True:
                 continue
             if fix.advice is not None:
                 advice.append(fix.advice.prose(inner))
@@ -47,7 +47,7 @@ def _spread(fix: Fix, scope: Scope) -> Iterator[Scope]:
 def _want(fix: Fix, address: str, scope: Scope) -> Wanted | None:
     """The value wanted; None when unknown, already so, fixed, or more than the driver takes."""
     expression = fix.to.get(scope.moment.profile) or fix.to.get("default")
-    value = evaluate(expression, scope).value if expression else None
+    value = value_of(expression, scope) if expression else None
     state = known(address, scope.moment)
     if type_of(address) == CPUS:
         value = cpu_list(value) if value else None

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..facts import KINDS
 from ..text import safe
 from ..units import amount
-from .evaluate import Scope, evaluate
+from .evaluate import Scope, evaluate, value_of
 from .expression import Expression, ExpressionError, Limits, parse, path_of
 from .vocabulary import LABELS, find, names
 
@@ -40,7 +40,7 @@ class Template:
         """For a program: values as they are; None when one is unknown."""
         out = []
         for part in self.parts:
-            value = part if isinstance(part, str) else evaluate(part, scope).value
+            value = part if isinstance(part, str) else value_of(part, scope)
             if value is None:
                 return None
             out.append(str(value))

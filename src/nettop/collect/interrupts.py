@@ -52,26 +52,39 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
 
     `memory` keeps the lines of the last reading, their rows, and which have columns of fixed width.
     """
-    lines = source.data("/proc/interrupts").split(b"\n")
-    if memory.get("header") != lines[0]:
+    data = source.data("/proc/interrupts")
+    first = data[: data.find(b"\n")] if b"\n" in data else data
+    if memory.get("header") != first:
         memory.clear()
-        memory["cpus"] = header(lines[0].decode("utf-8", "replace"))
-        memory["header"] = lines[0]
+        memory["cpus"] = header(first.decode("utf-8", "replace"))
+        memory["header"] = first
     cpus: tuple[int, ...] = memory["cpus"]
     past: list[bytes] = memory.get("lines", [])
     fixed: set[int] = memory.setdefault("fixed", set())
-    rows: list[Row | None] = list(memory.get("rows", ()))[: len(lines)]
-    rows += [None] * (len(lines) - len(rows))
-    for place, line in enumerate(lines):
-        if place >= len(past) or line != past[place]:
-            old = rows[place]
-            made = _step(line, past[place], cpus, old) if old and place in fixed else None
-            if made is None and place:
+    rows: list[Row | None] = list(memory.get("rows", ()))
+    lines: list[bytes] = []
+    at, whole = len(first) + 1, len(data)
+    while at < whole:
+        place = len(lines)
+        line = past[place] if place < len(past) else b""
+        end = at + len(line)
+        if line and data.startswith(line, at) and data[end : end + 1] in (b"\n", b""):
+            lines.append(line)  # not even copied: most of megabytes
+        else:
+            end = data.find(b"\n", at)
+            end = whole if end < 0 else end
+            before, line = line, data[at:end]
+            lines.append(line)
+            old = rows[place] if place < len(rows) else None
+            made = _step(line, before, cpus, old) if old and place in fixed else None
+            if made is None:
                 made = row(line, cpus)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
                     fixed.add(place)
-            rows[place] = made
+            rows[place : place + 1] = [made]
+        at = end + 1
+    del rows[len(lines) :]
     memory["lines"], memory["rows"] = lines, rows
     return [made for made in rows if made is not None]
 

@@ -144,12 +144,12 @@ class Joiner:
     def _lines(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
         """Whose the interrupt lines are; made anew when a line, interface or owner changed."""
         entries = frame.tables.get("interrupts", ())
-        if len(entries) != len(self.named) or any(
-            old is not (row := entry.now) and (old.name != row.name or old.irq != row.irq)
-            for old, entry in zip(self.named, entries, strict=True)
+        before, self.named = self.named, rows(entries)
+        moved = [(old, new) for old, new in zip(before, self.named, strict=False) if old is not new]
+        if len(before) != len(self.named) or any(
+            old.name != new.name or old.irq != new.irq for old, new in moved
         ):
             self.shape = object()
-        self.named = rows(entries)
         self.lines = self.memo.get(
             "lines",
             (self.shape, here, frame.tables.get("irqs"), frame.tables.get("netclass")),

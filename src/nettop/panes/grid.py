@@ -31,8 +31,9 @@ def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
 
 def main_kind(core: Any) -> str:
     """The role of what a core mostly does."""
-    best = max(KINDS, key=lambda kind: getattr(core, kind[0]) or 0.0)
-    return best[3] if (core_load(core) or 0.0) >= 3 else "idle"
+    if (core_load(core) or 0.0) < 3:
+        return "idle"
+    return max(KINDS, key=lambda kind: getattr(core, kind[0]) or 0.0)[3]
 
 
 def who(core: Any) -> Line:

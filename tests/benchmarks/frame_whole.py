@@ -1,0 +1,134 @@
+"""What a whole frame costs: sample, rates, facts, rules and the Overview's lines at 120 x 40.
+
+    python tests/benchmarks/frame_whole.py [--frames 20] [--profile]
+
+Prints the CPU time of steady frames by stage; asserts nothing. First this host, then a generated
+one of 256 CPUs, 1,200 interrupt lines of which one in ten changes, and 64 queues
+(`tests/hosts/make_big.py`). A frame a second is simulated, so slow tables are read when due: the
+mean holds their share, the median is a frame without them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from cProfile import Profile
+from itertools import pairwise
+from pathlib import Path
+from pstats import Stats
+from statistics import mean, median
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
+
+import make_big  # type: ignore[import-not-found]
+
+from nettop.facts.joined import NEEDS
+from nettop.observe import Observer
+from nettop.panes import page
+from nettop.panes.past import Past
+from nettop.panes.scene import Scene, View
+from nettop.source import Live
+
+STAGES = ("sample", "facts", "rules", "lines")
+SETTLED = 4  # frames until everything is imported, compiled and remembered
+
+
+class Stepped(Live):
+    """A source whose clock goes a second a frame."""
+
+    def __init__(self, root: str, step: Callable[[int], None]) -> None:
+        """`step` changes the host to a later second."""
+        super().__init__(root)
+        self.live = not self.root
+        self.second = 0
+        self.step = step
+
+    def now(self) -> float:
+        """Simulated seconds."""
+        return float(self.second)
+
+    def wait(self, seconds: float) -> bool:
+        """Go on by one second."""
+        self.second += 1
+        self.step(self.second)
+        return True
+
+
+def frames(
+    source: Stepped, count: int, profile: Profile | None = None
+) -> tuple[list[list[float]], list[str]]:
+    """Milliseconds of CPU a frame, by stage; and the last screen."""
+    observer, past, view = Observer(source), Past(), View()
+    out, rows = [], []
+    for number in range(count + SETTLED):
+        if number == SETTLED:
+            gc.collect()
+            gc.freeze()  # as the engine does
+        if profile is not None and number >= SETTLED:
+            profile.enable()
+        marks = [time.process_time_ns()]
+        frame = observer.sampler.take(NEEDS)
+        marks.append(time.process_time_ns())
+        facts = observer.joiner.build(frame)
+        marks.append(time.process_time_ns())
+        judgement = observer.judge.judge(facts)
+        marks.append(time.process_time_ns())
+        past = past.add(facts, frame.wall)
+        scene = Scene(facts=facts, frame=frame, findings=judgement.findings, past=past)
+        rows = page.compose(scene, view, 120, 40, lambda *_: [])
+        marks.append(time.process_time_ns())
+        if profile is not None:
+            profile.disable()
+        out.append([(b - a) / 1e6 for a, b in pairwise(marks)])
+        source.wait(1.0)
+    return out[SETTLED:], ["".join(text for text, _ in row) for row in rows]
+
+
+def report(name: str, spent: list[list[float]]) -> None:
+    """One line a host."""
+    whole = [sum(frame) for frame in spent]
+    parts = "  ".join(
+        f"{stage} {median(column):.2f}"
+        for stage, column in zip(STAGES, zip(*spent, strict=True), strict=True)
+    )
+    print(
+        f"{name:<38} frame {median(whole):6.2f} ms (mean {mean(whole):.2f}, most {max(whole):.2f})"
+        f"   {parts}",
+        flush=True,
+    )
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--frames", type=int, default=20)
+    parser.add_argument("--profile", action="store_true", help="where the time goes, large host")
+    parser.add_argument("--show", action="store_true", help="the last screens")
+    args = parser.parse_args()
+    spent, rows = frames(Stepped("/", lambda _second: time.sleep(0.1)), args.frames)
+    report("this host", spent)
+    if args.show:
+        print("\n".join(rows))
+    big = make_big.Big()
+    with tempfile.TemporaryDirectory() as folder:
+        make_big.write(folder, big)
+        source = Stepped(folder, lambda second: make_big.step(folder, big, second))
+        if args.profile:
+            profile = Profile()
+            frames(source, args.frames, profile)
+            print(f"seconds of {args.frames} frames:")
+            Stats(profile).strip_dirs().sort_stats("tottime").print_stats(30)
+            Stats(profile).strip_dirs().sort_stats("cumtime").print_stats(40)
+            return
+        spent, rows = frames(source, args.frames)
+        report(f"{big.cpus} CPUs, {big.lines} lines, {big.queues} queues", spent)
+        if args.show:
+            print("\n".join(rows))
+
+
+if __name__ == "__main__":
+    main()
