@@ -58,7 +58,7 @@ bench: $(READY) ## ratios against other programs and bare reads; never an assert
 	@for f in tests/benchmarks/*.py; do echo "== $$f"; $(PY) $$f || exit 1; done
 
 zipapp: $(READY) ## one file to copy to a host without a package index
-	@$(PY) tests/zipapp.py
+	@$(PY) tests/pyz.py
 
 clean: ## remove what was made
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis lab-out

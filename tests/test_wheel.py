@@ -38,8 +38,8 @@ def home(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked."""
     where = tmp_path_factory.mktemp("home") / "env"
     venv.create(where, with_pip=True)
-    words = [where / "bin/python", "-m", "pip", "install", "--no-index", "--no-deps", "-q", wheel]
-    subprocess.run(words, check=True, capture_output=True)
+    words = [str(where / "bin/python"), "-m", "pip", "install", "--no-index", "--no-deps", "-q"]
+    subprocess.run([*words, str(wheel)], check=True, capture_output=True)
     own = Path(sysconfig.get_path("purelib", vars={"base": str(where)}))
     lent = own / "lent"  # the packages of this environment, without its nettop
     lent.mkdir()
@@ -54,7 +54,7 @@ def nettop(home: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """The installed command, outside the checkout and without its environment."""
     env = {"PATH": "/usr/bin:/bin", "HOME": str(home), "LANG": "C.UTF-8"}
     return subprocess.run(
-        [home / "bin/nettop", *words],
+        [str(home / "bin/nettop"), *words],
         cwd=home,
         env=env,
         capture_output=True,
@@ -72,12 +72,22 @@ def test_the_wheel_carries_what_it_needs(wheel: Path) -> None:
     assert {"nettop/schema.json", "nettop/py.typed"} <= inside
     data = f"nettop-{__version__}.data/data/share"
     assert {f"{data}/{name}" for name in SHARE} <= inside
-    assert not [name for name in inside if "__pycache__" in name or "tests/" in name]
+    assert not [name for name in inside if "__pycache__" in name or name.endswith("_test.py")]
+
+
+def test_it_carries_the_hosts_that_rules_are_tested_on(wheel: Path) -> None:
+    inside = set(zipfile.ZipFile(wheel).namelist())
+    named = {
+        f"nettop/rules/tests/{name}"
+        for path in (REPO / "rules").rglob("*.toml")
+        for name in re.findall(r'^recorded\s*=\s*"(.*)"', path.read_text(), re.MULTILINE)
+    }
+    assert named <= inside, "add them to [tool.hatch.build.targets.wheel.force-include]"
 
 
 def test_it_says_its_version_and_is_not_the_checkout(home: Path) -> None:
     assert nettop(home, "--version").stdout == f"nettop {__version__}\n"
-    words = [home / "bin/python", "-c", "import nettop; print(nettop.__file__)"]
+    words = [str(home / "bin/python"), "-c", "import nettop; print(nettop.__file__)"]
     found = subprocess.run(words, cwd=home, capture_output=True, text=True, check=True).stdout
     assert found.startswith(str(home))
 
@@ -101,7 +111,7 @@ def test_every_command_is_there(home: Path, name: str) -> None:
 
 
 def test_the_screen_can_be_imported(home: Path) -> None:
-    words = [home / "bin/python", "-c", "import nettop.tui.app"]
+    words = [str(home / "bin/python"), "-c", "import nettop.tui.app"]
     done = subprocess.run(words, cwd=home, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 

@@ -1,0 +1,142 @@
+"""`make zipapp`: nettop as one executable file, dist/nettop.pyz, for hosts without a package index.
+
+It holds nettop with its rules, and its dependencies as far as they are pure Python: psutil has a
+compiled part and is left out. The other end needs Python 3.11 or newer and nothing else. On its
+first start it unpacks itself into the user's cache (root's: /var/cache/nettop), as a small
+virtual environment, where what nettop starts anew (guard, sudo, namespaces) finds it too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import stat
+import subprocess
+import sys
+import tempfile
+import zipapp
+import zipfile
+from pathlib import Path
+
+REPO = Path(__file__).parents[1]
+COMPILED = ("psutil",)
+MAIN = '''\
+"""Unpack once, then run from there."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+
+if sys.version_info < (3, 11):
+    sys.exit("nettop needs Python 3.11 or newer; this is " + sys.version.split()[0])
+VERSION = "%d.%d" % sys.version_info[:2]
+NAME = "{digest}-" + VERSION
+
+
+def fill(where):
+    """Make the environment in an empty folder."""
+    packages = os.path.join(where, "lib", "python" + VERSION, "site-packages")
+    os.makedirs(packages)
+    os.mkdir(os.path.join(where, "bin"))
+    real = os.path.realpath(sys.executable)
+    os.symlink(real, os.path.join(where, "bin", "python"))
+    with open(os.path.join(where, "pyvenv.cfg"), "w") as file:
+        file.write("home = " + os.path.dirname(real) + "\\n")
+    with zipfile.ZipFile(os.path.dirname(os.path.abspath(__file__))) as packed:
+        packed.extractall(packages)
+
+
+def kept():
+    """The environment in the cache, made if need be; None where there can be none."""
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = "/var/cache/nettop" if os.geteuid() == 0 else os.path.join(cache, "nettop")
+    where = os.path.join(folder, NAME)
+    try:
+        if not os.path.isdir(where):
+            os.makedirs(folder, mode=0o755, exist_ok=True)
+            made = tempfile.mkdtemp(dir=folder)
+            try:
+                fill(made)
+                os.chmod(made, 0o755)
+                os.rename(made, where)
+            except OSError:  # another one was quicker, or the disk is full
+                shutil.rmtree(made, ignore_errors=True)
+        return where if os.stat(where).st_uid == os.geteuid() else None
+    except OSError:
+        return None
+
+
+def run(where):
+    return [os.path.join(where, "bin", "python"), "-I", "-m", "nettop", *sys.argv[1:]]
+
+
+where = kept()
+if where is not None:
+    words = run(where)
+    os.execv(words[0], words)
+with tempfile.TemporaryDirectory(prefix="nettop-") as where:  # nothing can be kept here
+    fill(where)
+    sys.exit(subprocess.call(run(where)))
+'''
+
+
+def pip(*words: str) -> None:
+    """One run of pip; its failure ends this with pip's own words."""
+    install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-compile", *words]
+    subprocess.run(install, check=True, stdout=subprocess.DEVNULL)
+
+
+def gather(where: Path) -> None:
+    """nettop and its pure dependencies as folders."""
+    with tempfile.TemporaryDirectory() as scratch:
+        build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", scratch]
+        subprocess.run(build, cwd=REPO, check=True, capture_output=True)
+        wheel = next(Path(scratch).glob("*.whl"))
+        wanted = [line for line in requirements(wheel) if not line.startswith(COMPILED)]
+        pip("--target", str(where), *wanted)
+        shutil.rmtree(where / "bin", ignore_errors=True)
+        pip("--no-deps", "--target", str(where), str(wheel))
+    for library in where.rglob("*.so"):  # an accelerator of a package that does without it
+        library.unlink()
+    for unneeded in ("bin", "share"):
+        shutil.rmtree(where / unneeded, ignore_errors=True)
+
+
+def requirements(wheel: Path) -> list[str]:
+    """What the wheel's own metadata says it needs, extras left out."""
+    with zipfile.ZipFile(wheel) as packed:
+        name = next(n for n in packed.namelist() if n.endswith(".dist-info/METADATA"))
+        text = packed.read(name).decode()
+    head = "Requires-Dist: "
+    lines = [row.removeprefix(head) for row in text.splitlines() if row.startswith(head)]
+    return [line for line in lines if ";" not in line]
+
+
+def digest(where: Path) -> str:
+    """A short name of the content."""
+    found = hashlib.sha256()
+    for path in sorted(p for p in where.rglob("*") if p.is_file()):
+        found.update(str(path.relative_to(where)).encode() + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def make(out: Path) -> Path:
+    """Build the file."""
+    with tempfile.TemporaryDirectory() as scratch:
+        where = Path(scratch) / "content"
+        gather(where)
+        (where / "__main__.py").write_text(MAIN.replace("{digest}", digest(where)))
+        out.parent.mkdir(parents=True, exist_ok=True)
+        zipapp.create_archive(where, out, interpreter="/usr/bin/env python3", compressed=True)
+    out.chmod(out.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return out
+
+
+if __name__ == "__main__":
+    made = make(Path(sys.argv[1]) if len(sys.argv) > 1 else REPO / "dist/nettop.pyz")
+    size = made.stat().st_size / 1e6
+    print(f"{os.path.relpath(made)}: {size:.1f} MB; left out: {', '.join(COMPILED)} (compiled)")

@@ -1,0 +1,72 @@
+"""nettop as one file runs on a bare Python: it needs a package index to be made."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import pyz
+
+from nettop import __version__
+from nettop.commands.top import demo
+
+
+def reachable(where: Path) -> bool:
+    """Whether pip finds a small dependency anywhere."""
+    words = [sys.executable, "-m", "pip", "download", "-q", "--no-deps", "--retries", "0",
+             "--timeout", "20", "-d", str(where), "py-cpuinfo"]  # fmt: skip
+    return subprocess.run(words, capture_output=True, check=False).returncode == 0
+
+
+@pytest.fixture(scope="module")
+def one_file(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The file; what root's runs unpack is removed again."""
+    where = tmp_path_factory.mktemp("pyz")
+    if not reachable(where / "index"):
+        pytest.skip("no package index is reachable")
+    cache = Path("/var/cache/nettop")
+    before = set(cache.glob("*"))
+    yield pyz.make(where / "nettop.pyz")
+    for made in set(cache.glob("*")) - before:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def nettop(one_file: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """The file as a program of a host that has Python and nothing else."""
+    python = os.path.realpath(sys.executable)
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(one_file.parent), "LANG": "C.UTF-8"}
+    return subprocess.run(
+        [python, "-S", str(one_file), *words],
+        cwd=one_file.parent, env=env, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+
+
+def test_the_one_file_advises(one_file: Path) -> None:
+    assert nettop(one_file, "--version").stdout == f"nettop {__version__}\n"
+    done = nettop(one_file, "advise", "--json", "--replay", demo())
+    assert done.returncode in (0, 1), done.stderr
+    assert json.loads(done.stdout)["findings"]
+
+
+def test_the_one_file_carries_rules_and_their_tests(one_file: Path) -> None:
+    done = nettop(one_file, "rules", "test")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert ", 0 failed" in done.stdout
+
+
+def test_the_one_file_looks_at_this_host_and_draws(one_file: Path) -> None:
+    done = nettop(one_file, "set", "sysctl.net.ipv4.tcp_sack", "7", "--dry-run")
+    assert done.returncode in (0, 4), done.stderr  # read and judged, whatever the kernel allows
+    done = nettop(one_file, "show", "overview", "--once", "--replay", demo())
+    assert "CORES" in done.stdout, done.stderr
+
+
+def test_the_one_file_is_executable(one_file: Path) -> None:
+    assert os.access(one_file, os.X_OK)
+    assert one_file.read_bytes().startswith(b"#!/usr/bin/env python3\n")
