@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from scenes import SCENES, healthy, lossy, storied
 
 from nettop import panes
-from nettop.panes.scene import Note, Scene, Step, View
+from nettop.panes.scene import Note, Question, Scene, Step, View
 from nettop.tui import app as starter
 from nettop.tui import keys, themes
 from nettop.tui.engine import Engine, merge
@@ -124,6 +124,28 @@ def test_a_setting_is_set_by_typing() -> None:
     view, ask = press("enter", "\r", view, scene)
     assert ask == Ask("set", "ring.rx@eth0", "1024")
     assert view.editing == ""
+
+
+async def test_a_question_is_answered_by_enter_or_escape() -> None:
+    sheets = (("shell", (((" one", ""),),)), ("sysctl", (((" two", ""),),)))
+    question = Question("Export", sheets, "export", "write the file here")
+    app = Nettop(View(pane="journal"), replace(storied(), question=question))
+    told = Told()
+    app.actions = told
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        shown = "\n".join("".join(t for t, _ in row) for row in app.board.shown)
+        assert "write the file here" in shown
+        assert " one" in shown
+        await pilot.press("u", "right")
+        assert told.asked == []
+        await pilot.press("enter")
+        assert told.asked == [Ask("agree", value="sysctl")]
+        assert app.scene.question is None
+        app.scene = replace(app.scene, question=question)
+        await pilot.press("escape")
+        assert app.scene.question is None
+        assert len(told.asked) == 1
 
 
 def test_an_interrupt_is_moved_by_typing() -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from scenes import RING, lossy
 
-from nettop.panes.scene import Scene, View
+from nettop.panes.cores import spread_of
+from nettop.panes.scene import Made, Scene, View
 from nettop.source import Live
-from nettop.tui.actions import Actions, sudo_line
+from nettop.tui.actions import Actions
 from nettop.tui.kept import result_of
 from nettop.tui.keys import Ask
 from nettop.tui.trying import Bench, options_of
@@ -61,25 +62,100 @@ def test_mute_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
 def test_what_cannot_be_applied_is_said() -> None:
     heard = Heard(lossy())
     actions = Actions(Live(), heard, lambda: None)
-    actions.do_apply(Ask("apply", "pause-off@eth0"), View(), heard.scene)
+    actions.changing.do_apply(Ask("apply", "pause-off@eth0"), View(), heard.scene)
     assert "p proves it" in heard.last
-    actions.do_apply(Ask("apply", "gone@eth0"), View(), heard.scene)
+    actions.changing.do_apply(Ask("apply", "gone@eth0"), View(), heard.scene)
     assert "no finding" in heard.last
     bare = replace(RING, wanted=(), id="words@host")
     heard.scene = replace(heard.scene, findings=(bare,))
-    actions.do_apply(Ask("apply", "words@host"), View(), heard.scene)
+    actions.changing.do_apply(Ask("apply", "words@host"), View(), heard.scene)
     assert "advice in words" in heard.last
 
 
-def test_without_rights_the_line_is_quoted() -> None:
-    class Change:
-        setting = "sysctl.net.ipv4.tcp_rmem"
-        after = "4096 131072 67108864"
+def test_a_change_is_shown_before_it_is_made() -> None:
+    heard = Heard(lossy())
+    changing = Actions(Live(), heard, lambda: None).changing
+    now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
+    other = "0" if now == "1" else "1"
+    changing.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", other), View(), heard.scene)
+    question = heard.scene.question
+    assert question is not None
+    told = "\n".join("".join(t for t, _ in row) for row in question.sheets[0][1])
+    assert f"sysctl.net.ipv4.tcp_sack: {now} → {other}" in told
+    assert f"sysctl -w net.ipv4.tcp_sack={other}" in told
+    assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
+    heard.scene = replace(heard.scene, question=None)
+    changing.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", now), View(), heard.scene)
+    assert heard.scene.question is None
+    assert "already" in heard.last
 
-    assert sudo_line([Change], "") == (
-        "sudo nettop set sysctl.net.ipv4.tcp_rmem '4096 131072 67108864'"
+
+def test_what_would_keep_a_setting_is_shown_word_for_word() -> None:
+    heard = Heard(lossy())
+    changing = Actions(Live(), heard, lambda: None).changing
+    changing.do_persist(Ask("persist", "sysctl.net.ipv4.tcp_sack"), View(), heard.scene)
+    question = heard.scene.question
+    assert question is not None
+    assert question.verb == "keep"
+    path, body = question.sheets[0]
+    assert path == "/etc/sysctl.d/90-nettop.conf"
+    assert any("net.ipv4.tcp_sack" in text for row in body for text, _ in row)
+    heard.scene = replace(heard.scene, question=None)
+    changing.do_persist(Ask("persist", "nothing@all"), View(), heard.scene)
+    assert "nothing under the cursor" in heard.last
+
+
+def test_an_export_is_written_as_it_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
+    made = Made("1", 5.0, "sysctl.net.ipv4.tcp_sack", "0", now, "applied")
+    heard = Heard(replace(lossy(), journal=(made,)))
+    changing = Actions(Live(), heard, lambda: None).changing
+    changing.do_export(Ask("export"), View(pane="journal"), heard.scene)
+    question = heard.scene.question
+    assert question is not None
+    assert [name for name, _ in question.sheets] == ["shell", "sysctl", "systemd", "ansible"]
+    changing.do_agree(Ask("agree", value="sysctl"), View(), heard.scene)
+    (file,) = tmp_path.iterdir()
+    assert file.suffix == ".conf"
+    assert f"\nnet.ipv4.tcp_sack = {now}\n" in file.read_text()
+
+
+def test_interrupts_are_spread_over_cores_before_their_siblings() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    threads = {4: 6, 6: 4, 5: 7, 7: 5}
+    cores = tuple(
+        replace(c, siblings=(threads[c.cpu],)) if c.cpu in threads else c for c in scene.facts.cores
     )
-    assert sudo_line([Change], "a@b;c") == "sudo nettop apply 'a@b;c'"
+    nics = tuple(
+        replace(n, local_cpus=(4, 5, 6, 7)) if n.name == "eth0" else n for n in scene.facts.nics
+    )
+    queues = tuple(
+        replace(q, nic="eth0", irq=30 + i, number=i, name=f"rx-{i}")
+        for i, q in enumerate([scene.facts.queues[0]] * 4)
+    )
+    facts = replace(scene.facts, cores=cores, nics=nics, queues=queues)
+    _, wanted = spread_of(replace(scene, facts=facts), "eth0")
+    assert [value for _, value in wanted] == ["4", "5", "6", "7"]
+    assert wanted[0][0] == "irq.affinity@eth0/rx-0"
+    assert spread_of(scene, "nope")[1] == []
+
+
+def test_without_rights_the_line_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    from nettop.changes import privilege
+
+    heard = Heard(lossy())
+    changing = Actions(Live(), heard, lambda: None).changing
+    monkeypatch.setattr(privilege, "needed", lambda _address: True)
+    monkeypatch.setattr(privilege, "may", lambda: False)
+    now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
+    changing.change([("sysctl.net.ipv4.tcp_sack", "0" if now == "1" else "1")], "")
+    assert "needs root: sudo" in heard.last
+    assert not changing.rooted
+    assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
 
 
 def test_a_form_is_checked() -> None:

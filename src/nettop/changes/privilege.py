@@ -75,9 +75,6 @@ def become(words: Sequence[str]) -> str:
 
 def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
     """The changes by root, one explicit command each; or, for each, the line to be typed."""
-    import json
-    import subprocess
-
     results: list[Result] = []
     able = may()
     for one in changes:
@@ -86,17 +83,45 @@ def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, 
             why = f"this needs root: {line(words)}"
             results.append(Result(one.setting, one.before, one.after, "refused", because=why))
             continue
-        done = subprocess.run(
-            [*again(words), "--json"],
-            capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
-        )  # fmt: skip
         try:
-            told = json.loads(done.stdout)["changes"]
-            results += [_result(found) for found in told]
-        except (ValueError, KeyError, TypeError):
-            why = (done.stderr.strip().splitlines() or ["sudo failed"])[-1]
+            results += _made(words)
+        except OSError as error:
+            why = str(error)
             results.append(Result(one.setting, one.before, one.after, "refused", because=why))
     return tuple(results)
+
+
+def told(words: Sequence[str]) -> dict[str, Any]:
+    """What `nettop WORDS… --json` says as root; OSError with its last sentence when it cannot."""
+    import json
+    import subprocess
+
+    done = subprocess.run(
+        [*again(words), "--json"],
+        capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        found = json.loads(done.stdout)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise OSError((done.stderr.strip().splitlines() or ["sudo failed"])[-1])
+    return found
+
+
+def results(words: Sequence[str]) -> tuple[Result, ...]:
+    """The changes that `nettop WORDS…` made as root; OSError with one sentence when it cannot."""
+    if not may():
+        raise OSError(f"this needs root: {line(words)}")
+    return tuple(_made(words))
+
+
+def _made(words: Sequence[str]) -> list[Result]:
+    found = told(words)
+    try:
+        return [_result(one) for one in found["changes"]]
+    except (KeyError, TypeError):
+        raise OSError(str(found.get("error", "root's nettop says nothing of it"))) from None
 
 
 def _result(told: dict[str, Any]) -> Result:

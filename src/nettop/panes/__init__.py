@@ -13,7 +13,9 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-_SHARED = frozenset({"scene", "past", "parts", "grid", "page", "path"})  # modules that are no pane
+_SHARED = frozenset(
+    {"scene", "past", "parts", "grid", "page", "path", "asking"}
+)  # modules that are no pane
 
 
 @cache

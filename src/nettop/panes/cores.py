@@ -60,6 +60,25 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(name for name, _ in rows_of(scene, view))
 
 
+def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
+    """Each interrupt of an interface to a core of its own on its node, in order; names and values.
+
+    Threads that share a core come after every core has one.
+    """
+    facts = scene.facts
+    known = {n.name: n for n in facts.nics} if facts is not None else {}
+    queues = [q for q in facts.queues if q.nic == nic and q.irq is not None] if facts else []
+    if facts is None or nic not in known or not queues:
+        return nic, []
+    cores = {c.cpu: c for c in facts.cores}
+    near = [cpu for cpu in known[nic].local_cpus or () if cpu in cores] or sorted(cores)
+    near.sort(key=lambda cpu: (cpu != min((*cores[cpu].siblings, cpu)), cpu))
+    by: dict[int, str] = {}
+    for queue in sorted(queues, key=lambda q: (q.number, q.direction)):
+        by.setdefault(queue.irq or 0, f"irq.affinity@{nic}/{queue.name}")
+    return nic, [(name, str(near[i % len(near)])) for i, name in enumerate(by.values())]
+
+
 def of_interest(facts: Facts, rows: Sequence[tuple[str, list[Any]]], fold: bool) -> list[Any]:
     """The cores that get a column: all, or those that serve a queue, work or run a process."""
     if not fold:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from ..text import Line, crop, ends, fit_line, line, line_cells
 from ..units import percent, seconds
-from . import names, pane
+from . import asking, names, pane
 from .scene import Scene, View
 
 Guide = Callable[[View, int, int], list[Line]]
@@ -134,7 +134,9 @@ def compose(
     framed = height >= 10 and width >= 40
     extra = bulletin(scene, view, width)[: max(0, height - 4)]
     room = height - len(extra) - (2 if framed else 0)
-    if view.help and guide is not None:
+    if scene.question is not None:
+        body = asking.lines(scene.question, view, width, room)
+    elif view.help and guide is not None:
         body = guide(view, width, room)
     else:
         body = pane(view.pane).lines(scene, view, width, room)

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..facts import Facts
 from ..frame import Frame
+from ..text import Line
 from ..units import Units
 from .past import Past
 
@@ -81,6 +82,19 @@ class Pending:
 
 
 @dataclass(frozen=True, slots=True)
+class Question:
+    """What would be written, shown before it is: Enter does it, Esc leaves the host as it is."""
+
+    title: str
+    sheets: tuple[tuple[str, tuple[Line, ...]], ...]  # name (a file, a format) and its lines
+    verb: str  # what Enter does: change, keep, export
+    yes: str = "do it"  # the same in words
+    wanted: tuple[tuple[str, str], ...] = ()  # setting, value
+    finding: str = ""
+    doubts: tuple[str, ...] = ()  # who else owns it, what cannot be kept
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """One sentence for the reader: what a key did, or what could not be done and why."""
 
@@ -104,6 +118,7 @@ class Scene:
     progress: Progress | None = None
     pending: tuple[Pending, ...] = ()
     notes: tuple[Note, ...] = ()
+    question: Question | None = None
     origin: str = ""  # "" is this host, else e.g. "replay of web3.txt"
     recording: str = ""  # the file being written
     muted: frozenset[str] = frozenset()  # muted during this run
@@ -150,6 +165,8 @@ class View:
     form: Mapping[str, str] = field(default_factory=dict)  # the test form's edited values
     editing: str = ""  # the form field or setting whose value is typed
     draft: str = ""  # what was typed so far
+    sheet: int = 0  # of a question
+    scroll: int = 0  # first line shown of a question's sheet
 
     @property
     def spot(self) -> Spot:

@@ -222,6 +222,7 @@ def merge(old: Scene, new: Scene) -> Scene:
         progress=old.progress,
         pending=old.pending,
         notes=(*old.notes, *new.notes)[-20:],
+        question=old.question,
         origin=old.origin,
         units=old.units,
         version=old.version,

@@ -8,6 +8,7 @@ from typing import Any, Final
 from ..panes.scene import Made, Pending, Result
 
 SHOWN: Final = 200  # results listed
+ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
 
 
 def stored() -> tuple[Result, ...]:
@@ -92,5 +93,42 @@ def journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
         Pending(str(e.id), e.setting, e.deadline)
         for e in entries
         if e.state == "pending" and e.deadline is not None
+    )
+    return made, pending
+
+
+def notices() -> tuple[str, ...]:
+    """What the journal must tell at the start: guards that failed, changes cut short."""
+    from ..changes import guard
+    from ..changes.journal import Journal
+
+    book = Journal()
+    told = guard.notices(book)
+    if told:
+        book.told()
+    return told
+
+
+def root_journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """Root's journal, read through sudo; nothing where that is not allowed."""
+    from ..changes import privilege
+    from ..changes import text as value_text
+
+    try:
+        found = privilege.told(["journal"])["changes"]
+    except (OSError, KeyError):
+        return (), ()
+    made = tuple(
+        Made(
+            f"{ROOTS}{e['id']}", float(e["time"]), str(e["setting"]), value_text(e["before"]),
+            value_text(e.get("after", e["wanted"])), str(e["state"]), str(e.get("finding", "")),
+            str(e.get("who", "")), str(e.get("because", "")),
+        )
+        for e in found
+    )  # fmt: skip
+    pending = tuple(
+        Pending(f"{ROOTS}{e['id']}", str(e["setting"]), float(e["deadline"]))
+        for e in found
+        if e["state"] == "pending" and e.get("deadline") is not None
     )
     return made, pending

@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import history, names, pane, tests
+from ..panes import asking, history, names, pane, tests
 from ..panes.grid import beside
-from ..panes.scene import Scene, View, chosen
-from ..text import Line, fit, line
+from ..panes.scene import Question, Scene, View, chosen
+from ..text import Line, fit, line, text_of
 
 PAGE: Final = 10
 
@@ -74,6 +74,7 @@ KEYS: Final = (
     Key(("u",), "undo", "undo this change, else the last", "doing"),
     Key(("c",), "confirm", "keep a change that would go back", "doing"),
     Key(("s",), "persist", "keep it over reboots", "doing"),
+    Key(("x",), "export", "export: shell, sysctl, systemd, Ansible", "doing"),
     Key(("y",), "copy", "copy the command (OSC 52)", "doing"),
     Key(("m",), "mute", "mute the finding under the cursor", "doing"),
     Key(("e",), "edit", "set the setting, move the interrupt", "doing"),
@@ -87,7 +88,8 @@ KEYS: Final = (
 BY_KEY: Final = {name: key.action for key in KEYS for name in key.keys}
 GROUPS: Final = ("panes", "moving", "looking", "doing", "nettop")
 ASKS: Final = frozenset(
-    "apply prove undo confirm persist mute record stop suspend palette quit slower faster".split()
+    "apply prove undo confirm persist export mute record stop".split()
+    + "suspend palette quit slower faster".split()
 )
 
 
@@ -98,6 +100,8 @@ def shown_as(key: Key) -> str:
 
 def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
     """What a key does to the view. `name` as Textual calls it; `character` what it types."""
+    if scene.question is not None:
+        return _answer(name, view, scene.question)
     if view.typing:
         return _type_filter(name, character, view), None
     if view.editing:
@@ -155,6 +159,23 @@ def command(view: View, scene: Scene) -> str:
     if view.pane == "nic" and here:
         return f"nettop get {here}"
     return here
+
+
+def _answer(name: str, view: View, question: Question) -> Next:
+    """A question is open: Enter agrees, Esc does not, arrows turn its sheets."""
+    if name == "enter":
+        return view, Ask("agree", value=question.sheets[asking.place(view, question)][0])
+    if name in ("escape", "q", "n"):
+        return view, Ask("dismiss")
+    if name == "y":
+        _, body = question.sheets[asking.place(view, question)]
+        return view, Ask("copy", value="\n".join(text_of(row).rstrip() for row in body))
+    turn = {"left": -1, "h": -1, "right": 1, "l": 1, "tab": 1, "shift+tab": -1}.get(name)
+    if turn is not None:
+        return replace(view, sheet=asking.place(view, question) + turn, scroll=0), None
+    by = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -PAGE, "pagedown": PAGE}.get(name, 0)
+    last = max(0, len(question.sheets[asking.place(view, question)][1]) - 1)
+    return replace(view, scroll=max(0, min(last, view.scroll + by))), None
 
 
 def _type_filter(name: str, character: str | None, view: View) -> View:

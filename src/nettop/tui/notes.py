@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ..panes.scene import Note, Scene
+from ..panes.scene import Note, Question, Scene
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
@@ -18,3 +18,8 @@ def note(text: str, role: str = "") -> Update:
     """An update that says one sentence."""
     said = Note(text, role, time.time())
     return lambda scene: replace(scene, notes=(*scene.notes, said)[-KEPT:])
+
+
+def asked(question: Question) -> Update:
+    """An update that asks before something is written."""
+    return lambda scene: replace(scene, question=question)

@@ -164,7 +164,12 @@ class Nettop(App[int]):
     def lines(self) -> list[Line]:
         """The screen as lines."""
         width, height = self.size
-        shown = self.frozen if self.view.paused and self.frozen is not None else self.scene
+        shown = self.scene
+        if self.view.paused and self.frozen is not None:  # but what a key did is told at once
+            shown = replace(
+                self.frozen, notes=shown.notes, question=shown.question, pending=shown.pending,
+                journal=shown.journal, results=shown.results, progress=shown.progress,
+            )  # fmt: skip
         rows = page.compose(shown, self.view, width, height, keys.help_lines)
         return [plain(row) for row in rows] if self.ascii_only else rows
 
@@ -266,8 +271,19 @@ class Nettop(App[int]):
             self._pace(1 if ask.verb == "slower" else -1)
         elif ask.verb == "record":
             self._record()
+        elif ask.verb in ("agree", "dismiss"):
+            self._answered(ask)
         elif self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
+
+    def _answered(self, ask: Ask) -> None:
+        """A question was answered: it goes, and what it asked for is done or left."""
+        if ask.verb == "agree" and self.actions is not None:
+            self.actions.do(ask, self.view, self.scene)
+        elif ask.verb == "dismiss":
+            self.say("nothing was changed", "dim")
+        self.scene = replace(self.scene, question=None)
+        self.view = replace(self.view, sheet=0, scroll=0)
 
     def _copy(self, text: str) -> None:
         if not text:
