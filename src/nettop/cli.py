@@ -52,7 +52,7 @@ def _overview() -> str:
     lines += ["", "options of the screen:"]
     screen = _Parser(prog="nettop", add_help=False)
     commands.command("top").arguments(screen)
-    lines += screen.format_help().splitlines()[1:]
+    lines += screen.format_help().partition("options:\n")[2].splitlines()
     return "\n".join(lines) + "\n"
 
 

@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     from ..facts import PROFILES
 
     parser.add_argument("what", nargs="+", metavar="FINDING|SETTING=VALUE")
-    parser.add_argument("--format", choices=FORMATS, default="shell")
+    parser.add_argument("--format", choices=FORMATS, default="shell", help="(shell)")
     parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
     json_argument(parser)

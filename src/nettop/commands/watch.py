@@ -25,7 +25,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interval", type=seconds, default=1.0, help="between samples (1)")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
     parser.add_argument("--interface", metavar="IF", help="judge this interface only")
-    parser.add_argument("--fail-on", choices=(*SEVERITIES, "never"), default="critical")
+    parser.add_argument(
+        "--fail-on",
+        choices=(*SEVERITIES, "never"),
+        default="critical",
+        help="exit 1 if a finding at or above this was seen (critical)",
+    )
     source_arguments(parser)
 
 

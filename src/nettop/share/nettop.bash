@@ -100,7 +100,7 @@ _nettop() {
         esac
         ;;
     prove)
-        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --tool --metric --pairs --most --budget --no-keep --profile --look --json --root --replay --netns --help"
+        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --pid --tool --metric --pairs --most --budget --no-keep --profile --look --json --root --replay --netns --help"
         case $prev in
         --interface) offer='compgen -W "$(command ls /sys/class/net 2>/dev/null)" -- "$cur"' ;;
         --tool) offer='compgen -W "$(nettop test list 2>/dev/null | awk '\''{print $1}'\'')" -- "$cur"' ;;
@@ -188,7 +188,7 @@ _nettop() {
         esac
         ;;
     study)
-        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --only --format --json --root --replay --netns --help"
+        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --pid --only --format --json --root --replay --netns --help"
         case $prev in
         --interface) offer='compgen -W "$(command ls /sys/class/net 2>/dev/null)" -- "$cur"' ;;
         --format) offer='compgen -W "text markdown svg json" -- "$cur"' ;;
@@ -198,7 +198,7 @@ _nettop() {
         esac
         ;;
     sweep)
-        options="--value --and --and-value --keep-best --to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --tool --metric --pairs --most --budget --json --root --replay --netns --help"
+        options="--value --and --and-value --keep-best --to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --pid --tool --metric --pairs --most --budget --json --root --replay --netns --help"
         case $prev in
         --interface) offer='compgen -W "$(command ls /sys/class/net 2>/dev/null)" -- "$cur"' ;;
         --tool) offer='compgen -W "$(nettop test list 2>/dev/null | awk '\''{print $1}'\'')" -- "$cur"' ;;
@@ -208,7 +208,7 @@ _nettop() {
         esac
         ;;
     test)
-        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --no-keep --json --root --replay --netns --help"
+        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --pid --no-keep --json --root --replay --netns --help"
         case $prev in
         --interface) offer='compgen -W "$(command ls /sys/class/net 2>/dev/null)" -- "$cur"' ;;
         --root) offer='compgen -f -- "$cur"' ;;
@@ -227,7 +227,7 @@ _nettop() {
         esac
         ;;
     tune)
-        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --tool --metric --pairs --most --budget --profile --look --json --root --replay --netns --help"
+        options="--to --peer --seconds --warmup --streams --reverse --bidirectional --udp --rate --length --window --mss --congestion --zero-copy --cpu-here --cpu-there --port --interface --sizes --spacings --count --neighbour --pid --tool --metric --pairs --most --budget --profile --look --json --root --replay --netns --help"
         case $prev in
         --interface) offer='compgen -W "$(command ls /sys/class/net 2>/dev/null)" -- "$cur"' ;;
         --tool) offer='compgen -W "$(nettop test list 2>/dev/null | awk '\''{print $1}'\'')" -- "$cur"' ;;
