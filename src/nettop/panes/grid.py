@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from ..facts import Facts
@@ -67,7 +68,8 @@ def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]
     """A character a core: its height is the load, its colour the kind; or several a cell."""
     label = f" {name:<8}" if name else " "
     room = max(8, width - len(label) - 1)
-    caches = len({core.l3[:1] for core in members})
+    # siblings are numbered far apart: each cache is met twice
+    caches = 1 + sum(a.l3[:1] != b.l3[:1] for a, b in pairwise(members))
     spaced = caches > 1 and len(members) >= 4 * caches  # a gap where another L3 begins
     if spaced:
         room = max(8, room - min(caches, room // 4))
