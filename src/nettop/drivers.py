@@ -90,18 +90,28 @@ def _queues(driver: Driver, names: Sequence[str]) -> dict[str, dict[str, tuple[i
 
 
 @cache
-def table() -> Mapping[str, Driver]:
-    """Every driver of the table, by name; ValueError names what is wrong in it."""
+def _texts() -> Mapping[str, Mapping[str, Any]]:
     import tomllib
 
-    path = rules_folder() / "drivers.toml"
-    with path.open("rb") as file:
-        return {name: _driver(name, values) for name, values in tomllib.load(file).items()}
+    with (rules_folder() / "drivers.toml").open("rb") as file:
+        return tomllib.load(file)
+
+
+def table() -> Mapping[str, Driver]:
+    """Every driver of the table, by name; ValueError names what is wrong in it."""
+    return {name: driver(name) for name in _texts()}
+
+
+@cache  # a host has one driver or two: the patterns of the others are not compiled
+def known(name: str) -> Driver | None:
+    """The driver of that name; None when it is not in the table."""
+    values = _texts().get(name)
+    return None if values is None else _driver(name, values)
 
 
 def driver(name: str) -> Driver:
     """The driver of that name; one without any knowledge when it is not in the table."""
-    return table().get(name) or Driver(name)
+    return known(name) or Driver(name)
 
 
 def _driver(name: str, values: Mapping[str, Any]) -> Driver:

@@ -43,7 +43,7 @@ def read(source: Source) -> Sequence[Row]:
 
 def row(interface: str, info: driver.Info) -> Row:
     """What the driver says, and what the table knows of it."""
-    about = drivers.table().get(info.driver)
+    about = drivers.known(info.driver)
     return Row(
         interface=interface,
         driver=info.driver,
