@@ -181,6 +181,36 @@ def test_waiting_is_a_reason_for_silence(rule: Any) -> None:
     assert silent.because == "it has not held for 5 s yet"
 
 
+def test_a_rule_yields_where_another_says_it_better(rule: Any) -> None:
+    ring = rule(WHEN, "ring")
+    core = rule('yields = ["ring"]\nwhen = "core.softirq > 80"', "full", "core")
+    host = rule('yields = ["ring"]\nwhen = "host.cpus > 0"', "small", "host")
+    again = rule(f'yields = ["ring"]\n{WHEN}', "again")
+    cores = [
+        {"cpu": 0, "softirq": 90, "nics": ["eth0"]},
+        {"cpu": 1, "softirq": 90, "nics": ["eth1"]},
+        {"cpu": 2, "softirq": 90},
+    ]
+    other = {"name": "eth1", "per_s": {"ring_drops": 0}}
+    moment = at(1.0, nics=[DROPS, other], cores=cores, host={"cpus": 3})
+    judgement = judged([core, host, again, ring], moment, window=0)
+    assert {one.id for one in judgement.findings} == {"ring@eth0", "full@cpu1", "full@cpu2"}
+    silent = {(one.rule, one.target): one.because for one in judgement.silent()}
+    assert silent["full", "cpu0"] == "ring speaks of the same"
+    assert silent["small", "host"] == "ring speaks of the same"
+    assert "speaks" not in silent["again", "eth1"]
+
+
+def test_a_muted_rule_is_not_said_by_another(rule: Any) -> None:
+    rules = [rule(WHEN, "ring"), rule(f'yields = ["ring"]\n{WHEN}', "again")]
+    assert judged(rules, at(1.0, nic=DROPS), window=0, muted=["ring"]).findings == ()
+
+
+def test_a_rule_yields_already_while_the_other_waits(rule: Any) -> None:
+    rules = [rule(f"{WHEN}\nhold = 9", "ring"), rule(f'yields = ["ring"]\n{WHEN}', "again")]
+    assert judged(rules, at(1.0, nic=DROPS)).findings == ()
+
+
 def test_remedies(rule: Any) -> None:
     made = rule(
         WHEN

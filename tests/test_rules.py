@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 import re
 import sys
+import tomllib
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 import rule_mutation
 
-from nettop.advice import address, explain
+from nettop.advice import address, explain, papers
 from nettop.advice.check import check
 from nettop.advice.coverage import MOST, Coverage, _read, coverage, ids
 from nettop.advice.judge import Judge
@@ -68,6 +69,41 @@ def test_a_rule_is_readable_prose(path: Path) -> None:
     lines = explain.page(read(path), 80)
     assert max(map(len, lines)) <= 80
     assert not re.search(r"\bTODO\b|\bXXX\b", "\n".join(lines))
+
+
+@each
+def test_a_rule_cites_by_the_one_name_each_source_has(path: Path) -> None:
+    known = tomllib.loads((PACK / papers.TABLE).read_text())
+    words = read(path).words
+    for cite in (*words.sources, *words.competing):
+        kind = "paper" if "paper" in cite else "doc"
+        assert cite[kind] in known[kind], f"not in {papers.TABLE}"
+        assert cite.get("place"), "where in it?"
+
+
+def test_every_cited_name_is_cited_and_has_a_whole_reference() -> None:
+    known = papers.references(PACK)
+    named = {name for rule in rules() for name in papers.cited(rule)}
+    assert named == set(known)
+    ring = next(rule for rule in rules() if rule.id == "rx-ring-overrun")
+    page = " ".join(" ".join(explain.page(ring, 80, known)).split())
+    assert "Hisdal, CERN openlab 2003: Glenn Hisdal, 10Gb Ethernet Back-To-Back tests" in page
+    assert papers.references(PACK / "no such folder") == {}
+
+
+@each
+def test_a_rule_is_no_wider_than_a_hundred_columns(path: Path) -> None:
+    head = path.read_text().partition("[[test]]")[0]
+    wide = [line for line in head.splitlines() if len(line) > 100 and "6d:5a" not in line]
+    assert wide == []
+
+
+def test_a_rule_yields_to_others_and_never_in_a_circle() -> None:
+    to = {rule.id: set(rule.yields) for rule in rules()}
+    while to:
+        last = {name for name, others in to.items() if not others & to.keys()}
+        assert last, f"a circle among {sorted(to)}"
+        to = {name: others for name, others in to.items() if name not in last}
 
 
 def test_everything_known_is_encoded_or_left_out_with_a_reason() -> None:

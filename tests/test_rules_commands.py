@@ -122,7 +122,7 @@ def test_rules_and_limits_of_the_user(
     code, out, _ = run(capsys, "explain", "time-stands-still@host", "--root", root, "--json")
     (said,) = json.loads(out)["targets"]
     assert said["finding"]["id"] == "time-stands-still@host"
-    assert [change["after"] for change in said["finding"]["changes"]] == ["1"]
+    assert [change["after"] for change in said["finding"]["changes"]] == [1]
     (home / "config.toml").write_text("[limits.time-stands-still]\nvalue = 7\n")
     code, out, _ = run(capsys, "explain", "time-stands-still", "host", "--root", root)
     assert code == 0

@@ -20,12 +20,13 @@ T = TypeVar("T")
 EACH: Final = ("queue", "core", "nic")
 _KEYS: Final = (
     "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "show", "encodes", "expected", "gain", "limits", "competing", "fix", "test",
+    "yields", "show", "encodes", "expected", "gain", "limits", "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SAID: Final = re.compile(r"^\[\[(source|competing|fix)\]\]", re.MULTILINE)
+_PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 _NEEDED: Final = re.compile(r"^\[\[?(limits|unless)\b", re.MULTILINE)
 
 
@@ -100,6 +101,7 @@ class _Builder:
             profiles=self.names("profiles", PROFILES),
             hold=float(self.data.get("hold", 0)),
             unless=tuple(self.each("unless", self.unless)),
+            yields=tuple(self.list_of("yields")),
             encodes=tuple(self.list_of("encodes")),
             gain=float(self.data.get("gain", 1)),
             limits=self.limits,
@@ -143,7 +145,7 @@ class _Builder:
         value = (self.data if table is None else table).get(key, "")
         if not isinstance(value, str):
             raise self.wrong(f"{where}.{key}" if where else key, f"not a text: {value!r}")
-        return value
+        return _unwrapped(value)
 
     def list_of(self, key: str) -> list[str]:
         value = self.data.get(key, [])
@@ -185,13 +187,12 @@ class _Builder:
     def cite(self, where: str, table: Mapping[str, Any]) -> Cite:
         competing = where.startswith("competing")
         self.keys(where, table, (*_CITE, "because") if competing else _CITE)
-        for key in table:
-            self.text_of(key, table, where)
+        given = {key: self.text_of(key, table, where).strip() for key in table}
         if not (table.get("paper") or table.get("doc")):
             raise self.wrong(where, "a source is a paper or a doc")
         if competing and not table.get("because"):
             raise self.wrong(where, "no because: say why it loses here")
-        return dict(table)
+        return given
 
     def unless(self, where: str, table: Mapping[str, Any]) -> Unless:
         self.keys(where, table, ("when", "say"))
@@ -253,12 +254,19 @@ class _Builder:
             self.one_of(key, profile, (*PROFILES, "default"))
             if not isinstance(text, str):
                 raise self.wrong(key, f"an expression in quotes is wanted, not {text!r}")
-            made = self.expression(key, text, also, to=True)
+            made = self.expression(key, _unwrapped(text), also, to=True)
             fits = (NUMBER, TEXT, TUPLE) if wanted == CPUS else (wanted,)
             if made.type == FACT or (ANY not in (made.type, wanted) and made.type not in fits):
                 raise self.wrong(key, f"{text!r} is a {made.type}, {setting} a {wanted}")
             found[profile] = made
         return found
+
+
+def _unwrapped(text: str) -> str:
+    """A text that the file breaks into lines: paragraphs stay, lines are joined."""
+    if "\n" not in text:
+        return text
+    return "\n\n".join(" ".join(part.split()) for part in _PARAGRAPH.split(text.strip()))
 
 
 def _line(text: str, key: str) -> int | None:

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..text import safe, wrap
 from .expression import Limits
+from .papers import References, whole
 from .rule import Cite, Finding, Fix, Rule
 from .template import shown
 
@@ -21,27 +22,28 @@ def cited(where: Cite) -> str:
     )
 
 
-def page(rule: Rule, width: int = 80) -> list[str]:
-    """A rule without a target: lines of at most `width` cells."""
+def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
+    """A rule without a target: lines of at most `width` cells; `known` are whole references."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
     lines += wrap(plain(rule.words.title.general(rule.limits)), width)
     lines += ["", *wrap(plain(rule.words.why.general(rule.limits)), width), ""]
     lines += _titled("Judged on", [_where(rule)], width)
     lines += _titled("When", [rule.when.text], width)
-    lines += _titled(
-        "Silent when", [f"{e.say.general(rule.limits)} ({e.when.text})" for e in rule.unless], width
-    )
+    lines += _titled("Silent when", _silences(rule), width)
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
     lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
+    lines += _titled("References", whole(rule, known or {}), width)
     lines += _titled("Encodes", [", ".join(rule.encodes)], width)
     lines += _titled("File", [rule.path], width)
     return lines
 
 
-def verdict(found: Finding, rule: Rule, width: int = 80) -> list[str]:
+def verdict(
+    found: Finding, rule: Rule, width: int = 80, known: References | None = None
+) -> list[str]:
     """A finding: why it is so on this target, what would change, who says so and who else."""
     lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
     lines += wrap(found.title, width)
@@ -56,6 +58,7 @@ def verdict(found: Finding, rule: Rule, width: int = 80) -> list[str]:
     lines += _titled("What to do", [*map(safe, changes), *found.advice], width)
     lines += _titled("Expected", [found.expected], width)
     lines += _sources(found.sources, found.competing, width)
+    lines += _titled("References", whole(rule, known or {}), width)
     return lines
 
 
@@ -72,6 +75,7 @@ def data(rule: Rule) -> dict[str, Any]:
         "profiles": sorted(rule.profiles) if rule.profiles else [],
         "when": rule.when.text,
         "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
+        "yields": list(rule.yields),
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),
@@ -96,6 +100,11 @@ def _where(rule: Rule) -> str:
     profiles = f", for {', '.join(sorted(rule.profiles))}" if rule.profiles else ""
     hold = f", once true for {rule.hold:g} s" if rule.hold else ""
     return f"{every}{links}{profiles}{hold}"
+
+
+def _silences(rule: Rule) -> list[str]:
+    said = [f"{e.say.general(rule.limits)} ({e.when.text})" for e in rule.unless]
+    return [*said, *(f"{other} speaks of the same" for other in rule.yields)]
 
 
 def _limit(value: Any) -> str:

@@ -22,6 +22,7 @@ from .remedy import remedy
 from .rule import SEVERITIES, Finding, Rule, Silent
 from .seen import seen
 from .vocabulary import PARENTS
+from .yielding import Spoken, Yields
 
 _LABEL: Final[dict[str, Callable[[Any], str]]] = {
     "host": lambda _host: "host",
@@ -79,21 +80,35 @@ class Judge:
         began = facts.at if self._at is None else self._at  # rates cover the time since then
         rows = _Rows(moment)
         since: dict[tuple[str, str], float] = {}
-        findings: list[Finding] = []
+        held: list[tuple[Judged, Any, str]] = []
+        yields = Yields(self.rules)
         asked = [judged for judged in self._judged if self._asks(judged.rule, moment, rows)]
         for judged, loop in zip(asked, self._compiled(asked), strict=True):
             rule = judged.rule
             label = _LABEL[rule.over]
-            wait = rule.hold if self.window is None else min(rule.hold, self.window)
             for row in loop(rows.of(rule), moment, judged.careful(moment, label), label):
-                key = (rule.id, label(row[0]))
-                since[key] = self._since.get(key, began)
-                held = facts.at - since[key]
-                if held + slack >= wait and not self._mutes(rule, key[1], row[0]):
-                    findings.append(_finding(judged, moment, row[0], key[1], held))
+                target = label(row[0])
+                since[rule.id, target] = self._since.get((rule.id, target), began)
+                yields.add(rule, target, row[0])
+                held.append((judged, row[0], target))
         self._since, self._at = since, facts.at
+        findings: list[Finding] = []
+        instead: dict[tuple[str, str], str] = {}
+        for judged, fact, target in held:
+            rule = judged.rule
+            seconds = facts.at - since[rule.id, target]
+            wait = rule.hold if self.window is None else min(rule.hold, self.window)
+            if seconds + slack < wait or self._mutes(rule, target, fact):
+                continue
+            other = yields.to(rule, target, fact)
+            if other is None:
+                findings.append(_finding(judged, moment, fact, target, seconds))
+            else:
+                instead[rule.id, target] = other
         findings.sort(key=_rank)
-        return Judgement(tuple(findings), lambda: self._why_silent(moment, findings, since))
+        return Judgement(
+            tuple(findings), lambda: self._why_silent(moment, findings, since, instead)
+        )
 
     @staticmethod
     def _asks(rule: Rule, moment: Moment, rows: _Rows) -> bool:
@@ -140,6 +155,7 @@ class Judge:
         moment: Moment,
         findings: Sequence[Finding],
         waiting: Collection[tuple[str, str]],
+        instead: Spoken,
     ) -> tuple[Silent, ...]:
         spoken = {(found.rule, found.target) for found in findings}
         out = []
@@ -151,6 +167,8 @@ class Judge:
                     continue
                 if self._mutes(rule, key[1], fact):
                     reason = "muted"
+                elif key in instead:
+                    reason = f"{instead[key]} speaks of the same"
                 elif key in waiting:
                     reason = f"it has not held for {rule.hold:g} s yet"
                 else:

@@ -39,6 +39,10 @@ def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) ->
                 raise RuleError(f"{path}: the id {rule.id} is taken by {here[rule.id].path}")
             here[rule.id] = rule
         found.update(here)
+    for rule in found.values():
+        for name in rule.yields:
+            if name not in found:
+                raise RuleError(f"{rule.path}: yields: no such rule {name}{near(name, found)}")
     for name, values in (limits or {}).items():
         found[name] = _override(found, name, values)
     return tuple(found.values())

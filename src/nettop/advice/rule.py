@@ -16,6 +16,8 @@ words with dashes that name the *problem*, never the remedy. Keys (those marked 
     hold      seconds `when` must have been true (default 0); rates want 3 or more
     unless    [{ when = "…", say = "why it stays silent" }]; an unknown one silences the rule too:
               write known(x) and … where it should not
+    yields    ids of rules that say it better: silent where one of them holds on the same target,
+              on an interface this one is about, or on the host
     show      fields that are evidence besides those that made `when` true
     expected  the published effect under its conditions; never a promise
     gain      the published effect as a ratio, 1.26 for +26 %: only orders findings of one severity
@@ -24,6 +26,9 @@ words with dashes that name the *problem*, never the remedy. Keys (those marked 
     [[competing]]   the same plus because: advice that points the other way, and why it loses here
     [[fix]]         set + to, or advice; optional if, each, experiment
     [[test]]*       at least one that finds and one that does not; all tests stand LAST in the file
+
+Any text may be broken into lines (TOML's triple quotes); they are joined again. A `paper` or `doc`
+of the rules that come with nettop is named as `rules/papers.toml` names it.
 
 Conditions and values are Python-like expressions. Names: the fact named by `over`, its parents
 (queue: nic; flow: nic, queue, process; process: nic; capture: nic, process; path: nic), `host`,
@@ -154,6 +159,7 @@ class Rule:
     profiles: frozenset[str] | None = None  # None: every profile
     hold: float = 0.0
     unless: tuple[Unless, ...] = ()
+    yields: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
     gain: float = 1.0
     limits: Limits = field(default_factory=dict)

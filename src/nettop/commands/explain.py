@@ -80,15 +80,18 @@ def _document(source: Source, rule: Rule, verdicts: dict[str, Any]) -> dict[str,
 
 def _print(rule: Rule, verdicts: dict[str, Any], *, one: bool) -> None:
     from ..advice.explain import page, verdict
+    from ..advice.papers import references
+    from ..config import rules_folder
     from ..text import safe, wrap
 
+    known = references(rules_folder())
     if not one:
-        print("\n".join(page(rule)))
+        print("\n".join(page(rule, known=known)))
         if not verdicts:
             print(f"Here: nothing to judge, this host shows no {rule.over}.")
     for target, said in verdicts.items():
         if not isinstance(said, str):
-            say(*verdict(said, rule) if one else [f"Here: {said.id}: {said.title}"])
+            say(*verdict(said, rule, known=known) if one else [f"Here: {said.id}: {said.title}"])
         else:
             text = f"{rule.id}@{safe(target)} is silent: {said}"
             print("\n".join(wrap(safe(text) if one else f"Here: {safe(text)}", 80)))

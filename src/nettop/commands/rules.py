@@ -83,7 +83,9 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _show(args: argparse.Namespace) -> int:
+    from .. import config
     from ..advice import explain
+    from ..advice.papers import references
 
     if not args.names:
         raise Refused("which rule? nettop rules list shows them all", 2)
@@ -91,7 +93,8 @@ def _show(args: argparse.Namespace) -> int:
     if args.json:
         emit({"rules": [explain.data(rule) for rule in rules]})
     else:
-        print("\n".join(line for rule in rules for line in explain.page(rule)))
+        known = references(config.rules_folder())
+        print("\n".join(line for rule in rules for line in explain.page(rule, known=known)))
     return 0
 
 
