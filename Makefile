@@ -30,7 +30,8 @@ check: $(READY) ## format, lint, types
 	$(PY) -m mypy
 
 test: check ## every check that this machine can run
-	$(PY) -m pytest -n $(WORKERS) -rs tests
+	$(PY) -m pytest -n $(WORKERS) -rs -m "not netns" tests
+	$(PY) -m pytest -rs -m netns tests
 	$(VENV)/bin/nettop rules test
 
 golden: $(READY) ## write golden files and screenshots anew

@@ -154,13 +154,18 @@ def test_nothing_outlives_a_killed_nettop(number: int) -> None:
     ) as own:
         assert own.stdout is not None
         pids = [int(word) for word in own.stdout.readline().split()]
-        group = [
-            int(name)
-            for name in os.listdir("/proc")
-            if re.fullmatch(r"\d+", name) and _group(int(name)) == pids[1]
-        ]
-        assert len(group) == 3
+        group: list[int] = []
+        for _ in range(500):  # the shell starts its two children when it gets to it
+            group = [
+                int(name)
+                for name in os.listdir("/proc")
+                if re.fullmatch(r"\d+", name) and _group(int(name)) == pids[1]
+            ]
+            if len(group) == 3:
+                break
+            time.sleep(0.02)
         own.send_signal(number)
+    assert len(group) == 3
     assert gone([*pids, *group])
 
 

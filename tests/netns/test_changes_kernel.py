@@ -124,7 +124,7 @@ def test_the_command_shown_does_the_same(
     assert shows in nettop.see(*tool.split())
     assert nettop("set", setting, value)[0]["state"] == "unchanged"
     was = made["before"]
-    nettop("set", setting, " ".join(was) if isinstance(was, list) else was)
+    nettop("set", setting, " ".join(map(str, was)) if isinstance(was, list) else str(was))
 
 
 @pytest.mark.parametrize(
@@ -243,7 +243,7 @@ def test_the_session_device_is_guarded_whatever_the_setting(nettop: Nettop) -> N
         words = ["set", "link.txqueuelen@va", "2000", "--confirm", "3", "--ssh-peer", "10.77.0.2"]
         (made,) = nettop(*words)
         assert made["state"] == "pending"
-        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 3 + 5)
+        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 3 + 25)
     finally:
         nettop.see("ip", "address", "del", "10.77.0.1/24", "dev", "va")
 

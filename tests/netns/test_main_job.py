@@ -97,7 +97,7 @@ def test_the_payload_rate_is_iperf3s_own_within_one_and_a_half_percent(
     server = subprocess.Popen(inside(THERE, "iperf3", "-s", "-1"), stdout=subprocess.DEVNULL)
     time.sleep(0.5)
     client = subprocess.Popen(
-        inside(HERE, "iperf3", "-c", PEER, "-t", "14", "-i", "1", "-f", "k", "--forceflush"),
+        inside(HERE, "iperf3", "-c", PEER, "-t", "20", "-i", "1", "-f", "k", "--forceflush"),
         stdout=subprocess.PIPE, text=True,
     )  # fmt: skip
     told: list[tuple[float, float]] = []  # when each of iperf3's seconds ended, and its bit/s
@@ -105,7 +105,7 @@ def test_the_payload_rate_is_iperf3s_own_within_one_and_a_half_percent(
     reader.start()
     time.sleep(1.5)
     watched = subprocess.run(
-        inside(HERE, sys.executable, "-c", WATCH, "48"),
+        inside(HERE, sys.executable, "-c", WATCH, "56"),
         capture_output=True, text=True, check=True, env=pair, timeout=60,
     )  # fmt: skip
     reader.join(timeout=60)
