@@ -50,7 +50,8 @@ def run(args: argparse.Namespace) -> int:
             sampler.take(collect.names())
             moments += 1
             due += args.interval
-            if due - began > args.seconds + args.interval / 2 and inner.live:
+            ends = hasattr(inner, "moments")  # a recording is recorded to its end
+            if due - began > args.seconds + args.interval / 2 and not ends:
                 break
             if not source.wait(due - source.now()):
                 break
