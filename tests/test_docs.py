@@ -10,7 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import fields
 from importlib import import_module
 from pathlib import Path
@@ -24,12 +24,6 @@ from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
 
 REPO = Path(__file__).parents[1]
 README = REPO / "README.md"
-SHARE: dict[str, Callable[[], str]] = {
-    "nettop.1": man.page,
-    "nettop.bash": lambda: completion.script("bash"),
-    "_nettop": lambda: completion.script("zsh"),
-    "nettop.fish": lambda: completion.script("fish"),
-}
 WIDE = "…"  # a line of an example that stands for any number of lines
 FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -264,15 +258,6 @@ def test_every_word_of_rules_has_help() -> None:
 
 
 # --- manual page and completion -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SHARE)
-def test_what_the_package_installs_is_current(name: str, update: bool) -> None:
-    path = REPO / "src/nettop/share" / name
-    made = SHARE[name]()
-    if update:
-        path.write_text(made, encoding="utf-8")
-    assert path.read_text(encoding="utf-8") == made, "run: make golden"
 
 
 def test_the_manual_page_has_every_command_option_and_key() -> None:

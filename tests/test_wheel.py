@@ -88,7 +88,9 @@ def test_it_carries_the_hosts_that_rules_are_tested_on(wheel: Path) -> None:
 def test_it_says_its_version_and_is_not_the_checkout(home: Path) -> None:
     assert nettop(home, "--version").stdout == f"nettop {__version__}\n"
     words = [str(home / "bin/python"), "-c", "import nettop; print(nettop.__file__)"]
-    found = subprocess.run(words, cwd=home, capture_output=True, text=True, check=True).stdout
+    env = {"PATH": "/usr/bin:/bin"}
+    done = subprocess.run(words, cwd=home, env=env, capture_output=True, text=True, check=True)
+    found = done.stdout
     assert found.startswith(str(home))
 
 

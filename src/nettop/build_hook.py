@@ -1,0 +1,44 @@
+"""What the wheel installs beside the package: manual page and completions, made when it is built.
+
+They come from the argument parsers, so they are never older than the program.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+PLACES = {
+    "man": "share/man/man1/nettop.1",
+    "bash": "share/bash-completion/completions/nettop",
+    "zsh": "share/zsh/site-functions/_nettop",
+    "fish": "share/fish/vendor_completions.d/nettop.fish",
+}
+
+
+class Shared(BuildHookInterface[Any]):
+    """Hatchling's hook: adds the files to the wheel."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Make the files; an editable install has no need of them."""
+        if version == "editable":
+            return
+        sys.path.insert(0, str(Path(self.root) / "src"))
+        from nettop.commands import completion, man
+
+        self.folder = tempfile.TemporaryDirectory(prefix="nettop-build-")  # until the end
+        for name, place in PLACES.items():
+            text = man.page() if name == "man" else completion.script(name)
+            path = Path(self.folder.name) / name
+            path.write_text(text, encoding="utf-8")
+            build_data["shared_data"][str(path)] = place
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """They are in the wheel now."""
+        del build_data, artifact_path
+        if version != "editable":
+            self.folder.cleanup()
