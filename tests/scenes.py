@@ -18,7 +18,7 @@ from nettop.facts.process import Process
 from nettop.facts.queue import Queue
 from nettop.frame import Frame
 from nettop.panes.past import Past
-from nettop.panes.scene import Made, Note, Pending, Progress, Result, Scene, Step
+from nettop.panes.scene import Made, Note, Pending, Progress, Scene, Step
 
 WALL = 1_790_000_000.0
 
@@ -640,10 +640,10 @@ def storied() -> Scene:
             moment = replace(moment, nics=tuple(ports))
         past = past.add(moment, WALL + second)
     journal = (
-        Made("3f9a", WALL + 420, "ring.rx@eth0", "256", "4096", "pending", RING.id, "root"),
-        Made("3f99", WALL + 300, "process.affinity@3391", "0-7", "4,5,7", "undone", FAR.id, "root"),
+        Made("14", WALL + 420, "ring.rx@eth0", "256", "512", "pending", RING.id, "root"),
+        Made("13", WALL + 300, "process.affinity@3391", "0-7", "4,5,7", "undone", FAR.id, "root"),
         Made(
-            "3f98",
+            "12",
             WALL + 120,
             "sysctl.net.core.rmem_max",
             "212992",
@@ -653,7 +653,7 @@ def storied() -> Scene:
             "root",
         ),
         Made(
-            "3f97",
+            "11",
             WALL + 60,
             "coalesce.rx-usecs@eth0",
             "3",
@@ -664,44 +664,19 @@ def storied() -> Scene:
             "the driver took 48",
         ),
     )
-    results = (
-        Result(
-            "r12",
-            WALL + 500,
-            "prove",
-            "ring.rx@eth0 256 → 4096",
-            938.1e6,
-            (("median", "+34.8 %"), ("95 %", "+31.0 … +38.2 %"), ("runs", "6 × 2")),
-            tuple(938e6 + i % 3 * 1e6 for i in range(10)),
-            "better",
-        ),
-        Result(
-            "r11",
-            WALL + 200,
-            "iperf3",
-            "to 192.0.2.20, 10 s, 4 streams",
-            695.9e6,
-            (("retransmits", "1,882"), ("core 6", "97 %")),
-            tuple(690e6 + i % 4 * 4e6 for i in range(10)),
-        ),
-        Result(
-            "r10",
-            WALL + 90,
-            "udp_latency",
-            "to 192.0.2.20, 64 bytes",
-            None,
-            (("p50", "42 µs"), ("p99", "61 µs"), ("max", "310 µs")),
-        ),
-    )
+    from stories import BEFORE, LATENCY, PAPERS, PROOF, STUDY
+
+    results = (PROOF, BEFORE, LATENCY, STUDY)
     return replace(
         scene,
         past=past,
         journal=journal,
         results=results,
+        studies=PAPERS,
         wall=WALL + 600,
-        pending=(Pending("3f9a", "ring.rx@eth0", WALL + 622),),
+        pending=(Pending("14", "ring.rx@eth0", WALL + 622),),
         notes=(
-            Note("ring.rx@eth0: 256 → 4096, read back after the link came up", "good", WALL + 598),
+            Note("ring.rx@eth0: 256 → 512, read back after the link came up", "good", WALL + 598),
         ),
         progress=Progress(
             "iperf3 to 192.0.2.20, 4 streams",

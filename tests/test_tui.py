@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import pathlib
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import pytest
+import stories
 from rich.cells import cell_len
 from scenes import SCENES, healthy, lossy, storied
 
@@ -476,19 +476,40 @@ def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
 
 # -- screenshots ------------------------------------------------------------
 
-SCREENS = [
-    ("lossy", "overview", 100, 30, "dark"), ("lossy", "overview", 120, 40, "light"),
-    ("big", "overview", 120, 40, "dark"), ("storied", "cores", 120, 34, "dark"),
-    ("storied", "nic", 120, 36, "dark"), ("storied", "flows", 120, 24, "dark"),
-    ("lossy", "advisor", 120, 36, "dark"), ("storied", "tests", 120, 30, "dark"),
-    ("storied", "history", 120, 36, "dark"), ("storied", "journal", 120, 24, "dark"),
-    ("lossy", "overview", 100, 30, "ansi"),
-]  # fmt: skip
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: the scene, how it is looked at, its size and theme."""
+
+    host: str
+    view: View
+    width: int = 120
+    height: int = 36
+    theme: str = "dark"
+
+    def scene(self) -> tuple[Scene, View]:
+        if self.host.startswith("story"):
+            return stories.told(int(self.host[-1]))
+        return SCENES[self.host](), self.view
 
 
-def shot(host: str, pane: str, theme: str) -> str:
-    many = "-many-cores" if host == "big" else ""
-    return f"{pane}{many}{'' if theme == 'dark' else f'-{theme}'}.svg"
+SCREENS = {
+    "overview": Shot("lossy", View(), 100, 30),
+    "overview-light": Shot("lossy", View(), 120, 40, "light"),
+    "overview-ansi": Shot("lossy", View(), 100, 30, "ansi"),
+    "overview-colourblind": Shot("lossy", View(), 100, 30, "colourblind"),
+    "overview-contrast": Shot("lossy", View(), 100, 30, "contrast"),
+    "overview-many-cores": Shot("big", View(), 120, 40),
+    "cores": Shot("storied", View(pane="cores"), 120, 34),
+    "cores-many": Shot("big", View(pane="cores"), 120, 40),
+    "nic": Shot("storied", View(pane="nic")),
+    "flows": Shot("storied", View(pane="flows"), 120, 24),
+    "advisor": Shot("lossy", View(pane="advisor")),
+    "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
+    "history": Shot("storied", View(pane="history", zoom=2, marks=(200.0, 560.0))),
+    "journal": Shot("storied", View(pane="journal"), 120, 24),
+    **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
+}
 
 
 def normal(svg: str) -> str:
@@ -496,23 +517,21 @@ def normal(svg: str) -> str:
     return re.sub(r"terminal-\d+-", "terminal-", svg)
 
 
-@pytest.mark.parametrize(("host", "pane", "width", "height", "theme"), SCREENS)
-async def test_screenshot(
-    host: str, pane: str, width: int, height: int, theme: str, update: bool
-) -> None:
-    view = replace(View(pane=pane), zoom=2, marks=(200.0, 560.0) if pane == "history" else ())
-    app = Nettop(view, SCENES[host](), theme=theme)
-    async with app.run_test(size=(width, height)) as pilot:
+@pytest.mark.parametrize("name", SCREENS)
+async def test_screenshot(name: str, update: bool) -> None:
+    shot = SCREENS[name]
+    scene, view = shot.scene()
+    app = Nettop(view, scene, theme=shot.theme)
+    async with app.run_test(size=(shot.width, shot.height)) as pilot:
         await pilot.pause()
         svg = normal(app.export_screenshot(title="nettop"))
-    path = SHOTS / shot(host, pane, theme)
+    path = SHOTS / f"{name}.svg"
     if update:
         path.parent.mkdir(exist_ok=True)
         path.write_text(svg, encoding="utf-8")
     assert svg == path.read_text(encoding="utf-8")
 
 
-def test_no_screenshot_is_left_over() -> None:
-    named = {shot(host, pane, theme) for host, pane, _, _, theme in SCREENS}
-    assert {p.name for p in SHOTS.glob("*.svg")} >= named
-    assert os.path.isdir(SHOTS)
+def test_every_pane_has_its_picture_and_none_is_left_over() -> None:
+    assert {path.stem for path in SHOTS.glob("*.svg")} == set(SCREENS)
+    assert set(panes.names()) <= set(SCREENS)

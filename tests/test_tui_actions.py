@@ -117,7 +117,7 @@ def test_an_export_is_written_as_it_was_shown(
     question = heard.scene.question
     assert question is not None
     assert [name for name, _ in question.sheets] == ["shell", "sysctl", "systemd", "ansible"]
-    changing.do_agree(Ask("agree", value="sysctl"), View(), heard.scene)
+    changing.agree(question, "sysctl")
     (file,) = tmp_path.iterdir()
     assert file.suffix == ".conf"
     assert f"\nnet.ipv4.tcp_sack = {now}\n" in file.read_text()

@@ -14,7 +14,7 @@ from importlib import import_module
 from types import ModuleType
 
 _SHARED = frozenset(
-    {"scene", "past", "parts", "grid", "page", "path", "asking"}
+    {"scene", "past", "parts", "grid", "page", "path", "asking", "outcome", "clock"}
 )  # modules that are no pane
 
 

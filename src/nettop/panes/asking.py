@@ -12,12 +12,19 @@ def place(view: View, question: Question) -> int:
     return view.sheet % max(1, len(question.sheets))
 
 
+def needs(question: Question) -> int:
+    """The lines it takes to show the longest sheet whole."""
+    longest = max((len(body) for _, body in question.sheets), default=0)
+    named = any(name for name, _ in question.sheets)
+    return longest + 4 + named + len(question.doubts)
+
+
 def lines(question: Question, view: View, width: int, height: int) -> list[Line]:
     """The question over the pane: its sheet, scrolled, between the title and the keys."""
     here = place(view, question)
     name, body = question.sheets[here]
     many = len(question.sheets)
-    out = [section(question.title.upper(), f"{here + 1} of {many} ← →" if many > 1 else "", width)]
+    out = [section(question.title, f"{here + 1} of {many} ← →" if many > 1 else "", width)]
     out += [fit_line(line((f" ! {told}", "warn")), width) for told in question.doubts]
     if name:
         out.append(line((f" {name}", "head")))

@@ -13,7 +13,7 @@ from ..facts import Facts
 from ..text import Line, fit, fit_line, level, line
 from ..units import brief, packets, percent
 from . import grid
-from .parts import core_load, listing, load_role, matches, section, waiting
+from .parts import core_load, listing, load_role, matches, section, waiting, window
 from .scene import Scene, View, chosen
 
 TITLE = "Cores & IRQs"
@@ -22,6 +22,8 @@ NEEDS: tuple[str, ...] = ("irqs", "queues")
 SORTS = 4
 _CELL = 6
 _SORTS = ("name", "interrupts", "packets", "core")
+MANY = 16  # queues or cores that are all shown
+HOT = 90.0  # percent busy: the queues of such a core come first
 
 
 def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
@@ -41,8 +43,12 @@ def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
     sort = view.spot.sort % len(_SORTS)
     if sort:
         rows.sort(key=lambda r: _figure(r[1], sort), reverse=not view.spot.invert)
-    elif view.spot.invert:
+        return rows
+    if view.spot.invert:
         rows.reverse()
+    if len(rows) > MANY:
+        hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
+        rows.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
     return rows
 
 
@@ -80,16 +86,23 @@ def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
 
 
 def of_interest(facts: Facts, rows: Sequence[tuple[str, list[Any]]], fold: bool) -> list[Any]:
-    """The cores that get a column: all, or those that serve a queue, work or run a process."""
-    if not fold:
+    """The cores that get a column: all, or those that serve the rows shown, work or run a process.
+
+    Of many, only those that serve the rows shown or are nearly full: a matrix has its diagonal.
+    """
+    if not fold or len(facts.cores) <= MANY:
         return list(facts.cores)
-    serving = {q.cpu for _, group in rows for q in group if q.irq_per_s or len(rows) <= 16}
+    serving = {q.cpu for _, group in rows for q in group if q.irq_per_s or len(rows) <= MANY}
+    busy = HOT if len(serving) >= MANY // 2 else 5.0
     picked = [
         c
         for c in facts.cores
-        if c.cpu in serving or (core_load(c) or 0.0) >= 5 or c.processes or len(facts.cores) <= 16
+        if c.cpu in serving
+        or (core_load(c) or 0.0) >= busy
+        or (c.processes and len(facts.cores) <= 64)
     ]
-    return picked or list(facts.cores[:16])
+    picked.sort(key=lambda c: c.cpu not in serving or (core_load(c) or 0.0) < HOT)  # hot ones first
+    return picked or list(facts.cores[:MANY])
 
 
 def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
@@ -165,10 +178,12 @@ def matrix_row(
     full = name + ("+" + group[1].name if len(group) > 1 else "")
     wide = label - 27
     off = any(q.off_node for q in group)
+    loads = {core.cpu: core_load(core) or 0.0 for core in cores}
+    hot = bool(first.irq_per_s) and loads.get(first.cpu, 0.0) >= HOT
     load = sum(q.packets_per_s or 0.0 for q in group)
     known = any(q.packets_per_s is not None for q in group)
     head = line(
-        (" " + fit(full, wide - 1), "warn" if off else ""),
+        (" " + fit(full, wide - 1), "bad" if hot else "warn" if off else ""),
         (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
         (
             fit(f"{brief(first.irq_per_s)}/s" if first.irq_per_s is not None else "–", 8, ">")
@@ -192,36 +207,11 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return waits or []
     facts = scene.facts
     rows = rows_of(scene, view)
-    label = 44 if width >= 100 else 38
-    cores = of_interest(facts, rows, view.fold)
-    room = max(1, (width - label) // _CELL)
-    left = max(0, min(view.spot.left, len(cores) - room))
-    shown = cores[left : left + room]
-    hidden = len(facts.cores) - len(shown)
-    told = f"{len(rows)} queues × {len(facts.cores)} cores"
-    if hidden > 0:
-        told += (
-            f", {hidden} not shown (z unfolds, ← → scroll)"
-            if view.fold
-            else f", {hidden} not shown (← →)"
-        )
-    out = [section("QUEUES × CORES", told, width)]
     if not rows:
-        say = (
-            " no queue interrupts are known here"
-            if not view.spot.filter
-            else " no queue matches the filter"
-        )
-        out.append(fit_line(line((say, "dim")), width))
+        say = "no queue matches the filter" if view.spot.filter else "no queue interrupts are known"
+        out = [section("QUEUES × CORES", "", width), fit_line(line((f" {say} here", "dim")), width)]
     else:
-        out += head_lines(shown, label, width)
-        below = min(len(facts.cores) + 1, max(0, (height - len(out)) // 2)) if height >= 14 else 0
-        rates = spread(scene)
-        cursor = chosen(tuple(name for name, _ in rows), view.spot)
-        drawn = [matrix_row(name, group, shown, rates, label) for name, group in rows]
-        out += listing(drawn, cursor, width, min(len(drawn), height - len(out) - below))
-        if 0 <= cursor < len(rows) and len(out) < height:
-            out.append(fit_line(explain(rows[cursor], facts), width))
+        out = matrix(scene, view, rows, width, height)
     if height - len(out) >= 3:
         idle = sum(1 for c in facts.cores if (core_load(c) or 0.0) < 5)
         out.append(
@@ -233,6 +223,38 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
         out += grid.block(facts, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def matrix(
+    scene: Scene, view: View, rows: Sequence[tuple[str, list[Any]]], width: int, height: int
+) -> list[Line]:
+    """The rows around the cursor against the cores that they are about, and the cursor's words."""
+    facts = scene.facts
+    if facts is None:
+        return []
+    below = min(len(facts.cores) + 1, height // 2 - 2) if height >= 14 else 0
+    heads = 3 + any(c.node is not None for c in facts.cores)
+    cursor = chosen(tuple(name for name, _ in rows), view.spot)
+    visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
+    seen = [rows[index] for index in visible]
+    label = 44 if width >= 100 else 38
+    cores = of_interest(facts, seen, view.fold)
+    room = max(1, (width - label) // _CELL)
+    left = max(0, min(view.spot.left, len(cores) - room))
+    serving = next((i for i, c in enumerate(cores) if c.cpu == rows[cursor][1][0].cpu), None)
+    if view.spot.left == 0 and serving is not None and serving >= room:  # keep its cell in sight
+        left = min(serving - room // 2, len(cores) - room)
+    shown = cores[left : left + room]
+    told = f"{len(rows)} queues × {len(facts.cores)} cores"
+    if len(shown) < len(facts.cores):
+        how = "z unfolds, ← →" if view.fold else "← →, z folds"
+        told += f", {len(facts.cores) - len(shown)} not shown ({how})"
+    rates = spread(scene)
+    drawn = [matrix_row(name, group, shown, rates, label) for name, group in seen]
+    out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
+    out += listing(drawn, cursor - visible.start, width, len(drawn))
+    out.append(fit_line(explain(rows[cursor], facts), width))
+    return out[:height]
 
 
 def explain(found: tuple[str, list[Any]], facts: Facts) -> Line:

@@ -6,9 +6,9 @@ from typing import Final
 
 from ..text import Line, fit_line, line
 from ..units import seconds
+from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
 from .scene import Made, Scene, View, chosen
-from .tests import when
 
 TITLE = "Journal"
 KEY = "8"
@@ -45,7 +45,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out = [
         section(
             "JOURNAL",
-            f"{standing} in force of {len(shown)}   u undo   c confirm   s keep over reboots",
+            f"{standing} in force of {len(shown)}   u undo  c confirm  s keep  x export",
             width,
         )
     ]

@@ -134,8 +134,12 @@ def compose(
     framed = height >= 10 and width >= 40
     extra = bulletin(scene, view, width)[: max(0, height - 4)]
     room = height - len(extra) - (2 if framed else 0)
+    asked: list[Line] = []
     if scene.question is not None:
-        body = asking.lines(scene.question, view, width, room)
+        asked = asking.lines(scene.question, view, width, min(room, asking.needs(scene.question)))
+        room -= len(asked)
+    if room <= 0:
+        body = []
     elif view.help and guide is not None:
         body = guide(view, width, room)
     else:
@@ -143,6 +147,7 @@ def compose(
     out = [header(scene, view, width)] if framed else []
     out += body[:room]
     out += [((" " * width, ""),)] * (room - len(body))
+    out += asked
     out += extra
     if framed:
         out.append(footer(view, width))

@@ -55,6 +55,30 @@ class Result:
     figures: tuple[tuple[str, str], ...] = ()  # label, text
     intervals: tuple[float, ...] = ()  # bit/s, a second each
     verdict: str = ""
+    because: str = ""
+    unit: str = ""
+    before: tuple[float, ...] = ()  # of a proof: each pair's figures
+    after: tuple[float, ...] = ()
+    interval: tuple[float, float] = (0.0, 0.0)  # of the relative difference
+    middle: float = 0.0
+    higher: bool | None = None  # whether more is better
+    rows: tuple[tuple[str, str, str, str, str], ...] = ()  # of a study: as outcome.table shows
+    study: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)  # in force
+
+
+@dataclass(frozen=True, slots=True)
+class Paper:
+    """A published table that can be repeated here."""
+
+    id: str
+    title: str
+    paper: str
+    place: str
+    tool: str
+    unit: str
+    points: tuple[tuple[str, str, str], ...] = ()  # name, published, why it is never run
+    requires: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +139,7 @@ class Scene:
     journal: tuple[Made, ...] = ()
     results: tuple[Result, ...] = ()
     past: Past = field(default_factory=Past)
+    studies: tuple[Paper, ...] = ()  # read when first looked at
     progress: Progress | None = None
     pending: tuple[Pending, ...] = ()
     notes: tuple[Note, ...] = ()

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Final
 
-from ..text import Line, area, bar, fit, fit_line, line
+from ..text import Line, bar, fit, fit_line, line
 from ..units import percent, scaled, seconds
-from .grid import beside
+from . import outcome
+from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
-from .scene import Progress, Result, Scene, View, chosen
+from .scene import Paper, Progress, Result, Scene, View, chosen
 
 TITLE = "Tests"
 KEY = "6"
@@ -37,12 +37,18 @@ def rows_of(scene: Scene, view: View) -> list[Result]:
     return sorted(found, key=lambda r: -r.wall)
 
 
+def papers_of(scene: Scene, view: View) -> list[Paper]:
+    """The studies shown."""
+    return [p for p in scene.studies if matches(view.spot.filter, p.id, p.title, p.paper, p.tool)]
+
+
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """The form's fields, the start button, then the results."""
+    """The form's fields, the start button, the results, the studies."""
     return (
         *(f"form.{name}" for name, *_ in FIELDS),
         f"form.{START}",
         *(f"result.{r.id}" for r in rows_of(scene, view)),
+        *(f"study.{p.id}" for p in papers_of(scene, view)),
     )
 
 
@@ -73,23 +79,6 @@ def form(view: View, cursor: str, width: int) -> list[Line]:
         )
     )
     return [fit_line(one, width) for one in out]
-
-
-def plot(intervals: tuple[float, ...], width: int, rows: int) -> list[Line]:
-    """Rates per second as a graph with its top figure."""
-    if not intervals or rows < 1:
-        return []
-    top = max(intervals) or 1.0
-    label = scaled(top, "b/s")
-    wide = max(1, (width - 14) // max(10, len(intervals)))
-    shown = area([v for v in intervals for _ in range(wide)], width - 14, rows, top)
-    return [
-        line(
-            (fit(label if i == 0 else "0 b/s" if i == rows - 1 else "", 11, ">") + " ", "dim"),
-            (text, "good"),
-        )
-        for i, text in enumerate(shown)
-    ]
 
 
 def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
@@ -126,84 +115,112 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
             ("   Ctrl+X stops", "key"),
         )
     )
-    out += plot(progress.intervals, width, max(1, min(6, height - 5)))
+    out += outcome.plot(progress.intervals, width, max(1, min(6, height - 5)))
     for name, cores in (("here", progress.here), ("there", progress.there)):
         if cores:
             out.append(loads(name, cores, width))
     return [fit_line(one, width) for one in out[:height]]
 
 
-def result(found: Result, width: int, height: int) -> list[Line]:
-    """One result in full."""
-    out = [section(f"RESULT {found.id}", when(found.wall), width)]
-    role = verdict_role(found.verdict)
-    out.append(line((f" {found.tool} ", "head"), found.title, (f"   {found.verdict}", role)))
-    told = "   ".join(f"{label} {text}" for label, text in found.figures)
-    rate = scaled(found.bits_per_second, "b/s") if found.bits_per_second is not None else ""
-    out.append(line((f" {rate}", "strong"), (f"   {told}", "")))
-    out += plot(found.intervals, width, max(0, min(5, height - len(out))))
-    return [fit_line(one, width) for one in out[:height]]
-
-
-def verdict_role(verdict: str) -> str:
-    """The role of a verdict."""
-    return {"better": "good", "worse": "bad"}.get(verdict, "dim")
-
-
-def when(wall: float) -> str:
-    """A moment of the past, in UTC so that two hosts' journals compare."""
-    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if wall else ""
+def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
+    """What is shown beside the form: the running test, a comparison, a study, a result."""
+    if scene.progress is not None:
+        return running(scene.progress, width, height)
+    known = {f"result.{r.id}": r for r in scene.results}
+    here = known.get(cursor)
+    first = known.get(view.spot.open)
+    if first is not None and here is not None and here is not first:
+        return outcome.compare(first, here, width, height)
+    study = next((p for p in scene.studies if cursor == f"study.{p.id}"), None)
+    if study is not None:
+        ran = [r for r in scene.results if r.study == study.id]
+        last = max(ran, key=lambda r: r.wall, default=None)
+        return outcome.paper(study, last, width, height)
+    shown = here or max(rows_of(scene, view), key=lambda r: r.wall, default=None)
+    return outcome.result(shown, width, height) if shown is not None else []
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Form, the running test or the result under the cursor, and the list of results."""
+    """Form, the running test or what is under the cursor, and the lists of results and studies."""
     every = items(scene, view)
     cursor = every[max(0, chosen(every, view.spot))]
-    shown = rows_of(scene, view)
-    picked = next((r for r in shown if cursor == f"result.{r.id}"), shown[0] if shown else None)
     wide = width >= 110
-    half = width // 2 if wide else width
+    half = width * 2 // 5 if wide else width
     head = form(view, cursor, half)
-    side: list[Line] = []
-    room = len(head) + 2 if wide else max(0, min(12, height - len(head) - 3))
-    other = width - half if wide else width
-    if scene.progress is not None:
-        side = running(scene.progress, other, room)
-    elif picked is not None:
-        side = result(picked, other, room)
     if height < 12 and scene.progress is not None:
         out = running(scene.progress, width, height)
     elif wide:
-        out = beside([head, side], half, width)
+        room = max(len(head), min(height * 3 // 5, 24))
+        right = side(scene, view, cursor, width - half - 2, room)
+        deep = max(len(head), len(right))
+        both = zip(padded(head, deep), padded(right, deep), strict=True)
+        out = [(*fit_line(left, half), ("  ", ""), *line_) for left, line_ in both]
+    elif cursor.startswith(("result.", "study.")):  # the form is not used now
+        out = side(scene, view, cursor, width, height * 3 // 5)
     else:
-        out = head + side
+        left = max(0, min(12, height - len(head) - 3))
+        out = head + side(scene, view, cursor, width, left)
+    out += index(scene, view, cursor, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def padded(rows: list[Line], count: int) -> list[Line]:
+    """As many lines as `count`, empty ones at the end."""
+    return rows + [()] * (count - len(rows))
+
+
+def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
+    """The results, newest first, then the studies; the part of them that the cursor is in."""
+    shown, papers = rows_of(scene, view), papers_of(scene, view)
+    told = "⏎ marks one to compare"
+    out = [section(f"RESULTS {len(shown)}", told, width)]
     columns = (
-        Column(" WHEN", 20), Column("TOOL", 12), Column("RATE", 11, ">"), Column("VERDICT", 10),
-        Column("WHAT", 30, grow=2), Column("FIGURES", 30, grow=2),
+        Column(" WHEN", 20), Column("TOOL", 12), Column("RATE", 11, ">"), Column("VERDICT", 13),
+        Column("WHAT", 26, grow=2), Column("FIGURES", 26, grow=2),
     )  # fmt: skip
     sizes = widths(columns, width)
-    out.append(section("RESULTS", f"{len(shown)}", width))
-    out.append(heading(columns, sizes))
-    table = [
-        row(
-            (
-                (f" {when(r.wall)[:19]}", "dim"),
-                r.tool,
-                (
-                    scaled(r.bits_per_second, "b/s") if r.bits_per_second is not None else "",
-                    "strong",
-                ),
-                (r.verdict, verdict_role(r.verdict)),
-                r.title,
-                ("  ".join(f"{a} {b}" for a, b in r.figures), "dim"),
-            ),
-            columns,
-            sizes,
-        )
-        for r in shown
-    ]
-    at = next((i for i, r in enumerate(shown) if cursor == f"result.{r.id}"), -1)
-    out += listing(table, at, width, height - len(out), marked=at >= 0)
+    rows: list[Line] = []
     if not shown:
-        out.append(line((" none yet: fill in an address and start one", "dim")))
-    return [fit_line(one, width) for one in out[:height]]
+        rows.append(line((" none yet: fill in an address and start one", "dim")))
+    for r in shown:
+        rate = scaled(r.bits_per_second, "b/s") if r.bits_per_second is not None else ""
+        mark = "A" if view.spot.open == f"result.{r.id}" else " "
+        figures = "  ".join(f"{a} {b}" for a, b in r.figures)
+        values = (
+            (f"{mark}{when(r.wall)[:19]}", "key" if mark == "A" else "dim"), r.tool,
+            (rate, "strong"), (r.verdict, outcome.verdict_role(r.verdict)), r.title,
+            (figures, "dim"),
+        )  # fmt: skip
+        rows.append(row(values, columns, sizes))
+    at = next((i for i, r in enumerate(shown) if cursor == f"result.{r.id}"), -1)
+    title = section(f"STUDIES {len(papers)}", "tables of the papers, repeated here", width)
+    if papers and not cursor.startswith("study."):
+        rows = listing(rows, at, width, height - 4, marked=at >= 0) if height >= 7 else rows
+        at = at if height < 7 else -1
+    elif papers:
+        rows, at = [], next(i for i, p in enumerate(papers) if cursor == f"study.{p.id}")
+        out = []
+    else:
+        rows, at = listing(rows, at, width, height - 2, marked=at >= 0), -1
+    table = [study_row(paper, scene, width) for paper in papers]
+    if out:
+        out += [heading(columns, sizes), *rows]
+        if papers and height - len(out) >= 2:
+            out.append(title)
+            out += listing(table, -1, width, height - len(out), marked=False)
+        return out[:height]
+    return [title, *listing(table, at, width, height - 1)]
+
+
+def study_row(paper: Paper, scene: Scene, width: int) -> Line:
+    """One study in a line."""
+    ran = sum(r.study == paper.id for r in scene.results)
+    return fit_line(
+        line(
+            (fit(f" {paper.id}", 18), "accent"),
+            (fit("● measured" if ran else "", 11), "good"),
+            fit(paper.title, max(20, width - 64)),
+            (f"  {paper.paper}, {paper.place}", "dim"),
+        ),
+        width,
+    )

@@ -13,7 +13,7 @@ def published(value: Any) -> str:
     return f"{value:,g}" if isinstance(value, int | float) else str(value)
 
 
-def _told(row: Mapping[str, Any]) -> tuple[str, str, str]:
+def told(row: Mapping[str, Any]) -> tuple[str, str, str]:
     """Measured, ratio and remark of a row."""
     if "measured" not in row:
         return "–", "", str(row.get("skipped", ""))
@@ -45,7 +45,7 @@ def _header(document: Mapping[str, Any]) -> Iterator[str]:
 
 def text(document: Mapping[str, Any]) -> str:
     """The table for a terminal."""
-    rows = [(str(r["point"]), published(r["published"]), *_told(r)) for r in document["rows"]]
+    rows = [(str(r["point"]), published(r["published"]), *told(r)) for r in document["rows"]]
     head = ("point", "published", "measured", "ratio", document["unit"])
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
     lines = [*_header(document), ""]
@@ -63,7 +63,7 @@ def markdown(document: Mapping[str, Any]) -> str:
               "|---|---:|---:|---:|---|"]  # fmt: skip
     for row in document["rows"]:
         mark = " (suspect)" if row.get("suspect") else ""
-        cells = [row["point"], published(row["published"]) + mark, *_told(row)]
+        cells = [row["point"], published(row["published"]) + mark, *told(row)]
         lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
     return "\n".join(lines) + "\n"
 

@@ -33,6 +33,7 @@ class Options:
     spacings: tuple[float, ...] = ()  # sweeps: microseconds between packets
     count: int | None = None  # packets or exchanges
     neighbour: int | None = None  # a memory-walking load on this core during the trial
+    pid: int | None = None  # capture: watch this process's capture instead
 
     @property
     def direction(self) -> str:
@@ -50,6 +51,8 @@ class Progress:
     bits_per_second: float | None = None  # moved by the busiest interface here
     busy: tuple[float, ...] = ()  # percent busy of each core here
     note: str = ""
+    busy_there: tuple[float, ...] = ()  # percent busy of each core there; empty: not told
+    retransmits: int | None = None  # TCP segments sent again by the sending end since the start
 
 
 @dataclass(frozen=True, slots=True)

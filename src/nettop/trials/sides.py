@@ -70,25 +70,36 @@ class Samples:
 
     def progress(self, options: Options, begun: float | None, length: float) -> Iterator[Progress]:
         """What came since the last call, as progress."""
+        before = len(self.points["here"])
         for name in self.ends:
-            before = len(self.points[name])
             while self._take(name, 0.0):
                 pass
-            if name != "here" or begun is None:
-                continue
-            for old, new in zip(
-                self.points[name][before - 1 :], self.points[name][before:], strict=False
-            ):
-                seconds = new["at"] - old["at"]
-                if seconds > 0:
-                    rates = [
-                        8 * max(n[0] - o[0], n[6] - o[6]) / seconds
-                        for o, n in _pairs(old["interfaces"], new["interfaces"])
-                    ]
-                    yield Progress(
-                        options.direction, max(0.0, new["heard"] - begun), length,
-                        max(rates, default=None), _busy(old, new),
-                    )  # fmt: skip
+        if begun is None or "here" not in self.ends:
+            return
+        far = self.points["there"][-2:]
+        for old, new in zip(
+            self.points["here"][before - 1 :], self.points["here"][before:], strict=False
+        ):
+            seconds = new["at"] - old["at"]
+            if seconds > 0:
+                rates = [
+                    8 * max(n[0] - o[0], n[6] - o[6]) / seconds
+                    for o, n in _pairs(old["interfaces"], new["interfaces"])
+                ]
+                yield Progress(
+                    options.direction, max(0.0, new["heard"] - begun), length,
+                    max(rates, default=None), _busy(old, new),
+                    busy_there=_busy(*far) if len(far) > 1 else (),
+                    retransmits=self._again("there" if options.reverse else "here"),
+                )  # fmt: skip
+
+    def _again(self, sender: str) -> int | None:
+        """What the sending end has sent again since its first sample."""
+        points = self.points[sender]
+        if len(points) < 2 or "TcpRetransSegs" not in points[0]["totals"]:
+            return None
+        now = points[-1]["totals"].get("TcpRetransSegs", 0)
+        return max(0, int(now - points[0]["totals"]["TcpRetransSegs"]))
 
     def finish(self) -> None:
         """Take the last samples."""

@@ -14,13 +14,14 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..panes.scene import Scene, View
+from ..panes.scene import Question, Scene, View
 from ..panes.tests import values
 from ..source import Source
+from ..text import line
 from .changing import Changing
-from .kept import journal, notices, root_journal, stored
-from .notes import Post, note
-from .trying import Bench
+from .kept import journal, notices, root_journal, stored, studies
+from .notes import Post, asked, note
+from .trying import Bench, options_of
 
 if TYPE_CHECKING:
     from .keys import Ask
@@ -39,6 +40,7 @@ class Actions:
         self.bench = Bench(post, self.reload)
         self.changing = Changing(source, post, self._altered)
         self.threads: list[threading.Thread] = []
+        self.listed = False  # whether the studies were read
         self.looked = 0.0  # when the journal was last read for a pending change
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
@@ -94,9 +96,12 @@ class Actions:
         """End a running test; its far side is stopped by it."""
         self.bench.stop()
 
-    def know(self, scene: Scene) -> None:
-        """The latest scene: what waits for a word is looked at again."""
+    def know(self, scene: Scene, view: View) -> None:
+        """The latest scene: what waits for a word is looked at again; studies when shown."""
         now = time.monotonic()
+        if view.pane == "tests" and not self.listed:
+            self.listed = True
+            self._spawn("studies", self._studies)
         if scene.pending and now - self.looked > LOOK:  # the guard may have taken it back
             self.looked = now
             self._spawn("journal", self.reload)
@@ -131,6 +136,10 @@ class Actions:
         found = stored()
         self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
 
+    def _studies(self) -> None:
+        found = studies()
+        self.post(lambda scene: replace(scene, studies=found))
+
     def _altered(self) -> None:
         self.reload()
         self.changed()
@@ -145,6 +154,35 @@ class Actions:
     def do_test(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Run the test of the form."""
         self.bench.test(values(view))
+
+    def do_study(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Show what repeating a published table would take."""
+        paper = next((p for p in scene.studies if p.id == ask.target), None)
+        if paper is None:
+            return
+        form = values(view)
+        if not form["to"]:
+            self.post(note("fill in the other end's address first", "warn"))
+            return
+        each = options_of(form).seconds
+        runs = [point for point in paper.points if not point[2]]
+        told = [
+            line(f" {paper.title}"),
+            line((f" {paper.paper}, {paper.place}; tool {paper.tool}", "dim")),
+            line(f" {len(runs)} points of {each:g} s and more, to {form['to']}"),
+            *(line((f" {sentence}", "warn")) for sentence in paper.requires),
+            line((" Settings that a point needs are changed for its run only.", "dim")),
+        ]
+        title = f"Repeat study {paper.id}"
+        yes = "run it (Ctrl-X stops)"
+        self.post(asked(Question(title, (("", tuple(told)),), "study", yes, finding=paper.id)))
+
+    def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:
+        """The question was answered with yes."""
+        if scene.question is not None and scene.question.verb == "study":
+            self.bench.study(scene.question.finding, values(view))
+        elif scene.question is not None:
+            self.changing.agree(scene.question, ask.value)
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Prove the finding under the cursor with the address and peer of the form."""

@@ -165,14 +165,11 @@ class Changing:
 
     # -- agreed to ---------------------------------------------------------------------------------
 
-    def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """The question was answered with yes."""
-        question = scene.question
-        if question is None:
-            return
+    def agree(self, question: Question, name: str) -> None:
+        """The question was answered with yes, on its sheet of that name."""
         if question.verb == "export":
-            body = next((b for name, b in question.sheets if name == ask.value), ())
-            self._write(ask.value, body)
+            body = next((b for one, b in question.sheets if one == name), ())
+            self._write(name, body)
         elif question.verb == "keep":
             self.keep(question.wanted, question.finding)
         else:

@@ -219,6 +219,7 @@ def merge(old: Scene, new: Scene) -> Scene:
         new,
         journal=old.journal,
         results=old.results,
+        studies=old.studies,
         progress=old.progress,
         pending=old.pending,
         notes=(*old.notes, *new.notes)[-20:],

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ..panes.scene import Made, Pending, Result
+from ..panes.scene import Made, Paper, Pending, Result
 
 SHOWN: Final = 200  # results listed
+LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
 ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
 
 
@@ -28,12 +29,26 @@ def stored() -> tuple[Result, ...]:
 def result_of(document: Mapping[str, Any]) -> Result:
     """One stored document in the pane's words."""
     kind = str(document.get("kind", "test"))
+    if kind == "study":
+        return study_of(document)
     figures: list[tuple[str, str]] = []
+    low = high = 0.0
     if kind == "prove":
         title = str(document.get("finding") or "")
         difference = document.get("median_difference")
         if isinstance(difference, int | float):
             figures.append(("median", f"{difference:+.1%}"))
+        low, high = document.get("interval") or (0.0, 0.0)
+        if low or high:
+            confidence = float(document.get("confidence") or 0.95)
+            figures.append((f"{confidence:.0%}", f"{low:+.1%} … {high:+.1%}"))
+        figures.append(("pairs", str(len(document.get("a") or ()))))
+        figures.append(("", "kept" if document.get("kept") else "taken back"))
+        figures += [
+            (f"{'✓' if guard.get('ok') else '✗'} {guard.get('name')}",
+             f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
+            for guard in document.get("guards") or ()
+        ]  # fmt: skip
         tool = "prove"
     else:
         tool = str(document.get("tool", kind))
@@ -67,7 +82,50 @@ def result_of(document: Mapping[str, Any]) -> Result:
         tuple(figures),
         intervals,
         str(document.get("verdict", "")),
+        because=str(document.get("because", "")),
+        unit=str(document.get("unit", "")),
+        before=tuple(map(float, document.get("a") or ())) if kind == "prove" else (),
+        after=tuple(map(float, document.get("b") or ())) if kind == "prove" else (),
+        interval=(float(low), float(high)),
+        middle=float(document.get("median_difference") or 0.0),
+        higher=str(document.get("metric", "rate")) not in LOWER,
+        settings={k: str(v) for k, v in dict(document.get("settings") or {}).items()},
     )
+
+
+def study_of(document: Mapping[str, Any]) -> Result:
+    """A stored study: its points, published and measured."""
+    from ..trials.report import published, told
+
+    rows = tuple(
+        (str(row["point"]), published(row["published"]), *told(row)) for row in document["rows"]
+    )
+    measured = sum("measured" in row for row in document["rows"])
+    name = str(document["study"])
+    return Result(
+        str(document.get("id", "")), float(document.get("at") or 0.0), "study",
+        f"{name}: {document.get('title', '')}",
+        figures=(("", f"{measured} of {len(rows)} points measured"),),
+        unit=str(document.get("unit", "")), rows=rows, study=name,
+    )  # fmt: skip
+
+
+def studies() -> tuple[Paper, ...]:
+    """The published tables that can be repeated; a file that cannot be read is left out."""
+    from ..trials import study
+    from ..trials.report import published
+
+    out = []
+    for name in study.names():
+        try:
+            one = study.load(name)
+        except (study.StudyError, KeyError):
+            continue
+        points = tuple((p.name, published(p.published), p.skip) for p in one.points)
+        out.append(
+            Paper(one.id, one.title, one.paper, one.place, one.tool, one.unit, points, one.requires)
+        )
+    return tuple(out)
 
 
 def journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:

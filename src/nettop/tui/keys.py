@@ -262,6 +262,10 @@ def _enter(view: View, scene: Scene) -> Next:
     if view.pane == "history" and here:
         marks = (*view.marks, float(here)) if len(view.marks) < 2 else ()
         return replace(view, marks=marks), None
+    if view.pane == "tests" and here.startswith("result."):
+        return view.at(open="" if view.spot.open == here else here), None
+    if view.pane == "tests" and here.startswith("study."):
+        return view, Ask("study", here.removeprefix("study."))
     if view.pane == "tests" and here == f"form.{tests.START}":
         return view, Ask("test")
     if view.pane == "tests" and here.startswith("form."):

@@ -226,7 +226,7 @@ class Nettop(App[int]):
             self.scene = replace(self.scene, notes=fresh)
         know = getattr(self.actions, "know", None)
         if know is not None:
-            know(self.scene)
+            know(self.scene, self.view)
         self.draw()
 
     def say(self, text: str, role: str = "") -> None:

@@ -64,6 +64,25 @@ class Bench:
 
         self._run(title, form, work)
 
+    def study(self, name: str, form: Mapping[str, str]) -> None:
+        """Repeat a published table."""
+        from ..trials import study
+
+        title = f"study {name}"
+
+        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+            options = options_of(form)
+            document = study.run(
+                study.load(name), options, most=options.seconds, watch=watch, cancel=cancel
+            )
+            rows = document["rows"]
+            measured = sum("measured" in row for row in rows)
+            why = next((str(row["skipped"]) for row in rows if "skipped" in row), "")
+            told = f"{title}: {measured} of {len(rows)} points measured"
+            self.post(note(told + (f"; {why}" if why else ""), "good" if measured else "warn"))
+
+        self._run(title, form, work)
+
     def _run(
         self,
         title: str,
@@ -83,7 +102,13 @@ class Bench:
         began = Progress(title, 0.0, float(form["seconds"] or 10), stage="starting")
         self.post(lambda old: replace(old, progress=began))
 
+        stage = ""  # of a study: which point
+
         def watch(progress: Any) -> None:
+            nonlocal stage
+            if progress.what == "study":
+                stage = f"{progress.note} ({progress.second + 1:.0f} of {progress.of:.0f})"
+                return
             if progress.bits_per_second is not None:
                 seen.append(progress.bits_per_second)
             now = Progress(
@@ -91,8 +116,10 @@ class Bench:
                 progress.second,
                 progress.of,
                 tuple(seen[-600:]),
+                retransmits=progress.retransmits,
                 here=dict(enumerate(progress.busy)),
-                stage=progress.note,
+                there=dict(enumerate(progress.busy_there)),
+                stage=stage or progress.note,
             )
             self.post(lambda old: replace(old, progress=now))
 

@@ -1,0 +1,10 @@
+"""Moments of the past as text."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+
+def when(wall: float) -> str:
+    """In UTC, so that two hosts' journals compare; nothing for a moment that is not known."""
+    return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if wall else ""

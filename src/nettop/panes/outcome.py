@@ -1,0 +1,174 @@
+"""What a test, a proof or a study said, in full; and two results beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..text import Line, area, bar, fit, fit_line, line
+from ..units import scaled
+from .clock import when
+from .parts import Column, flow_words, heading, row, section, widths
+from .scene import Paper, Result
+
+
+def figure(value: float, unit: str) -> str:
+    """A figure of an experiment in its unit."""
+    return scaled(value, "b/s") if unit.startswith("bit/s") else f"{value:.4g} {unit}".rstrip()
+
+
+def verdict_role(verdict: str) -> str:
+    """The role of a verdict."""
+    return {"better": "good", "worse": "bad"}.get(verdict, "dim")
+
+
+def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
+    """Rates per second as a graph with its top figure."""
+    if not intervals or rows < 1:
+        return []
+    top = max(intervals) or 1.0
+    label = scaled(top, "b/s")
+    wide = max(1, (width - 14) // max(10, len(intervals)))
+    shown = area([v for v in intervals for _ in range(wide)], width - 14, rows, top)
+    return [
+        line(
+            (fit(label if i == 0 else "0 b/s" if i == rows - 1 else "", 11, ">") + " ", "dim"),
+            (text, "good"),
+        )
+        for i, text in enumerate(shown)
+    ]
+
+
+def pairs(found: Result, width: int, rows: int) -> list[Line]:
+    """Each pair of a proof: how it was, how it was changed, and the difference."""
+    both = list(zip(found.before, found.after, strict=False))
+    top = max((*found.before, *found.after), default=0.0) or 1.0
+    room = max(4, (width - 43) // 2)
+    out = [
+        line(("   pair ", "dim"), (fit("before", room + 13), "head"), (fit("after", room), "head"))
+    ]
+    for number, (a, b) in enumerate(both[: max(0, rows - 1)], 1):
+        parts: list[tuple[str, str]] = [(f"   {number:>3}  ", "dim")]
+        better = (b > a) == (found.higher is not False)
+        for value, role in ((a, "dim"), (b, "good" if better else "bad")):
+            filled, rest = bar(value / top, room)
+            parts += [
+                (filled, role),
+                (rest, "faint"),
+                (fit(figure(value, found.unit), 12, ">"), ""),
+            ]
+            parts.append((" ", ""))
+        change = (b - a) / a if a else 0.0
+        parts.append((f"{change:>+7.1%}", "good" if better else "bad"))
+        out.append(tuple(parts))
+    if len(both) > rows - 1:
+        out[-1] = line((f"   … {len(both) - rows + 2} more pairs", "dim"))
+    return out[: max(0, rows)]
+
+
+def span(found: Result, width: int) -> list[Line]:
+    """The interval of the difference on a scale with nought on it."""
+    low, high = found.interval
+    edge = max(abs(low), abs(high), 0.01) * 1.15
+    room = max(11, width - 22)
+
+    def at(value: float) -> int:
+        return round((value + edge) / (2 * edge) * (room - 1))
+
+    cells = [("─", "faint")] * room
+    for place in range(at(low), at(high) + 1):
+        cells[place] = ("━", verdict_role(found.verdict))
+    cells[at(found.middle)] = ("●", verdict_role(found.verdict))
+    if cells[at(0.0)][0] == "─":
+        cells[at(0.0)] = ("│", "strong")
+    return [
+        line((f"   {low:>+7.1%} ", "dim"), *cells, (f" {high:+.1%}", "dim")),
+        line((" " * (12 + at(0.0) - 3), ""), ("no gain", "dim")),
+    ]
+
+
+def result(found: Result, width: int, height: int) -> list[Line]:
+    """One result in full."""
+    out = [section(f"RESULT {found.id}", when(found.wall), width)]
+    role = verdict_role(found.verdict)
+    out.append(
+        line((f" {found.tool} ", "head"), found.title, (f"   {found.verdict.upper()}", role))
+    )
+    words = [line((f"{label} ", "dim"), (text, "strong")) for label, text in found.figures]
+    if found.bits_per_second:
+        words.insert(0, line((scaled(found.bits_per_second, "b/s"), "strong")))
+    out += flow_words(words, width)
+    left = height - len(out)
+    if found.before:
+        if left >= 6:
+            out += span(found, width)
+        out += pairs(found, width, height - len(out))
+    elif found.rows:
+        out += table(found.rows, found.unit, width, left)
+    else:
+        out += plot(found.intervals, width, max(0, min(5, left)))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def table(
+    rows: Sequence[tuple[str, str, str, str, str]], unit: str, width: int, height: int
+) -> list[Line]:
+    """A study's points: published and measured side by side."""
+    columns = (
+        Column(" POINT", 16, grow=2), Column("PUBLISHED", 15, ">"), Column("MEASURED", 10, ">"),
+        Column("RATIO", 6, ">"), Column(unit, 14, grow=3),
+    )  # fmt: skip
+    sizes = widths(columns, width)
+    out = [heading(columns, sizes)]
+    for name, published, measured, ratio, remark in rows[: max(0, height - 1)]:
+        values = (
+            f" {name}", (published, "dim"), (measured, "strong"), (ratio, "accent"), (remark, "dim")
+        )  # fmt: skip
+        out.append(row(values, columns, sizes))
+    if len(rows) > height - 1 and out:
+        out[-1] = line((f"   … {len(rows) - height + 2} more points", "dim"))
+    return out[: max(0, height)]
+
+
+def paper(found: Paper, last: Result | None, width: int, height: int) -> list[Line]:
+    """One study: what is repeated, what it needs, and the latest figures beside the published."""
+    out = [section(f"STUDY {found.id}", "⏎ run it", width)]
+    out.append(line((f" {found.title}", "strong")))
+    out.append(line((f" {found.paper}, {found.place}; tool {found.tool}", "dim")))
+    out += [line((f" {told}", "warn")) for told in found.requires[: max(0, height - 8)]]
+    if last is not None:
+        out.append(line((f" measured here {when(last.wall)}", "accent")))
+        rows = last.rows
+    else:
+        rows = tuple((name, told, "–", "", skip) for name, told, skip in found.points)
+    out += table(rows, found.unit, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
+    """Two results beside each other: figures, ratio, and the settings that differed."""
+    out = [section("COMPARE", "⏎ on another; Esc ends", width)]
+    for name, one in (("A", a), ("B", b)):
+        said = scaled(one.bits_per_second, "b/s") if one.bits_per_second is not None else ""
+        told = "  ".join(f"{x} {y}" for x, y in one.figures)
+        out.append(
+            line((f" {name} ", "key"), (fit(said, 12), "strong"), f"{one.tool} {one.title}  ",
+                 (told, "dim"))
+        )  # fmt: skip
+    if a.bits_per_second and b.bits_per_second is not None:
+        ratio = b.bits_per_second / a.bits_per_second
+        sure = "single runs: only p (prove) tells what is sure"
+        out.append(line((f" B / A = {ratio:.3f}  ", "strong"), (sure, "dim")))
+    differ = [
+        (name, a.settings.get(name, "–"), b.settings.get(name, "–"))
+        for name in sorted({*a.settings, *b.settings})
+        if a.settings.get(name) != b.settings.get(name)
+    ]
+    if not differ and (a.settings or b.settings):
+        out.append(line((" no setting in force differs", "dim")))
+    for name, old, new in differ[:4]:
+        out.append(line((f" {name}: ", ""), (old, "dim"), " → ", (new, "strong")))
+    left = height - len(out)
+    each = left // 2 if a.intervals and b.intervals else left
+    if each >= 2:
+        out += plot(a.intervals, width, each) + plot(b.intervals, width, left - each)
+    return [fit_line(one, width) for one in out[:height]]

@@ -1,0 +1,131 @@
+"""The story of the README in four scenes: problem, finding, applied, proved."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+from scenes import FAR, PAUSE, RING, SACK, WALL, lossy
+
+from nettop.facts import Facts
+from nettop.panes.scene import Made, Note, Paper, Pending, Result, Scene, View
+
+RATE = 938.4e6 / 8  # bytes/s that arrive once nothing is lost
+
+
+@cache
+def cured() -> Facts:
+    """The same host with 512 descriptors: nothing is lost, the link is full."""
+    facts = lossy().facts
+    assert facts is not None
+    nics = []
+    for nic in facts.nics:
+        now = nic
+        if nic.name == "eth0":
+            assert nic.ring is not None
+            after = replace(nic.per_s, rx_bytes=RATE, rx_packets=81_000.0, ring_drops=0.0)
+            after = replace(after, rx_missed=0.0)
+            now = replace(nic, per_s=after, ring=replace(nic.ring, rx=512), rx_load=938.4 / 941.5)
+        nics.append(now)
+    (path,) = facts.paths
+    stages = []
+    for stage in path.stages:
+        lost = None if stage.lost is None else 0.0
+        rate = 81_000.0 if stage.unit == "packets/s" else stage.rate
+        text = "512/4096" if stage.name == "ring" else stage.detail
+        if stage.unit == "bit/s":
+            rate = RATE * 8
+        stages.append(replace(stage, rate=rate, lost=lost, detail=text))
+    busy = tuple(replace(p, rx_per_s=RATE) if p.name == "iperf3" else p for p in facts.processes)
+    return replace(
+        facts, nics=tuple(nics), processes=busy,
+        paths=(replace(path, stages=tuple(stages), lost=0.0, worst=None),),
+    )  # fmt: skip
+
+
+def applied() -> Scene:
+    """Six seconds after `a`: the losses have stopped, the countdown runs."""
+    made = Made("14", WALL + 61, "ring.rx@eth0", "256", "512", "pending", RING.id, "root")
+    return replace(
+        lossy(),
+        facts=cured(),
+        findings=(FAR, PAUSE, SACK),
+        wall=WALL + 67,
+        journal=(made,),
+        pending=(Pending("14", "ring.rx@eth0", WALL + 91),),
+        notes=(
+            Note("ring.rx@eth0: 256 → 512: pending (read back after the link came up)", "warn"),
+        ),
+    )
+
+
+PROOF = Result(
+    "20260921-142017-prove", WALL + 500, "prove", RING.id, None,
+    (("median", "+34.8%"), ("94%", "+31.0% … +38.2%"), ("pairs", "5"), ("", "kept"),
+     ("✓ retransmits", "0.412% → 0.001%")),
+    verdict="better", because="+34.8 % (+31.0 to +38.2 %)", unit="bit/s",
+    before=(695.9e6, 702.3e6, 689.2e6, 699.8e6, 691.4e6),
+    after=(938.1e6, 938.4e6, 938.0e6, 938.3e6, 938.2e6),
+    interval=(0.310, 0.382), middle=0.348, higher=True,
+    settings={"ring.rx@eth0": "512", "pause.rx@eth0": "off"},
+)  # fmt: skip
+BEFORE = Result(
+    "20260921-141408-test", WALL + 200, "iperf3", "to 192.0.2.20, 10 s, 4 streams", 695.9e6,
+    (("retransmits", "1,882"),), tuple(690e6 + i % 4 * 4e6 for i in range(10)),
+    settings={"ring.rx@eth0": "256", "pause.rx@eth0": "off"},
+)  # fmt: skip
+LATENCY = Result(
+    "20260921-141218-test", WALL + 90, "udp-latency", "to 192.0.2.20, 10 s, 1 streams", None,
+    (("p50", "42.0 us"), ("p99", "61.0 us"), ("max", "310.0 us")),
+)  # fmt: skip
+STUDY = Result(
+    "20260921-140101-study", WALL + 20, "study",
+    "nasa-4: Performance implications of CPU affinity (IRQs on CPU 0)",
+    figures=(("", "3 of 4 points measured"),), unit="Mbit/s", study="nasa-4",
+    rows=(
+        ("CPU 0 / CPU 0", "18,500 – 19,500", "611.3", "0.03", ""),
+        ("CPU 2 / CPU 2", "11,600 – 17,400", "938.2", "0.06", ""),
+        ("CPU 6 / CPU 6", "11,700 – 13,200", "902.5", "0.07", ""),
+        ("CPU 8 / CPU 8", "7,100 – 7,400", "–", "", "there is no CPU 8 here"),
+    ),
+)  # fmt: skip
+PAPERS = (
+    Paper(
+        "nasa-4", "Performance implications of CPU affinity (IRQs on CPU 0)",
+        "Boscia & Sidhu, NASA NAS", "V Table 4", "bulk", "Mbit/s",
+        tuple((name, told, skip) for name, told, _, _, skip in STUDY.rows),
+        ("The paper had the NIC's interrupts on CPU 0 at both ends.",),
+    ),
+    Paper(
+        "nasa-5", "Receive ring buffer size", "Boscia & Sidhu, NASA NAS", "V Table 5", "bulk",
+        "Mbit/s", (("16", "21,000", ""), ("8192", "18,100", "")),
+    ),
+    Paper(
+        "manchester-8", "Throughput against message size", "Hughes-Jones et al.", "figure 8",
+        "udp-sweep", "Mbit/s", (("1472 bytes", "996", ""),),
+    ),
+)  # fmt: skip
+
+
+def proved() -> Scene:
+    """The proof: five pairs, kept."""
+    made = Made("14", WALL + 61, "ring.rx@eth0", "256", "512", "applied", RING.id, "root")
+    return replace(
+        applied(), journal=(made,), pending=(), wall=WALL + 520,
+        results=(PROOF, BEFORE, LATENCY, STUDY), studies=PAPERS,
+        notes=(Note(f"{RING.id}: better; kept", "good"),),
+    )  # fmt: skip
+
+
+FORM = {"tool": "bulk", "to": "192.0.2.20", "peer": "ssh vm8", "streams": "4"}
+
+
+def told(at: int) -> tuple[Scene, View]:
+    """One scene of the story, and how it is looked at."""
+    if at == 1:
+        return lossy(), View()
+    if at == 2:
+        return lossy(), View(pane="advisor").at(open=RING.id)
+    if at == 3:
+        return applied(), View()
+    return proved(), View(pane="tests", form=FORM).at(on=f"result.{PROOF.id}")
