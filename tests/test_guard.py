@@ -12,6 +12,7 @@ from pathlib import Path
 import fake_host
 import pytest
 
+from nettop import settings
 from nettop.changes import guard, place, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
@@ -133,6 +134,38 @@ def test_a_stopped_nettop_cannot_hold_the_guard_back(
     group = pending(host, book)
     with book.lock():
         assert [r.state for r in guard.revert(book, group)] == ["reverted"]
+    assert mtu(tmp_path) == "1500"
+
+
+def test_what_is_written_after_the_revert_is_taken_back_when_the_lock_is_free(
+    host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Host, "at", classmethod(lambda _cls, _root="/": host))
+    group = pending(host, book)
+    guard.revert(book, group)
+    assert guard.once_more(book, group) == ()
+    (tmp_path / "host/sys/class/net/eth0/mtu").write_text("9000")
+    assert [r.state for r in guard.once_more(book, group)] == ["reverted"]
+    assert mtu(tmp_path) == "1500"
+
+
+def test_a_nettop_that_writes_too_late_takes_it_back_itself(
+    host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The guard reverts between the last look at the clock and the write."""
+    write = settings.write
+    times = iter([since_boot()] * 3)
+
+    def late(to: Host, address: settings.Address, value: str) -> None:
+        if value == "9000":
+            book.note(1, "reverted")
+        write(to, address, value)
+
+    monkeypatch.setattr(settings, "write", late)
+    monkeypatch.setattr("nettop.changes.apply.since_boot", lambda: next(times, since_boot() + 3600))
+    terms = Terms(confirm=60, arm=lambda *_: None)
+    (made,) = apply(plan.plan([("link.mtu@eth0", "9000")], host.source), host, book, terms)
+    assert made.state == "reverted"
     assert mtu(tmp_path) == "1500"
 
 

@@ -133,6 +133,13 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
     except (OSError, ValueError, LookupError) as error:
         because = sentence(error)
     settle(host, address, had_carrier=had)
+    if entry.due is not None and since_boot() >= entry.due and not _stands(journal, entry):
+        _quietly(host, address, entry.before)  # its guard came first and found nothing to revert
+        late = "it was written after its time to be confirmed: taken back"
+        return Result(
+            entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
+            entry.shell, late,
+        )  # fmt: skip
     after = look(host, address)
     if after == entry.before:
         # Acknowledged and yet nothing shows: take the wish back, so that nothing waits to happen.
@@ -164,6 +171,11 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
         entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because,
         entry.deadline,
     )  # fmt: skip
+
+
+def _stands(journal: Journal, entry: Entry) -> bool:
+    """Whether the journal still holds it open."""
+    return any(e.id == entry.id and e.open for e in journal.entries())
 
 
 def _quietly(host: Host, address: Address, value: str) -> None:

@@ -12,12 +12,14 @@ import select
 import sys
 import time
 
+from .. import settings
 from . import Result, place
 from .journal import Busy, Entry, Journal, since_boot
 from .plan import sentence
 
 READY = 30.0  # seconds a guard may take to start, on a machine that is very busy
 _PATIENCE = 3.0  # seconds past its time that a guard waits for a nettop that is still writing
+_HELD = 3600.0  # seconds for which it waits for that nettop to end, its work done meanwhile
 _SYSTEMD = "/run/systemd/system"
 
 
@@ -133,6 +135,28 @@ def revert(journal: Journal, group: int) -> tuple[Result, ...]:
         return undo(journal, Host.at(), numbers, state="reverted", wait=None, still=_unconfirmed)
 
 
+def once_more(journal: Journal, group: int) -> tuple[Result, ...]:
+    """Take back what a nettop that held the lock wrote after its group had been reverted.
+
+    On a machine too loaded the write may come after the guard found nothing to revert. Waits for
+    that nettop to end, for an hour at most (Busy).
+    """
+    from ..settings import Host
+    from .settle import look
+    from .undo import take_back
+
+    host = Host.at()
+    with journal.lock(_HELD):
+        entries = journal.entries()
+        left = [entry for entry in entries if entry.open]
+        late = [
+            e for e in reversed(entries)
+            if e.group == group and e.state == "reverted"
+            and look(host, settings.parse(e.setting)) != e.before
+        ]  # fmt: skip
+        return tuple(take_back(e, host, left, force=False, state="reverted") for e in late)
+
+
 def _unconfirmed(entry: Entry) -> bool:
     return entry.open and entry.due is not None
 
@@ -149,7 +173,7 @@ def main(words: list[str]) -> None:
     while (left := due - since_boot()) > 0:
         time.sleep(min(left, 5.0))
     try:
-        for result in revert(journal, group):
+        for result in (*revert(journal, group), *once_more(journal, group)):
             if result.state == "conflict":
                 journal.note(result.id or group, "guard-failed", because=result.because)
     except Exception as error:
