@@ -37,6 +37,30 @@ def running(words: str, settle: float = 0.0) -> Iterator[None]:
         process.wait()
 
 
+def listening(port: int = 5201, seconds: float = 60) -> None:
+    """Wait until a program listens on the port."""
+    words = ["ss", "-Hltn", f"sport = :{port}"]
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if subprocess.run(words, capture_output=True, check=True).stdout:
+            return
+        time.sleep(0.3)
+    raise SystemExit(f"nobody listens on port {port}")
+
+
+def moving(nic: str, bytes_per_s: float = 1e6, seconds: float = 60) -> None:
+    """Wait until the interface receives that much, a second long."""
+    counter = Path(f"/sys/class/net/{nic}/statistics/rx_bytes")
+    end, was = time.monotonic() + seconds, int(counter.read_text())
+    while time.monotonic() < end:
+        time.sleep(1)
+        now = int(counter.read_text())
+        if now - was > bytes_per_s:
+            return
+        was = now
+    raise SystemExit(f"{nic} receives too little: the traffic did not start")
+
+
 def record(name: str, comment: str, out: Path, seconds: float = 4, inside: str = "") -> None:
     """Record this host, or a namespace of it."""
     nettop = [sys.executable, "-m", "nettop", "record", str(out / f"{name}.host")]
@@ -107,17 +131,19 @@ def vm_receives(
     """The lab, receiving over one of its pairs."""
 
     def make(out: Path) -> None:
-        nic, peer = os.environ[f"LAB_{driver.upper()}"], os.environ[f"LAB_{driver.upper()}_TO"]
+        nic = os.environ[f"LAB_{driver.upper()}"]
         here = os.environ[f"LAB_{driver.upper()}_HERE"]
         if rings:
             subprocess.run(["ethtool", "-G", nic, "rx", str(rings)], check=False)
             time.sleep(2)
-        flood = f"ip netns exec peer iperf3 -c {here} -t 60 -P 2"
+        flood = f"ip netns exec peer iperf3 -c {here} -t 300 -P 2"
         if rings:
-            flood = f"ip netns exec peer iperf3 -u -b 0 -l 1400 -c {here} -t 60 -P 2"
-        print("peer is", peer, "nic", nic, flush=True)
-        with running("iperf3 -s", 3), running(flood, 6):
-            record(name, comment, out, seconds=6)
+            flood = f"ip netns exec peer iperf3 -u -b 0 -l 1400 -c {here} -t 300 -P 2"
+        with running("iperf3 -s"):
+            listening()
+            with running(flood):
+                moving(nic)
+                record(name, comment, out, seconds=6)
 
     return make
 
@@ -125,7 +151,8 @@ def vm_receives(
 def vm_rss(out: Path) -> None:
     """The lab's virtio-net with readable receive hashing, many flows."""
     peer = os.environ["LAB_TAP_TO"]
-    with running(f"iperf3 -c {peer} -R -t 60 -P 8", 6):
+    with running(f"iperf3 -c {peer} -R -t 300 -P 8"):
+        moving(os.environ["LAB_VIRTIO_NET"])
         comment = "virtio-net with four queues and a readable RSS key, eight flows. Linux 6.1."
         record("vm-virtio-rss", comment, out, seconds=6)
 

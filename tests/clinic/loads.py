@@ -1,0 +1,118 @@
+"""Traffic that iperf3 does not make: `python loads.py KIND …`. Standard library only.
+
+deaf PORT              bind a datagram socket with the default buffer and read rarely
+drain PORT             bind a datagram socket and read all
+datagrams ADDRESS PORT PER_S [BYTES]
+slow-reader PORT PER_S accept one connection and read PER_S bytes a second
+sender ADDRESS PORT    one connection, as fast as it goes
+not-accepting PORT     listen with a backlog of 2 and accept nothing
+connects ADDRESS PORT  try to connect, some thirty times a second
+echo PORT · asks ADDRESS PORT   request and response of 100 bytes
+capture IF [READS]     a packet socket with a small buffer that READS packets a second
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import sys
+import time
+
+PERIOD = 0.01
+
+
+def deaf(port: str) -> None:
+    """Take a datagram every tenth of a second."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", int(port)))
+    while True:
+        s.recv(65536)
+        time.sleep(0.1)
+
+
+def drain(port: str) -> None:
+    """Read as fast as they come."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    s.bind(("", int(port)))
+    while True:
+        s.recv(65536)
+
+
+def datagrams(address: str, port: str, per_s: str, size: str = "1000") -> None:
+    """Send at a pace."""
+    s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+    payload, burst = bytes(int(size)), max(1, round(int(per_s) * PERIOD))
+    due = time.monotonic()
+    while True:
+        for _ in range(burst):
+            with contextlib.suppress(OSError):
+                s.sendto(payload, (address, int(port)))
+        due += PERIOD
+        time.sleep(max(0.0, due - time.monotonic()))
+
+
+def slow_reader(port: str, per_s: str) -> None:
+    """Read less than arrives."""
+    s = socket.create_server(("", int(port)))
+    connection, _ = s.accept()
+    while connection.recv(int(int(per_s) * 0.05)):
+        time.sleep(0.05)
+
+
+def sender(address: str, port: str) -> None:
+    """Send without end."""
+    s = socket.create_connection((address, int(port)))
+    while True:
+        s.sendall(bytes(1 << 18))
+
+
+def not_accepting(port: str) -> None:
+    """Let the accept queue fill."""
+    s = socket.create_server(("", int(port)), backlog=2)
+    time.sleep(600)
+    s.close()
+
+
+def connects(address: str, port: str) -> None:
+    """Connect, do not wait for the answer."""
+    kept = []
+    while True:
+        s = socket.socket()
+        s.setblocking(False)
+        s.connect_ex((address, int(port)))
+        kept.append(s)
+        if len(kept) > 200:
+            kept.pop(0).close()
+        time.sleep(0.03)
+
+
+def echo(port: str) -> None:
+    """Answer each request."""
+    connection, _ = socket.create_server(("", int(port))).accept()
+    connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while data := connection.recv(100):
+        connection.sendall(data)
+
+
+def asks(address: str, port: str) -> None:
+    """Ask, wait for the answer, a thousand times a second at the most."""
+    s = socket.create_connection((address, int(port)))
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    while True:
+        s.sendall(bytes(100))
+        s.recv(100)
+        time.sleep(0.001)
+
+
+def capture(interface: str, reads: str = "100") -> None:
+    """See every frame, take few."""
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    s.bind((interface, 0))
+    while True:
+        s.recv(2048)
+        time.sleep(1 / int(reads))
+
+
+if __name__ == "__main__":
+    globals()[sys.argv[1].replace("-", "_")](*sys.argv[2:])

@@ -1,0 +1,72 @@
+"""Wards: how the scenarios of each file are run and asked."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from typing import Any
+
+from clinic import recorded
+from clinic.place import Place, guest, namespaces
+from clinic.scenario import Outcome, Scenario, score
+
+
+def run(scenario: Scenario) -> Outcome:
+    """Make the patient, ask nettop, score."""
+    if scenario.ward.startswith("recorded"):
+        return score(scenario, recorded.findings(scenario))
+    with patient(scenario) as place:
+        settle = float(scenario.told.get("settle", 1.5))
+        with place.running(scenario.words("load"), settle):
+            said = ask(place, scenario)
+    return score(scenario, [(one["severity"], one["id"]) for one in said["findings"]])
+
+
+@contextlib.contextmanager
+def patient(scenario: Scenario) -> Iterator[Place]:
+    """The host of the scenario, mis-tuned; put right or thrown away afterwards."""
+    with contextlib.ExitStack() as stack:
+        if scenario.ward.startswith("vm"):
+            place = guest(str(scenario.told["nic"]))
+        else:
+            place = stack.enter_context(namespaces(int(scenario.told.get("queues", 1))))
+        for command in scenario.words("mend"):
+            stack.callback(place.do, command)
+        for command in scenario.words("break"):
+            place.do(command)
+        yield place
+
+
+def ask(place: Place, scenario: Scenario) -> dict[str, Any]:
+    """`nettop advise --json` at this end."""
+    words = ["advise", "--json", "--fail-on", "never"]
+    words += ["--seconds", str(scenario.told.get("seconds", 4))]
+    if "profile" in scenario.told:
+        words += ["--profile", str(scenario.told["profile"])]
+    return nettop(place, words)
+
+
+def nettop(place: Place, words: list[str]) -> dict[str, Any]:
+    """A command of nettop and its JSON; in this process where the host is this one."""
+    if not place.here:
+        from nettop.cli import main
+
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            main(words)
+        return dict(json.loads(out.getvalue()))
+    with tempfile.TemporaryDirectory() as folder:
+        env = {**os.environ, "NETTOP_STATE": folder, "XDG_CONFIG_HOME": folder}
+        done = subprocess.run(
+            [*place.here, sys.executable, "-m", "nettop", *words],
+            env=env, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+    if not done.stdout:
+        raise RuntimeError(f"nettop {' '.join(words)}: {done.stderr.strip()}")
+    return dict(json.loads(done.stdout))
