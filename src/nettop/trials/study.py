@@ -207,11 +207,16 @@ def obstacle(point: Point, options: Options, pair: Pair) -> str:
 
 
 def options_of(study: Study, point: Point, base: Options, most: float) -> Options:
-    """The point's trial: the study's options, then the point's own; at most `most` seconds."""
+    """The point's trial: the study's options, then the point's own.
+
+    At most `most` seconds, and at most as many packets as `base` says.
+    """
     wished = {**study.options, **point.options}
     if point.mtu and not wished.get("udp") and study.tool in ("bulk", "iperf3", "iperf"):
         wished["mss"] = point.mtu - OVERHEAD
     found = replace(base, **wished)
+    if base.count is not None and found.count is not None:
+        found = replace(found, count=min(found.count, base.count))
     return replace(found, seconds=min(found.seconds, most))
 
 
