@@ -55,17 +55,62 @@ def light(kind: type[_Kind]) -> type[_Kind]:
     return cast("type[_Kind]", made)
 
 
-@dataclass(frozen=True, slots=True)
 class Entry:
-    """One row now, and the same row with its counters per second.
+    """One row now, and the same row with its counters per second; not to be changed.
 
     `per_s` is None on the first frame. A counter that went back (device or namespace re-made,
-    32-bit wrap) or is unknown has the rate None: never a negative or absurd one.
+    32-bit wrap) or is unknown has the rate None: never a negative or absurd one. Rates are worked
+    out when first asked for: of ten thousand sockets only the busiest are.
     """
 
-    now: Any
-    per_s: Any | None = None
-    still: bool = field(default=False, compare=False, repr=False)  # `per_s` is all zeros for good
+    __slots__ = ("_before", "_per_s", "_seconds", "now", "still")
+
+    def __init__(
+        self, now: Any, per_s: Any | None = None, *,
+        before: Any | None = None, seconds: float = 0.0, still: bool = False,
+    ) -> None:  # fmt: skip
+        """`per_s`, or what it is made from: the row `before`, so many seconds ago.
+
+        `still`: the row is the object that it was before, so that all rates are zero.
+        """
+        self.now = now
+        self.still = still
+        self._per_s = per_s
+        self._before = before
+        self._seconds = seconds
+
+    @property
+    def per_s(self) -> Any | None:
+        """The row with every counter as a rate."""
+        before = self._before  # read once: two threads may ask
+        if before is None:
+            return self._per_s
+        rates = self._per_s = per_second(before, self.now, self._seconds)
+        self._before = None
+        return rates
+
+    def rate(self, counter: str) -> float | None:
+        """One counter's rate, without working out the others."""
+        before = self._before
+        if before is None:
+            known: float | None = getattr(self._per_s, counter, None)
+            return known
+        was, now = getattr(before, counter), getattr(self.now, counter)
+        if was is None or now is None or now < was or self._seconds <= 0:
+            return None
+        return (now - was) / self._seconds  # type: ignore[no-any-return]
+
+    def __eq__(self, other: object) -> bool:
+        """Equal rows and rates."""
+        if not isinstance(other, Entry):
+            return NotImplemented
+        return bool(self.now == other.now and self.per_s == other.per_s)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        """The row and its rates."""
+        return f"Entry({self.now!r}, {self.per_s!r})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,14 +234,14 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
             if old.still:
                 out.append(old)
             else:
-                out.append(Entry(row, per_second(row, row, seconds), still=seconds > 0))
+                out.append(Entry(row, before=row, seconds=seconds, still=seconds > 0))
             continue
         name = key(row)
         if old is None or key(old.now) != name:  # rows came or went: no longer in step
             if past is None:
                 past = {key(e.now): e for e in before}
             old = past.get(name)
-        out.append(Entry(row, per_second(old.now, row, seconds) if old is not None else None))
+        out.append(Entry(row, before=old.now if old is not None else None, seconds=seconds))
     return out
 
 

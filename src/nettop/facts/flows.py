@@ -50,10 +50,7 @@ class Sockets:
             if row.state != "established":
                 continue
             site = landing.site(row.cookie, "tcp", row)
-            rate = entry.per_s
-            moved = 0.0
-            if rate is not None:
-                moved = (rate.bytes_received or 0.0) + (rate.bytes_acked or 0.0)
+            moved = (entry.rate("bytes_received") or 0.0) + (entry.rate("bytes_acked") or 0.0)
             for nic in {site.nic, site.port}:
                 if nic is not None:
                     found.by_nic[nic] = found.by_nic.get(nic, 0) + 1
@@ -72,10 +69,10 @@ def uses(sockets: Sockets) -> dict[int, Use]:
             continue
         use = found.setdefault(owner[0], Use())
         use.tcp += 1
-        rate = entry.per_s
-        if rate is not None:
-            use.rx = (use.rx or 0.0) + (rate.bytes_received or 0.0)
-            use.tx = (use.tx or 0.0) + (rate.bytes_acked or 0.0)
+        rx, tx = entry.rate("bytes_received"), entry.rate("bytes_acked")
+        if rx is not None or tx is not None:
+            use.rx = (use.rx or 0.0) + (rx or 0.0)
+            use.tx = (use.tx or 0.0) + (tx or 0.0)
         if site.nic is not None and moved > use.most:
             use.most, use.nic = moved, site.nic
     for entry in sockets.udp:
