@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -78,7 +79,7 @@ def over(base: Any, given: Any, label: tuple[str, ...] = ()) -> Any:
         }
         both = {**base, **merged}
         return {key: value for key, value in both.items() if value != "unknown"}
-    if label and isinstance(given, list):
+    if label and isinstance(given, list) and all(isinstance(row, Mapping) for row in given):
         rows = {tuple(row.get(key) for key in label): row for row in base or []}
         for row in given:
             key = tuple(row.get(name) for name in label)
@@ -127,9 +128,25 @@ def test_a_case_names_rules_that_exist() -> None:
 @pytest.mark.parametrize("path", families(), ids=lambda path: path.stem)
 def test_a_family_has_mistuned_and_healthy_hosts(path: Path) -> None:
     given = tomllib.loads(path.read_text())["case"]
-    assert len(given) >= 5
+    assert len(given) >= 10
     assert any(case.get("first") or case.get("expect") for case in given)
     assert any(not case.get("first") and not case.get("expect") for case in given)
+
+
+def test_every_rule_that_yields_does_so_in_some_case() -> None:
+    """Without a case a `yields` could be wrong, or right and never of use."""
+    yielding = [replace(rule, yields=()) for rule in rules() if rule.yields]
+    others = {name for rule in rules() for name in rule.yields}
+    judged = (*(rule for rule in rules() if rule.id in others and not rule.yields), *yielding)
+    met = set()
+    for param in cases():
+        (case,) = param.values
+        table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
+        facts = inline.facts(table, case["profile"], 1000.0)
+        alone = {one.id for one in Judge(judged, window=0.0).judge(facts).findings}
+        said = {one.id for one in Judge(rules(), window=0.0).judge(facts).findings}
+        met |= {one.partition("@")[0] for one in alone - said}
+    assert {rule.id for rule in yielding} - met == set()
 
 
 @pytest.mark.parametrize("profile", PROFILES)
