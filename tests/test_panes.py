@@ -6,12 +6,13 @@ import pathlib
 from dataclasses import replace
 
 import pytest
-from scenes import SCENES, WALL, big, healthy, lossy, storied
+from scenes import RING, SCENES, WALL, big, healthy, lossy, storied
 
 from nettop import panes
+from nettop.facts.nic import Counters
 from nettop.panes import history, page
 from nettop.panes.past import FINE, Past
-from nettop.panes.scene import Scene, Spot, View, chosen
+from nettop.panes.scene import Scene, Spot, View, chosen, nic_of
 from nettop.text import Line, line_cells, text_of
 from nettop.tui.keys import help_lines
 
@@ -210,3 +211,29 @@ def test_help_names_every_key() -> None:
     told = words(help_lines(View(), 140, 60))
     for label in ("1 … 8", "Ctrl-P", "PgDn", "apply the finding", "OSC 52"):
         assert label in told
+
+
+def test_the_interface_shown_is_the_one_that_matters() -> None:
+    scene = replace(lossy(), findings=())
+    assert scene.facts is not None
+    lo, eth0, eth1 = scene.facts.nics
+
+    def seen(*rates: tuple[str, str, float], found: str = "", chosen: str = "") -> str:
+        nics = tuple(
+            replace(eth1, name=name, kind=kind, per_s=Counters(rx_bytes=rate, tx_bytes=0.0))
+            for name, kind, rate in rates
+        )
+        assert scene.facts is not None
+        findings = (replace(RING, target=found),) if found else ()
+        facts = replace(scene.facts, nics=(lo, *nics))
+        nic = nic_of(replace(scene, facts=facts, findings=findings), View(nic=chosen))
+        assert nic is not None
+        return str(nic.name)
+
+    busy, ssh, idle = 1e9, 4e3, 0.0
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh)) == "eth0"
+    assert seen(("eth0", "nic", 2e7), ("veth0", "veth", busy)) == "eth0"
+    assert seen(("eth0", "nic", ssh), ("veth0", "veth", busy)) == "veth0"
+    assert seen(("eth0", "nic", idle), ("veth0", "veth", 10.0)) == "eth0"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), found="eth1/rx-0") == "eth1"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"

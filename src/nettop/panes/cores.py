@@ -213,11 +213,12 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     else:
         out = matrix(scene, view, rows, width, height)
     if height - len(out) >= 3:
-        idle = sum(1 for c in facts.cores if (core_load(c) or 0.0) < 5)
+        known = [load for c in facts.cores if (load := core_load(c)) is not None]
+        told = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
         out.append(
             section(
                 "CORES",
-                f"█ softirq ▓ irq ▒ system ░ user   {idle} of {len(facts.cores)} idle",
+                f"█ softirq ▓ irq ▒ system ░ user{told}",
                 width,
             )
         )

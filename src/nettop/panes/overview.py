@@ -49,6 +49,9 @@ def verdict(scene: Scene, width: int) -> Line:
         told = f" ? nothing can be said: {len(facts.missing)} kernel surfaces cannot be read here"
         return fit_line(line((told, "warn")), width)
     still = facts is not None and facts.cores and facts.cores[0].idle is None
+    if still and scene.origin.startswith("directory"):
+        told = " · a directory stands still: how it is set up is seen, not what moves"
+        return fit_line(line((told, "dim")), width)
     if still:
         return fit_line(line((" … measuring the first interval", "dim")), width)
     advice = len(scene.findings)

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Final
 
 from ..facts import Facts
 from ..frame import Frame
 from ..text import Line
 from ..units import Units
-from .past import Past
+from .past import Past, Port
+
+_RESTING: Final = 1000.0  # bytes/s below which an interface is idle
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,21 +213,43 @@ def chosen(items: tuple[str, ...], spot: Spot) -> int:
 
 
 def nic_of(scene: Scene, view: View) -> Any | None:
-    """The interface looked at: the chosen one, else the physical one with most traffic."""
+    """The interface looked at: the chosen one, else what a critical finding names, else the busiest.
+
+    A real NIC counts a hundredfold, so that containers' veths hide it only while it rests; the
+    rates are those of the last ten seconds, so that two busy NICs do not take turns.
+    """
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
-    for nic in facts.nics:
-        if nic.name == view.nic:
-            return nic
-    return max(
-        facts.nics,
-        key=lambda n: (
-            n.kind != "loopback",
-            n.kind == "nic" or n.master is None,
-            (n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0) > 1000,
-            n.kind == "nic",
-            (n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0),
-            bool(n.carrier),
-        ),
-    )
+    known = {nic.name: nic for nic in facts.nics}
+    if view.nic in known:
+        return known[view.nic]
+    for finding in scene.findings:
+        named = str(finding.target).partition("/")[0]
+        if finding.severity == "critical" and named in known:
+            return known[named]
+    lately = scene.past.fine[-10:]
+
+    def carried(nic: Any) -> float:
+        rates = [nic.per_s] + [m.ports[nic.name] for m in lately if nic.name in m.ports]
+        return max((_bytes(rate) for rate in rates), default=0.0)
+
+    def rank(nic: Any) -> tuple[Any, ...]:
+        real = nic.kind == "nic"
+        weight = carried(nic) * (100 if real else 1)
+        return (
+            nic.kind != "loopback",
+            real or nic.master is None,
+            weight if weight >= _RESTING else 0.0,
+            real,
+            bool(nic.carrier),
+            bool(nic.carries_ssh),
+        )
+
+    return max(facts.nics, key=rank)
+
+
+def _bytes(rate: Any) -> float:
+    """Both directions of a `Counters` or a `Port`, bytes/s; what is not known is none."""
+    rx, tx = (rate.rx, rate.tx) if isinstance(rate, Port) else (rate.rx_bytes, rate.tx_bytes)
+    return (rx or 0.0) + (tx or 0.0)

@@ -17,8 +17,8 @@ KEY = "6"
 NEEDS: tuple[str, ...] = ()
 FIELDS: Final = (  # name, label, default, what it means
     ("tool", "tool", "iperf3", "← → change"),
-    ("to", "address", "", "the other end's address, e.g. 192.0.2.20"),
-    ("peer", "peer", "", "how to run a command there: ssh host, or: ip netns exec b"),
+    ("to", "address", "", "the other end's, e.g. 192.0.2.20"),
+    ("peer", "peer", "", "a prefix that runs there: ssh host2"),
     ("seconds", "seconds", "10", "at least 10 to compare runs"),
     ("streams", "streams", "1", "parallel connections"),
     ("reverse", "reverse", "no", "yes: the other end sends (← →)"),
@@ -56,15 +56,14 @@ def form(view: View, cursor: str, width: int) -> list[Line]:
     """The form."""
     out = [section("NEW TEST", "⏎ edit, then start", width)]
     now = values(view)
-    for name, label, _, hint in FIELDS:
+    for name, label, _, _ in FIELDS:
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
         text = view.draft + "▏" if typed else now[name] or "–"
         out.append(
             line(
                 (f" {'▸' if here else ' '} {label:<8} ", "select" if here else "head"),
-                (fit(text, 22), "input" if typed else "strong" if now[name] else "dim"),
-                (f"  {hint}" if here else "", "dim"),
+                (text, "input" if typed else "strong" if now[name] else "dim"),
             )
         )
     ready = bool(now["to"])
@@ -77,6 +76,9 @@ def form(view: View, cursor: str, width: int) -> list[Line]:
                 "select" if here else "good" if ready else "dim",
             )
         )
+    )
+    out.append(
+        next((line((f"   {h}", "dim")) for n, _, _, h in FIELDS if cursor == f"form.{n}"), ())
     )
     return [fit_line(one, width) for one in out]
 
