@@ -74,7 +74,9 @@ def record(name: str, comment: str, out: Path, seconds: float = 4, inside: str =
     # whose kernel build it was is nobody's business; its version is
     path = out / f"{name}.host"
     release = os.uname().release
-    path.write_text(path.read_text().replace(release, re.match(r"[\d.]+", release)[0]))  # type: ignore[index]
+    text = path.read_text().replace(release, re.match(r"[\d.]+", release)[0])  # type: ignore[index]
+    # what a kernel worker does at the moment is in its name, and changes while one frame is read
+    path.write_text(re.sub(r"(kworker/[\w:]+)[-+][\w-]+", r"\1", text))
 
 
 def here_idle(out: Path) -> None:

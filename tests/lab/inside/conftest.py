@@ -1,0 +1,62 @@
+"""Inside the lab's virtual machine: nettop in this process, the kernel through its own tools.
+
+Python is fifteen times slower here, so commands run in-process and a test checks many things.
+`pytest.mark.topology("two-nodes")` names the topology a test needs; in another it is left out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from lab.inside.kernel import Nettop, see
+
+__all__ = ["Nettop", "see"]  # tests take them from here
+collect_ignore_glob = [] if "NETTOP_LAB" in os.environ else ["test_*.py"]
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", "topology(name): the lab's topology that a test needs")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = os.environ.get("NETTOP_LAB")
+    items[:] = [
+        item
+        for item in items
+        if (mark := item.get_closest_marker("topology")) is None or here in mark.args
+    ]
+
+
+@pytest.fixture(scope="session")
+def told() -> dict[str, str]:
+    """What guest.py laid out: role (e1000e, e1000e_to, tap_to …) → interface or address."""
+    return {
+        word.removeprefix("LAB_").lower(): value
+        for word, value in os.environ.items()
+        if word.startswith("LAB_")
+    }
+
+
+@pytest.fixture
+def nettop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nettop]:
+    """`nettop WORDS… --json` in this process: exit code and document; all undone afterwards."""
+    from nettop.cli import main
+
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+
+    def run(*words: str) -> tuple[int, dict[str, object]]:
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            code = main([*words, "--json"])
+        text = out.getvalue()
+        return code, json.loads(text) if text else {}
+
+    yield run
+    run("undo", "--all")

@@ -1,0 +1,102 @@
+"""A change that cuts the link under a live session comes back when nettop is killed at once."""
+
+from __future__ import annotations
+
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+from lab.inside.kernel import INTEL, Nettop, ring
+
+pytestmark = pytest.mark.topology("two-nodes")
+CONFIRM, SLACK = 8.0, 5.0
+ECHO = """
+import socket
+peer, _ = socket.create_server(("", 7100)).accept()
+while data := peer.recv(65536):
+    peer.sendall(data)
+"""
+
+
+class Session:
+    """A byte every 50 ms to the peer and back."""
+
+    def __init__(self) -> None:
+        self.far = subprocess.Popen(["ip", "netns", "exec", "peer", sys.executable, "-c", ECHO])
+        for _ in range(100):
+            try:
+                self.near = socket.create_connection((os.environ["LAB_E1000E_TO"], 7100), 20)
+                break
+            except OSError:
+                time.sleep(0.3)
+        self.near.settimeout(None)
+        self.back = 0
+        threading.Thread(target=self._count, daemon=True).start()
+        threading.Thread(target=self._send, daemon=True).start()
+
+    def _send(self) -> None:
+        try:
+            while True:
+                self.near.sendall(b"x")
+                time.sleep(0.05)
+        except OSError:
+            return
+
+    def _count(self) -> None:
+        try:
+            while data := self.near.recv(65536):
+                self.back += len(data)
+        except OSError:
+            return
+
+    def lives(self) -> bool:
+        """Twenty more bytes come back within half a minute."""
+        was, end = self.back, time.monotonic() + 30
+        while self.back < was + 20 and time.monotonic() < end:
+            time.sleep(0.2)
+        return self.back >= was + 20
+
+
+@pytest.fixture(scope="module")
+def session() -> Iterator[Session]:
+    made = Session()
+    yield made
+    made.near.close()
+    made.far.kill()
+    made.far.wait()
+
+
+@pytest.mark.parametrize("time_", [1, 2, 3])
+def test_a_killed_nettop_does_not_leave_the_link_cut(
+    nettop: Nettop, session: Session, time_: int
+) -> None:
+    before = ring(INTEL)
+    words = ["set", f"ring.rx@{INTEL}", "512", "--confirm", f"{CONFIRM:g}", "--json"]
+    running = subprocess.Popen([sys.executable, "-m", "nettop", *words], stdout=subprocess.DEVNULL)
+    end = time.monotonic() + 60
+    while ring(INTEL) != "512" and time.monotonic() < end:
+        time.sleep(0.02)
+    changed = time.monotonic()
+    running.kill()
+    running.wait()
+    assert ring(INTEL) == "512"
+    while ring(INTEL) != before and time.monotonic() < changed + 60:
+        time.sleep(0.05)
+    assert time.monotonic() - changed <= CONFIRM + SLACK
+    assert session.lives()
+
+
+def test_a_confirmed_change_stays(nettop: Nettop, session: Session) -> None:
+    code, done = nettop("set", f"ring.rx@{INTEL}", "512", "--confirm", "30")
+    (change,) = done["changes"]
+    assert (code, change["state"]) == (0, "pending")
+    code, kept = nettop("confirm", str(change["id"]))
+    assert (code, kept["changes"][0]["state"]) == (0, "applied"), kept
+    time.sleep(2)
+    assert ring(INTEL) == "512"
+    assert session.lives()
