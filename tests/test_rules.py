@@ -185,6 +185,7 @@ def test_the_mutation_script_finds_a_condition_that_no_test_needs(
     weak = text.replace('when     = "', "when     = \"nic.kind != 'veth' and ")
     path = tmp_path / "weak-rule.toml"
     path.write_text(weak)
+    (tmp_path / "hosts").symlink_to(Path(__file__).parent / "hosts")
     monkeypatch.setattr(sys, "argv", ["rule_mutation.py", str(path)])
     assert rule_mutation.main() == 1
     out = capsys.readouterr().out

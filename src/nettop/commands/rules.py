@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -150,22 +151,28 @@ def recorded(path: Path) -> Recorded:
 
     def moments(name: str, profile: str | None) -> Sequence[Facts]:
         from ..advice.inline import InlineError
-        from ..facts.joined import NEEDS, Joiner
-        from ..recording import RecordingError, Replay, load
-        from ..sampler import frames
+        from ..recording import RecordingError
 
         places = [path.parent / name, *(folder / "tests" / name for folder in path.parents)]
         found = next((place for place in places if place.is_file()), None)
         if found is None:
             raise InlineError(f"no recording {name}")
         try:
-            source = Replay(load(str(found)))
+            return _moments(found, profile)
         except (OSError, RecordingError) as error:
             raise InlineError(f"{found}: {error}") from None
-        joiner = Joiner()
-        return [
-            joiner.build(frame, profile=profile)
-            for frame in frames(source, lambda: NEEDS, lambda: 1)
-        ]
 
     return moments
+
+
+@lru_cache(maxsize=32)
+def _moments(path: Path, profile: str | None) -> tuple[Facts, ...]:
+    """The facts of a recording, which many rules look at; values, so they can be shared."""
+    from ..facts.joined import NEEDS, Joiner
+    from ..recording import Replay, load
+    from ..sampler import frames
+
+    source, joiner = Replay(load(str(path))), Joiner()
+    return tuple(
+        joiner.build(frame, profile=profile) for frame in frames(source, lambda: NEEDS, lambda: 1)
+    )
