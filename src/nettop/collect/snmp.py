@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from functools import cache, lru_cache
 from typing import Any, Final
 
 from ..frame import counter, gauge
@@ -108,10 +109,15 @@ def read(source: Source) -> list[Row]:
 def row(told: Mapping[str, int]) -> Row:
     """Each field as the sum of what is told of it."""
     values: list[Any] = []
-    for item in fields(Row):
-        known = [told[name] for name in _SUMS[item.name].split() if name in told]
+    for names in _parts():
+        known = [told[name] for name in names if name in told]
         values.append(sum(known) if known else None)
     return Row(*values)
+
+
+@cache
+def _parts() -> tuple[tuple[str, ...], ...]:
+    return tuple(tuple(_SUMS[item.name].split()) for item in fields(Row))
 
 
 def sections(text: str) -> dict[str, int]:
@@ -119,13 +125,20 @@ def sections(text: str) -> dict[str, int]:
     told: dict[str, int] = {}
     lines = text.splitlines()
     for names, figures in zip(lines[::2], lines[1::2], strict=False):
-        section, colon, header = names.partition(":")
-        if not colon or not figures.startswith(f"{section}:"):
+        section, known = _names(names)
+        if not figures.startswith(section):
             raise ValueError(f"names without figures: {names[:60]!r}")
-        words = figures[len(section) + 1 :].split()
-        for name, word in zip(header.split(), words, strict=False):
-            told[f"{section}.{name}"] = int(word)
+        told.update(zip(known, map(int, figures[len(section) :].split()), strict=False))
     return told
+
+
+@lru_cache(maxsize=64)  # a kernel's names do not change: a hundred a section
+def _names(line: str) -> tuple[str, tuple[str, ...]]:
+    """The section with its colon, and its names with the section before them."""
+    section, colon, header = line.partition(":")
+    if not colon:
+        raise ValueError(f"names without figures: {line[:60]!r}")
+    return f"{section}:", tuple(f"{section}.{name}" for name in header.split())
 
 
 def sockets(text: str) -> dict[str, int]:
