@@ -114,6 +114,20 @@ def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_pat
     assert run(capsys, "rules", "check", str(path))[0] == 2
 
 
+def test_a_copied_rule_runs_what_it_can(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """A rule taken home to be changed leaves the recorded hosts of its tests behind."""
+    mine = tmp_path / "rx-ring-overrun.toml"
+    mine.write_text((Path(__file__).parents[1] / "rules/rings/rx-ring-overrun.toml").read_text())
+    code, out, err = run(capsys, "rules", "test", str(mine))
+    assert (code, err) == (0, "")
+    assert "0 failed, 2 not run (their recorded host is not here)" in out
+    code, out, _ = run(capsys, "rules", "test", str(mine), "--json")
+    assert json.loads(out)["not_run"] == 2
+    assert all(test["passed"] for test in json.loads(out)["tests"])
+
+
 def test_rules_and_limits_of_the_user(
     capsys: pytest.CaptureFixture[str], home: Path, root: str
 ) -> None:

@@ -30,11 +30,12 @@ class Outcome:
     name: str
     finds: bool
     why: str = ""
+    absent: str = ""  # the test did not run: the recording it names is not here
 
     @property
     def passed(self) -> bool:
         """Whether the rule did what the test says."""
-        return not self.why
+        return not self.why and not self.absent
 
 
 def check(path: Path, recorded: Recorded | None = None) -> list[Outcome]:
@@ -75,6 +76,8 @@ def _outcome(
     try:
         _keys(table)
         why = verdict(rule, table, moments(rule, table, recorded))
+    except inline.NoRecordingError as error:
+        return Outcome(rule.id, number, name, bool(finds), absent=str(error))
     except inline.InlineError as error:
         raise RuleError(f"{rule.path}: test[{number - 1}]: {error}") from None
     return Outcome(rule.id, number, name, bool(finds), why)

@@ -37,6 +37,10 @@ class InlineError(ValueError):
     """What is wrong with facts written inline."""
 
 
+class NoRecordingError(InlineError):
+    """The recorded host that a test names is not here, as in an installed nettop."""
+
+
 def facts(table: Mapping[str, Any], profile: str, at: float = 0.0) -> Facts:
     """The facts of a table with the keys of FACT_KEYS; others are left alone."""
     if profile not in PROFILES:

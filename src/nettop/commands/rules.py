@@ -129,19 +129,22 @@ def _check(args: argparse.Namespace) -> int:
             wrong.append(str(error))
     if args.what == "check":
         outcomes = []
+    absent = sum(bool(one.absent) for one in outcomes)
+    outcomes = [one for one in outcomes if not one.absent]
     failed = [one for one in outcomes if not one.passed]
     if args.json:
         tests = [
             {"rule": o.rule, "number": o.number, "name": o.name, "passed": o.passed, "why": o.why}
             for o in outcomes
         ]
-        emit({"files": len(files), "wrong": wrong, "tests": tests})
+        emit({"files": len(files), "wrong": wrong, "tests": tests, "not_run": absent})
     else:
         for sentence in wrong:
             print(sentence, file=sys.stderr)
         for one in failed:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
         ran_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
+        ran_text += f", {absent} not run (their recorded host is not here)" if absent else ""
         print(f"{len(files)} rules, {len(wrong)} wrong{ran_text}")
     return 2 if wrong else int(bool(failed))
 
@@ -150,13 +153,13 @@ def recorded(path: Path) -> Recorded:
     """How a test's recorded host is read: beside the rule file, or under tests/ of a checkout."""
 
     def moments(name: str, profile: str | None) -> Sequence[Facts]:
-        from ..advice.inline import InlineError
+        from ..advice.inline import InlineError, NoRecordingError
         from ..recording import RecordingError
 
         places = [path.parent / name, *(folder / "tests" / name for folder in path.parents)]
         found = next((place for place in places if place.is_file()), None)
         if found is None:
-            raise InlineError(f"no recording {name}")
+            raise NoRecordingError(f"no recording {name}")
         try:
             return _moments(found, profile)
         except (OSError, RecordingError) as error:
