@@ -141,7 +141,7 @@ def test_a_rule_of_the_user_that_is_wrong_is_one_sentence(
 def test_no_home_is_no_configuration(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"):
         monkeypatch.delenv(name)
-    monkeypatch.setattr("pwd.getpwuid", lambda _: {}["nobody"])
+    monkeypatch.setattr("pwd.getpwuid", lambda user: dict[int, object]()[user])
     assert config.load().get("theme", "dark") == "dark"
     assert config.muted() == []
     assert not config.state_folder().exists()
@@ -189,3 +189,14 @@ def test_a_recording_that_is_stopped_is_whole(number: signal.Signals, tmp_path: 
     assert b"Traceback" not in err
     assert process.returncode == 0
     assert main(["snapshot", "--table", "cpu", "--replay", str(file)]) == 0
+
+
+def test_a_package_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def missing(_name: str, _args: object) -> int:
+        raise ModuleNotFoundError("No module named 'textual'", name="textual")
+
+    monkeypatch.setattr("nettop.commands.run", missing)
+    assert main(["top"]) == 3
+    assert "needs the Python package textual" in one_sentence(capsys.readouterr().err.encode())

@@ -108,6 +108,9 @@ def _fault(name: str, error: Exception) -> int:
     if _of_a_file(error):
         _tell(f"nettop: {error}")
         return 2
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name[:6] != "nettop":
+        _tell(f"nettop: {name} needs the Python package {error.name}, which is not installed here")
+        return 3
     if os.environ.get("NETTOP_DEBUG"):
         raise error
     sentence = f"nettop: a fault of nettop itself, in {name}: {type(error).__name__}: {error}"

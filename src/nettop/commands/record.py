@@ -58,6 +58,8 @@ def run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("stopped: saving what was recorded", file=sys.stderr)
     archive = source.archive()
+    if not sampler.last or not sampler.last.tables:
+        raise Refused("nothing of this host can be read", 3)
     if not args.keep_names and not args.replay:
         archive = scrub(archive, addresses=not args.keep_addresses)
     if args.file == "-":
