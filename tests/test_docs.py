@@ -118,8 +118,8 @@ def anew(shown: str, made: str) -> str:
     head, _, tail = shown.partition(f"\n{WIDE}\n")
     if tail:  # gaps inside: chosen by hand
         return shown
-    count = len(head.strip().split("\n\n"))
-    return "\n\n".join(made.split("\n\n")[:count]) + f"\n\n{WIDE}\n"
+    count, parts = len(head.strip().split("\n\n")), made.split("\n\n")
+    return made if count >= len(parts) else "\n\n".join(parts[:count]) + f"\n\n{WIDE}\n"
 
 
 @pytest.mark.parametrize("number", range(len(examples("console"))))

@@ -1,10 +1,12 @@
-"""What the wheel installs beside the package: manual page and completions, made when it is built.
+"""What the wheel holds beside the package, found when it is built.
 
-They come from the argument parsers, so they are never older than the program.
+Manual page and completions come from the argument parsers and are never older than the program;
+the recorded hosts that rules' own tests name go along, so that `nettop rules test` runs anywhere.
 """
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -18,6 +20,13 @@ PLACES = {
     "zsh": "share/zsh/site-functions/_nettop",
     "fish": "share/fish/vendor_completions.d/nettop.fish",
 }
+
+
+def recorded(rules: Path) -> set[str]:
+    """The recordings that the tests of rules name, such as `hosts/guest-idle.host`."""
+    named = re.compile(r'^recorded\s*=\s*"(.*)"', re.MULTILINE)
+    texts = (path.read_text(encoding="utf-8") for path in rules.glob("*/*.toml"))
+    return {name for text in texts for name in named.findall(text)}
 
 
 class Shared(BuildHookInterface[Any]):
@@ -36,6 +45,9 @@ class Shared(BuildHookInterface[Any]):
             path = Path(self.folder.name) / name
             path.write_text(text, encoding="utf-8")
             build_data["shared_data"][str(path)] = place
+
+        for name in recorded(Path(self.root) / "rules"):
+            build_data["force_include"][f"tests/{name}"] = f"nettop/rules/tests/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
         """They are in the wheel now."""
