@@ -114,9 +114,7 @@ def test_check_and_test_of_own_files(capsys: pytest.CaptureFixture[str], tmp_pat
     assert run(capsys, "rules", "check", str(path))[0] == 2
 
 
-def test_a_copied_rule_runs_what_it_can(
-    capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
+def test_a_copied_rule_runs_what_it_can(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A rule taken home to be changed leaves the recorded hosts of its tests behind."""
     mine = tmp_path / "rx-ring-overrun.toml"
     mine.write_text((Path(__file__).parents[1] / "rules/rings/rx-ring-overrun.toml").read_text())
@@ -126,6 +124,16 @@ def test_a_copied_rule_runs_what_it_can(
     code, out, _ = run(capsys, "rules", "test", str(mine), "--json")
     assert json.loads(out)["not_run"] == 2
     assert all(test["passed"] for test in json.loads(out)["tests"])
+
+
+def test_a_setting_that_does_not_exist_is_said_before_a_rule_of_the_user_speaks(
+    capsys: pytest.CaptureFixture[str], home: Path, root: str
+) -> None:
+    (home / "rules").mkdir(parents=True)
+    (home / "rules/mine.toml").write_text(MINE.replace('set = "', 'set = "no-'))
+    code, _, err = run(capsys, "advise", "--root", root)
+    assert code == 2
+    assert "mine.toml: fix[0].set: " in err
 
 
 def test_rules_and_limits_of_the_user(

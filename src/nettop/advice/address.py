@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from .. import settings
+from .build import RuleError
 from .expression import Expression
-from .load import RuleError
 from .rule import Rule
 from .template import Template
 

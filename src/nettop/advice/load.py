@@ -34,7 +34,7 @@ def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) ->
         for path in files(folder):
             rule = read(path)
             if not tested:
-                rule.words  # noqa: B018 - a mistake in it is said now
+                _whole(rule)
             if rule.id in here:
                 raise RuleError(f"{path}: the id {rule.id} is taken by {here[rule.id].path}")
             here[rule.id] = rule
@@ -46,6 +46,13 @@ def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) ->
     for name, values in (limits or {}).items():
         found[name] = _override(found, name, values)
     return tuple(found.values())
+
+
+def _whole(rule: Rule) -> None:
+    """RuleError when a user's rule is wrong in its words or names a setting that does not exist."""
+    from . import address  # asks the kinds of settings, which judging does not need
+
+    address.check(rule)
 
 
 def files(folder: Path) -> list[Path]:
