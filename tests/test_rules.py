@@ -81,6 +81,13 @@ def test_a_rule_cites_by_the_one_name_each_source_has(path: Path) -> None:
         assert cite.get("place"), "where in it?"
 
 
+@pytest.mark.parametrize("path", sorted(PACK.glob("studies/*.toml")), ids=lambda path: path.stem)
+def test_a_study_cites_by_the_same_names(path: Path) -> None:
+    known = tomllib.loads((PACK / papers.TABLE).read_text())["paper"]
+    cited = set(re.findall(r'\bpaper *= *"([^"]*)"', path.read_text()))
+    assert cited - set(known) == set()
+
+
 def test_every_cited_name_is_cited_and_has_a_whole_reference() -> None:
     known = papers.references(PACK)
     named = {name for rule in rules() for name in papers.cited(rule)}
