@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
@@ -60,6 +60,8 @@ def apply(
                     due = since_boot() + terms.confirm if terms.confirm else None
                 made = _one(address, change, host, journal, terms, group, due)
                 results.append(made)
+                if due is not None and not group and made.id is not None:
+                    due = next((e.due for e in journal.entries() if e.id == made.id), due)
                 group = group or (made.id or 0)
                 if made.state == "refused":
                     break
@@ -118,7 +120,15 @@ def _one(
             because = f"no guard could be started: {sentence(error)}"
             journal.note(entry.id, "refused", because=because)
             return _refused(change, because, entry.id, shell=shell)
+        entry = _armed(journal, entry, terms.confirm)
     return _write(address, change, host, journal, entry)
+
+
+def _armed(journal: Journal, entry: Entry, confirm: float) -> Entry:
+    """The time to confirm begins when the guard waits: on a busy machine it starts slowly."""
+    due, deadline = since_boot() + confirm, time.time() + confirm
+    journal.note(entry.id, "armed", due=due, deadline=deadline)
+    return replace(entry, due=due, deadline=deadline, armed=True)
 
 
 def _write(address: Address, change: Change, host: Host, journal: Journal, entry: Entry) -> Result:

@@ -12,7 +12,6 @@ import select
 import sys
 import time
 
-from .. import settings
 from . import Result, place
 from .journal import Busy, Entry, Journal, since_boot
 from .plan import sentence
@@ -45,8 +44,7 @@ def arm(journal: Journal, group: int, due: float) -> None:
     finally:
         os.close(ours)
     try:
-        wait = max(1.0, min(READY, due - since_boot()))
-        ready = select.select([end], [], [], wait)[0] and os.read(end, 1) == b"!"
+        ready = select.select([end], [], [], READY)[0] and os.read(end, 1) == b"!"
     finally:
         os.close(end)
     if not ready:
@@ -141,6 +139,7 @@ def once_more(journal: Journal, group: int) -> tuple[Result, ...]:
     On a machine too loaded the write may come after the guard found nothing to revert. Waits for
     that nettop to end, for an hour at most (Busy).
     """
+    from .. import settings
     from ..settings import Host
     from .settle import look
     from .undo import take_back
@@ -161,6 +160,28 @@ def _unconfirmed(entry: Entry) -> bool:
     return entry.open and entry.due is not None
 
 
+def _warm(journal: Journal, group: int) -> None:
+    """Load now what taking back needs: at the deadline a busy machine needs seconds for it."""
+    from .. import settings
+    from ..settings import Host
+    from . import undo  # noqa: F401
+    from .settle import look
+
+    host = Host.at()
+    for entry in journal.entries():
+        if entry.group == group and entry.open:
+            look(host, settings.parse(entry.setting))
+            if entry.setting.startswith(("link.", "qdisc.", "route.")):
+                host.load_route()
+
+
+def _due(journal: Journal, group: int, due: float) -> float:
+    """When to revert, since boot: its time is counted anew once nettop knows that we wait."""
+    waiting = [e for e in journal.entries() if e.group == group and _unconfirmed(e)]
+    counted = [e.due for e in waiting if e.armed and e.due is not None]
+    return counted[0] if counted else due + READY if waiting else due
+
+
 def main(words: list[str]) -> None:
     """Detach, say that we wait, wait, revert; a failure goes to the journal."""
     journal, group, due = Journal(words[0]), int(words[1]), float(words[2])
@@ -170,8 +191,9 @@ def main(words: list[str]) -> None:
         os.setsid()
         os.write(int(words[3]), b"!")
         os.close(int(words[3]))
-    while (left := due - since_boot()) > 0:
-        time.sleep(min(left, 5.0))
+    _warm(journal, group)
+    while (left := _due(journal, group, due) - since_boot()) > 0:
+        time.sleep(min(left, 1.0))
     try:
         for result in (*revert(journal, group), *once_more(journal, group)):
             if result.state == "conflict":

@@ -49,6 +49,7 @@ class Entry:
     netns_name: str = ""
     identity: str = ""
     beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    armed: bool = False  # its guard waits: `due` is counted from then
 
     @property
     def open(self) -> bool:
@@ -132,7 +133,9 @@ class Journal:
         """Put a change on the disk before it is made; gives it its number. Call it locked."""
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
-        known = {key: value for key, value in asdict(entry).items() if value not in (None, "", {})}
+        known = {
+            key: value for key, value in asdict(entry).items() if value not in (None, "", {}, False)
+        }
         self.append({"event": "begin", **known})
         return entry
 
@@ -185,14 +188,24 @@ class Journal:
                     yield line
 
 
+def _whole(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
+
+
 def _repair(handle: int) -> int:
-    """Cut off a line that a crash tore; the size of what is whole."""
+    """Cut off a line that a crash tore (or end it, when only its end is missing); the size now."""
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return size
     start = max(0, size - (1 << 20))
     tail = os.pread(handle, size - start, start)
-    whole = start + tail.rfind(b"\n") + 1
+    torn = tail.rfind(b"\n") + 1
+    if _whole(tail[torn:]):
+        return size + os.write(handle, b"\n")
+    whole = start + torn
     os.ftruncate(handle, whole)
     return whole
 
@@ -216,7 +229,7 @@ def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
             found[entry.id] = entry
         elif old is not None and old.open:
             found[old.id] = _next(old, event, line)
-    except (TypeError, AttributeError, ValueError):
+    except (TypeError, AttributeError, ValueError, KeyError):
         return
 
 
@@ -225,6 +238,8 @@ def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
     if event == "end":
         known = ("state", "effect", "after", "because", "beside")
         return replace(old, **{"state": "applied"} | {k: line[k] for k in known if k in line})
+    if event == "armed":
+        return replace(old, due=line["due"], deadline=line["deadline"], armed=True)
     if event == "confirmed":
         state = old.effect if old.state == "pending" else old.state
         return replace(old, state=state, deadline=None, due=None)

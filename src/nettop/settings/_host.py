@@ -67,6 +67,11 @@ class Host:
         """Ask the driver by SIOCETHTOOL."""
         return self.source.statistics(interface, request, f"ethtool/{interface}/set")
 
+    @staticmethod
+    def load_route() -> None:
+        """Import what `route` needs now: whoever must act at a certain time cannot wait for it."""
+        import pyroute2  # noqa: F401
+
     def route(self, function: Any) -> None:
         """Run `function(IPRoute)` in a thread of its own: an event loop may be running here.
 
