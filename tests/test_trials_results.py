@@ -14,6 +14,7 @@ from nettop.trials.experiment import METRICS, Plan
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
 from nettop.trials.run import Cancelled, TrialError
+from nettop.trials.tune import Offer
 
 
 @pytest.fixture
@@ -88,10 +89,14 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
 
     monkeypatch.setattr("nettop.trials.prove.prove", prove)
     on = Bench("bulk", Options(), METRICS["rate"], Plan())
-    offers = [(name, name, [("sysctl.net.a", "1")]) for name in answers]
-    found = tune.tune([*offers, ("e@eth0", "e", [])], on, 1e6, clock=lambda: 0.0)
+    offers = [Offer(name, name, [("sysctl.net.a", "1")]) for name in answers]
+    others = [
+        Offer("e@eth0", "e", []),
+        Offer("safe@host", "f", [("sysctl.net.b", "1")], safety=True),
+    ]
+    found = tune.tune([*offers, *others], on, 1e6, clock=lambda: 0.0)
     assert [s["state"] for s in found["steps"]] == [
-        "kept", "not kept", "kept", "skipped", "skipped",
+        "kept", "not kept", "kept", "skipped", "skipped", "skipped",
     ]  # fmt: skip
     assert found["undo"] == "nettop undo 3 9"
     assert found["total"]["median_difference"] == pytest.approx(1.5 * 1.1 - 1)
@@ -100,13 +105,14 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     said = tune.text(found)
     assert "nettop undo 3 9" in said
     assert "it broke" in said
+    assert "not about speed: no run can prove it; nettop apply safe@host" in said
     assert list(store.glob("*-tune.json"))
 
 
 @pytest.mark.usefixtures("store")
 def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     on = Bench("bulk", Options(), METRICS["rate"], Plan())
-    offers = [("a@eth0", "a", [("sysctl.net.a", "1")]), ("b@eth0", "b", [("sysctl.net.a", "1")])]
+    offers = [Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")]
     short = tune.tune(offers, on, 5.0, clock=lambda: 0.0)
     assert all("no time left" in s["because"] for s in short["steps"])
 

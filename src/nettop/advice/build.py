@@ -20,7 +20,7 @@ T = TypeVar("T")
 EACH: Final = ("queue", "core", "nic")
 _KEYS: Final = (
     "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "yields", "show", "encodes", "expected", "gain", "limits", "competing", "fix", "test",
+    "yields", "show", "encodes", "expected", "gain", "safety", "limits", "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
@@ -104,6 +104,7 @@ class _Builder:
             yields=tuple(self.list_of("yields")),
             encodes=tuple(self.list_of("encodes")),
             gain=float(self.data.get("gain", 1)),
+            safety=self.switch("safety", self.data),
             limits=self.limits,
         )
 
@@ -151,6 +152,12 @@ class _Builder:
         value = self.data.get(key, [])
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.wrong(key, "a list of texts is wanted")
+        return value
+
+    def switch(self, key: str, table: Mapping[str, Any], where: str = "") -> bool:
+        value = table.get(key, False)
+        if not isinstance(value, bool):
+            raise self.wrong(f"{where}.{key}" if where else key, "true or false is wanted")
         return value
 
     def names(self, key: str, known: Iterable[str]) -> frozenset[str] | None:
@@ -232,16 +239,13 @@ class _Builder:
         if each is not None:
             self.one_of(f"{where}.each", each, EACH)
             also = (each,)
-        experiment = table.get("experiment", False)
-        if not isinstance(experiment, bool):
-            raise self.wrong(f"{where}.experiment", "true or false is wanted")
         test = self.text_of("if", table, where)
         return Fix(
             setting=self.template(f"{where}.set", setting, also) if setting else None,
             to=self.values(f"{where}.to", setting, table["to"], also) if setting else {},
             when=self.condition(f"{where}.if", test, also) if test else None,
             each=each,
-            experiment=experiment,
+            experiment=self.switch("experiment", table, where),
             advice=self.template(f"{where}.advice", advice, also) if advice else None,
         )
 

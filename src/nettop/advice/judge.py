@@ -234,6 +234,7 @@ def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float
         expected=rule.words.expected.prose(scope),
         seen=any(seen(read.field, read.value) for read in reads),
         gain=rule.gain,
+        safety=rule.safety,
     )
 
 

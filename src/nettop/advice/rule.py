@@ -21,6 +21,8 @@ words with dashes that name the *problem*, never the remedy. Keys (those marked 
     show      fields that are evidence besides those that made `when` true
     expected  the published effect under its conditions; never a promise
     gain      the published effect as a ratio, 1.26 for +26 %: only orders findings of one severity
+    safety    true: about being right or safe, not fast; no test run shows it, so `tune` names it
+              and leaves it to `apply`
     [limits]  named numbers or lists of texts, read as limits.NAME; users override them
     [[source]]*     paper or doc, place, figure; url and note optional
     [[competing]]   the same plus because: advice that points the other way, and why it loses here
@@ -162,6 +164,7 @@ class Rule:
     yields: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
     gain: float = 1.0
+    safety: bool = False
     limits: Limits = field(default_factory=dict)
 
     @cached_property
@@ -199,6 +202,7 @@ class Finding:
     expected: str
     seen: bool = False  # a loss or a saturation was seen, not only a setting
     gain: float = 1.0
+    safety: bool = False  # no test run can prove it
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,12 +85,23 @@ def run(args: argparse.Namespace) -> int:
 
     on = bench_of(args)
     finding, wanted = _wanted(args, on)
+    _watch_moved(on, wanted)
     document = attempt(lambda: prove.prove(finding, wanted, on, keep=not args.no_keep))
     if args.json:
         emit(document)
     else:
         print(prove.describe(document), end="")
     return 0 if document["verdict"] == "better" else 1
+
+
+def _watch_moved(on: Bench, wanted: list[tuple[str, str]]) -> None:
+    """A capture that is moved to other CPUs is itself the one whose losses count."""
+    from dataclasses import replace
+
+    mark = "process.affinity@"
+    moved = [setting.removeprefix(mark) for setting, _ in wanted if setting.startswith(mark)]
+    if on.tool == "capture" and on.options.pid is None and moved and moved[0].isdigit():
+        on.options = replace(on.options, pid=int(moved[0]))
 
 
 def attempt(work: Any) -> dict[str, Any]:
@@ -151,8 +162,14 @@ def _findings(args: argparse.Namespace) -> tuple[Finding, ...]:
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
     """The findings under load that have something to try, the largest promise first."""
+    from ..trials.tune import Offer
+
     found = sorted(under_load(on, args.look, lambda: _findings(args)), key=lambda f: -f.gain)
-    return [(f.id, f.title, [(w.setting, w.value) for w in f.wanted]) for f in found if f.wanted]
+    return [
+        Offer(f.id, f.title, [(w.setting, w.value) for w in f.wanted], f.safety)
+        for f in found
+        if f.wanted
+    ]
 
 
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:

@@ -57,6 +57,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     add("--spacings", type=floats, default=(), metavar="LIST", help="µs between packets")
     add("--count", type=int, help="packets or exchanges")
     add("--neighbour", type=int, metavar="CPU", help="a memory-walking load on this core meanwhile")
+    add("--pid", type=int, help="capture: watch what this running capture loses")
 
 
 def rate(text: str) -> float:

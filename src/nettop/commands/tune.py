@@ -2,6 +2,7 @@
 
   nettop tune --to 10.0.0.2 --peer "ssh host2" --budget 10m
 
+What is about safety and not speed (old advice in sysctl.conf, for one) is named for `nettop apply`.
 Ends with what was kept, what was not and why, the gain in all, and one command that takes
 everything back. Exit code 0 when something was kept, 1 when nothing was.
 """

@@ -50,7 +50,7 @@ class Samples:
             self.ends[name] = end
         for name in self.ends:
             while not self.points[name]:
-                self._take(name, 10.0)
+                self._take(name, 45.0)
 
     def _take(self, name: str, seconds: float) -> bool:
         """One message of a sampler; False when there is none now, or no more."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from ..changes.plan import sentence
 from . import prove, results
@@ -13,7 +13,17 @@ from .lever import LeverError
 from .prove import Bench
 from .run import Cancelled, TrialError
 
-Offer = tuple[str, str, list[tuple[str, str]]]  # finding, title, wanted
+UNPROVEN: Final = "not about speed: no run can prove it"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """A finding with something to try, or one that only `apply` should settle."""
+
+    finding: str
+    title: str
+    wanted: list[tuple[str, str]]
+    safety: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +48,12 @@ def tune(
     steps: list[Step] = []
     cancelled = False
     need = on.plan.minimum(2, 1.0)
-    for finding, title, wanted in offers:
+    for offer in offers:
+        finding, title, wanted = offer.finding, offer.title, offer.wanted
+        if offer.safety:
+            why = f"{UNPROVEN}; nettop apply {finding}"
+            steps.append(Step(finding, title, "skipped", why))
+            continue
         left = budget - (clock() - begun)
         reserve = need if any(step.state == "kept" for step in steps) else 0.0
         if cancelled or left < need + reserve:

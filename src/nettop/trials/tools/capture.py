@@ -3,6 +3,7 @@
 The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
 papers compute it, of the packets that were sent, and corrected for framing where the link has a
 line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ.
+With `--pid` a running capture of the user's own is watched instead: what its socket lost.
 """
 
 from __future__ import annotations
@@ -60,7 +61,11 @@ def ring(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
 
 
 def measure(trial: Trial) -> Measured:
-    """A capture here and a generator there, anew for each size."""
+    """A capture here and a generator there, anew for each size; or the capture that runs."""
+    if trial.options.pid is not None:
+        from ._watched import watched
+
+        return sweep(trial, watched)
     return sweep(trial, ring)
 
 
@@ -112,7 +117,8 @@ def row(
 ) -> dict[str, Any]:
     """Offered, captured, dropped; loss by the papers' formula and corrected for framing."""
     frame = size + 46  # with FCS: 14 + 20 + 8 around the payload, 4 behind
-    offered, captured = int(sent["sent"]), int(got["packets"])
+    offered, dropped = int(sent["sent"]), int(got["dropped"])
+    captured = int(got.get("packets", max(0, offered - dropped)))  # a watched one only tells losses
     seconds = float(sent["lasted"]) or 1e-9
     rate = formulas.capture_rate(captured, frame, seconds)
     found = {
@@ -121,7 +127,7 @@ def row(
         "offered_pps": offered / seconds,
         "sent": offered,
         "captured": captured,
-        "dropped": int(got["dropped"]),
+        "dropped": dropped,
         "loss": max(0.0, formulas.loss_percent(offered, captured)) if offered else 0.0,
         "capture_bits": rate,
         "generator_busy": float(sent.get("busy", 0.0)),

@@ -1,0 +1,56 @@
+"""A capture of the user's own, watched by what its packet sockets lose (sk_drops, packet_diag)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from ...collect import packet_sockets
+from ...source import Live
+from ..run import Trial, TrialError
+
+if TYPE_CHECKING:
+    from .capture import Wish
+
+
+@contextmanager
+def watched(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:  # noqa: ARG001
+    """What is yielded gives the packets that the process lost since; nothing is started."""
+    pid = trial.options.pid or 0
+    before = drops(pid)
+    yield lambda: {"dropped": (drops(pid) - before) & 0xFFFFFFFF}
+
+
+def drops(pid: int) -> int:
+    """What the packet sockets of the process have lost; TrialError when that cannot be known."""
+    try:
+        held = inodes(pid)
+        rows = [row for row in packet_sockets.read(Live()) if row.inode in held]
+    except (OSError, ValueError) as error:
+        because = getattr(error, "strerror", None) or error
+        raise TrialError(f"the packet sockets of process {pid} cannot be read: {because}") from None
+    if not rows:
+        raise TrialError(f"process {pid} has no packet socket in this network namespace")
+    if any(row.ring_version is not None for row in rows):
+        raise TrialError(
+            f"process {pid} captures into a ring: its losses are told to its owner alone"
+        )
+    if any(row.drops is None for row in rows):
+        raise TrialError(f"this kernel does not tell what process {pid} loses")
+    return sum(row.drops or 0 for row in rows)
+
+
+def inodes(pid: int) -> frozenset[int]:
+    """The sockets that a process has open; OSError when it is gone or another user's."""
+    folder = f"/proc/{pid}/fd"
+    found = set()
+    for name in os.listdir(folder):
+        try:
+            link = os.readlink(f"{folder}/{name}")
+        except FileNotFoundError:
+            continue  # closed meanwhile
+        if link.startswith("socket:["):
+            found.add(int(link[8:-1]))
+    return frozenset(found)
