@@ -200,3 +200,41 @@ def test_a_package_that_is_not_there_is_named(
     monkeypatch.setattr("nettop.commands.run", missing)
     assert main(["top"]) == 3
     assert "needs the Python package textual" in one_sentence(capsys.readouterr().err.encode())
+
+
+@pytest.mark.parametrize(
+    ("words", "say"),
+    [
+        (["advise", "--interface", "eth9"], "did you mean eth0"),
+        (["watch", "--interface", "eth9"], "did you mean eth0"),
+        (["show", "nic", "--once", "--interface", "eth9"], "did you mean eth0"),
+        (["get", "link.mtu@eth9"], "did you mean eth0"),
+        (["get", "sysctl.net.core.rmem_maxx"], "did you mean rmem_max"),
+        (["rate", "eth9"], "did you mean eth0"),
+        (["explain", "rx-ring-overrun", "eth9"], "no target 'eth9'"),
+    ],
+)
+def test_a_name_that_is_not_there_is_named_with_the_nearest(
+    words: list[str], say: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words, "--replay", str(HOST)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert say in one_sentence(err.encode())
+
+
+@pytest.mark.parametrize(
+    ("setting", "say"),
+    [("link.mtu@loo", "did you mean lo"), ("sysctl.net.core.rmem_maxx", "did you mean rmem_max")],
+)
+def test_what_is_to_be_set_must_be_there(
+    setting: str, say: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["set", setting, "1500", "--dry-run"]) == 2
+    assert say in one_sentence(capsys.readouterr().err.encode())
+
+
+@pytest.mark.parametrize("name", ["nosuch", "../../etc", "../netns"])
+def test_a_namespace_is_a_name_not_a_path(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["advise", "--netns", name]) == 2
+    assert "no network namespace" in one_sentence(capsys.readouterr().err.encode())

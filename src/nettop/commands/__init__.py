@@ -8,6 +8,7 @@ narration. What cannot go on raises `Refused(sentence, code)`.
 from __future__ import annotations
 
 import argparse
+import errno
 import json
 import os
 import sys
@@ -18,6 +19,8 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
 if TYPE_CHECKING:
+    from ..frame import Frame
+    from ..settings import Address
     from ..source import Source
 
 SCHEMA = 1
@@ -77,7 +80,7 @@ def json_argument(parser: argparse.ArgumentParser) -> None:
 
 def enter_netns(name: str) -> None:
     """Start this very command again inside the network namespace NAME."""
-    if not os.path.exists(f"/run/netns/{name}"):
+    if "/" in name or not os.path.exists(f"/run/netns/{name}"):
         known = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
         raise Refused(f"no network namespace {name!r}{nearest(name, known)}", 2)
     words = list(sys.argv[1:])
@@ -115,6 +118,37 @@ def open_source(args: argparse.Namespace) -> Source:
             raise Refused(f"no such directory: {args.root}", 3)
         return Live(args.root)
     return Live()
+
+
+def known_interface(frame: Frame, name: str | None) -> None:
+    """Refuse an interface that the host, whose links were read, does not have."""
+    known = [row.interface for row in frame.rows("links")]
+    known = known or [row.name for row in frame.rows("netdev")]
+    if name and known and name not in known:
+        raise Refused(f"no interface {name!r} on this host{nearest(name, known)}", 2)
+
+
+def absent(source: Source, address: Address, error: Exception) -> Refused | None:
+    """The usage error behind a setting that could not be read: its target is not there."""
+    from ..changes.plan import sentence
+
+    if not isinstance(error, OSError) or error.errno not in (errno.ENOENT, errno.ENODEV):
+        return None
+    try:
+        if address.kind == "sysctl":
+            from ..settings.sysctl import foreign, path
+
+            if foreign(source):  # the host may have it
+                return None
+            folder, _, last = path(address.name).rpartition("/")
+            return Refused(f"{sentence(error)}{nearest(last, source.listing(folder))}", 2)
+        rows = source.text("/proc/net/dev").splitlines()[2:]
+    except OSError:
+        return None
+    known = [row.rpartition(":")[0].strip() for row in rows]
+    if not address.nic or address.nic.isdecimal() or address.nic in known:
+        return None
+    return Refused(f"no interface {address.nic!r} on this host{nearest(address.nic, known)}", 2)
 
 
 def must_be_live(source: Source, what: str) -> None:

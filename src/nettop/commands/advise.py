@@ -59,7 +59,7 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..config import ConfigError
     from ..observe import Observer, watch
-    from . import Refused, nearest
+    from . import Refused, known_interface
 
     try:
         observer = Observer(
@@ -72,11 +72,7 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
         raise Refused(str(error), 2) from None
     last = None
     for last in watch(observer, args.seconds):
-        wanted = getattr(args, "interface", None)
-        known = [row.interface for row in last.frame.rows("links")]
-        known = known or [row.name for row in last.frame.rows("netdev")]
-        if wanted and known and wanted not in known:
-            raise Refused(f"no interface {wanted!r} on this host{nearest(wanted, known)}", 2)
+        known_interface(last.frame, getattr(args, "interface", None))
     if last is None or not last.frame.tables:
         raise Refused("nothing of this host can be read", 3)
     return last

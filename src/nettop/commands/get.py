@@ -8,7 +8,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, open_source, source_arguments
+from . import Refused, absent, emit, json_argument, open_source, source_arguments
 
 if TYPE_CHECKING:
     from ..source import Source
@@ -56,7 +56,8 @@ def one(source: Source, text: str) -> dict[str, Any]:
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
     except (OSError, ValueError) as error:
-        raise Refused(f"{text}: {sentence(error)}", 3) from None
+        unknown = absent(source, address, error)
+        raise unknown or Refused(f"{text}: {sentence(error)}", 3) from None
     found: dict[str, Any] = {"value": settings.data(address, value), "settable": limits.settable}
     if limits.default is not None:
         found["default"] = settings.data(address, limits.default)

@@ -12,7 +12,16 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, must_be_live, open_source, seconds, source_arguments
+from . import (
+    Refused,
+    absent,
+    emit,
+    json_argument,
+    must_be_live,
+    open_source,
+    seconds,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..changes import Change, Result
@@ -62,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
 
 def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
     """Plan the wanted settings, and show or do it."""
+    from .. import settings
     from ..changes import Change, Result, owners
     from ..changes.plan import plan, sentence
 
@@ -70,7 +80,8 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
     except (OSError, ValueError) as error:
-        raise Refused(sentence(error), 4) from None
+        unknown = absent(source, settings.parse(wanted[0][0]), error)
+        raise unknown or Refused(sentence(error), 4) from None
     before = getattr(args, "before", None)
     if before is not None:
         same = " ".join(before.split())

@@ -14,7 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import Refused, nearest, open_source, say, seconds, source_arguments
+from . import Refused, known_interface, nearest, open_source, say, seconds, source_arguments
 
 if TYPE_CHECKING:
     from ..panes.scene import Made, Pending
@@ -90,7 +90,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     past = Past()
     first = len(getattr(host, "moments", "ab")) > 1  # one moment alone has no rates, and is shown
     while True:
-        observation = observer.step(module.NEEDS)
+        observation = observer.step({*module.NEEDS, "links"})
+        if not past.fine:  # later it may go and come back
+            known_interface(observation.frame, args.interface)
         past = past.add(observation.facts, observation.frame.wall)
         judged = observation.judgement
         if not first:

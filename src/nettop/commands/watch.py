@@ -10,7 +10,7 @@ import json
 import sys
 import time
 
-from . import json_argument, open_source, say, seconds, source_arguments
+from . import json_argument, known_interface, open_source, say, seconds, source_arguments
 from .advise import MARKS, SEVERITIES
 
 HELP = "a line whenever a finding begins or ends"
@@ -42,9 +42,13 @@ def run(args: argparse.Namespace) -> int:
     observer = Observer(source, profile=args.profile, interface=args.interface)
     open_ones: dict[str, tuple[str, str]] = {}
     worst = len(SEVERITIES)
+    first = True
     began = due = source.now()
     while True:
         seen = observer.step()
+        if first:  # afterwards it may go and come back
+            known_interface(seen.frame, args.interface)
+            first = False
         now = {found.id: (found.severity, found.title) for found in seen.judgement.findings}
         for name, (severity, title) in now.items():
             worst = min(worst, SEVERITIES.index(severity))
