@@ -635,7 +635,11 @@ def storied() -> Scene:
             for nic in moment.nics:
                 if nic.name == "eth0":
                     fast = replace(nic.per_s, rx_bytes=114e6 + second % 7 * 4e5, ring_drops=0.0)
-                    nic = replace(nic, per_s=fast)
+                    gone = second - 420
+                    total = replace(
+                        nic.total, rx_bytes=420 * 76.5e6 + gone * 115.2e6, ring_drops=420 * 1204.0
+                    )
+                    nic = replace(nic, per_s=fast, total=total)
                 ports.append(nic)
             moment = replace(moment, nics=tuple(ports))
         past = past.add(moment, WALL + second)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from scenes import FAR, PAUSE, RING, SACK, WALL, lossy
+from scenes import FAR, RING, SACK, WALL, lossy
 
 from nettop.facts import Facts
 from nettop.panes.scene import Made, Note, Paper, Pending, Result, Scene, View
@@ -49,7 +49,7 @@ def applied() -> Scene:
     return replace(
         lossy(),
         facts=cured(),
-        findings=(FAR, PAUSE, SACK),
+        findings=(FAR, SACK),
         wall=WALL + 67,
         journal=(made,),
         pending=(Pending("14", "ring.rx@eth0", WALL + 91),),

@@ -192,7 +192,7 @@ def test_the_past_keeps_one_moment_a_second_at_ten_a_second() -> None:
 
 def test_the_ruler_is_exact() -> None:
     scene = storied()
-    told = history.between(scene.past.moments(), "eth0", (100.0, 160.0))
+    told = "  ".join(history.between(scene.past.moments(), "eth0", (100.0, 160.0)))
     assert "1 m 00 s" in told
     assert "rx 4,590,000,000 bytes" in told
     assert "3,174,000 packets" in told
@@ -216,7 +216,7 @@ def test_help_names_every_key() -> None:
 def test_the_interface_shown_is_the_one_that_matters() -> None:
     scene = replace(lossy(), findings=())
     assert scene.facts is not None
-    lo, eth0, eth1 = scene.facts.nics
+    lo, _, eth1 = scene.facts.nics
 
     def seen(*rates: tuple[str, str, float], found: str = "", chosen: str = "") -> str:
         nics = tuple(

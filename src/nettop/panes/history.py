@@ -9,9 +9,9 @@ from typing import Final
 from ..text import Line, area, cells, fit, fit_line, level, line, resample
 from ..units import count, scaled, seconds, size
 from .grid import merge
-from .parts import section
+from .parts import flow_words, section
 from .past import Moment
-from .scene import Scene, View, nic_of
+from .scene import Made, Scene, View, nic_of
 
 TITLE = "History"
 KEY = "7"
@@ -42,12 +42,12 @@ def cursor_at(scene: Scene, view: View) -> float | None:
     return float(view.spot.on) if view.spot.on and scene.past.fine else None
 
 
-def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> str:
-    """What passed between two marks: exact from the totals, with average and peak."""
+def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> tuple[str, ...]:
+    """What passed between two marks: the time, then each direction exact from the totals."""
     start, end = min(marks), max(marks)
     inside = [m for m in moments if start - 1e-3 <= m.at <= end + 1e-3 and nic in m.ports]
     if len(inside) < 2:
-        return "the ruler needs two moments"
+        return ("the ruler needs two moments",)
     first, last = inside[0].ports[nic], inside[-1].ports[nic]
     duration = inside[-1].at - inside[0].at
     told = [seconds(duration)]
@@ -67,7 +67,7 @@ def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> str:
             f"{name} {count(now - was)} bytes ({size(now - was)}){packets}, "
             f"average {scaled((now - was) * 8 / duration, 'b/s')}{peak}"
         )
-    return "   ".join(told)
+    return tuple(told)
 
 
 def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | None:
@@ -169,10 +169,13 @@ def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> lis
     return [axis, line((" " * (_LABEL + 4), ""), (times, "dim"))]
 
 
-def reading(scene: Scene, view: View, moments: Sequence[Moment], nic: str) -> Line:
+def reading(
+    scene: Scene, view: View, moments: Sequence[Moment], nic: str, width: int
+) -> list[Line]:
     """What the ruler says, or the figures under the cursor and how to use it."""
     if len(view.marks) == 2:
-        return line((" A–B ", "key"), (between(scene.past.moments(), nic, view.marks), "strong"))
+        passed = between(scene.past.moments(), nic, view.marks)
+        return flow_words([line(("A–B", "key")), *(line((p, "strong")) for p in passed)], width)
     here = cursor_at(scene, view)
     found = min(moments, key=lambda m: abs(m.at - here)) if moments and here is not None else (
         moments[-1] if moments else None
@@ -180,11 +183,24 @@ def reading(scene: Scene, view: View, moments: Sequence[Moment], nic: str) -> Li
     hint = "⏎ mark B" if view.marks else "← → move, ⏎ mark A"
     port = found.ports.get(nic) if found is not None else None
     if port is None or found is None:
-        return line((f" {hint}", "dim"))
+        return [line((f" {hint}", "dim"))]
     told = f" rx {scene.units.rate(port.rx)}  tx {scene.units.rate(port.tx)}"
     if port.lost:
         told += f"  lost {port.lost:,.0f}/s"
-    return line((told, "strong"), (f"   {hint}", "key"))
+    words = [line((told[1:], "strong")), line((hint, "key"))]
+    made = change_at(scene, moments, found)
+    if made is not None:
+        words.append(
+            line((f"◆ {made.setting} {made.before} → {made.after}: {made.state}", "accent"))
+        )
+    return flow_words(words, width)
+
+
+def change_at(scene: Scene, moments: Sequence[Moment], found: Moment) -> Made | None:
+    """The change made nearest the moment, within a fiftieth of what is shown."""
+    near = max(2.0, (moments[-1].wall - moments[0].wall) / 50)
+    close = [m for m in scene.journal if abs(m.wall - found.wall) <= near]
+    return min(close, key=lambda m: abs(m.wall - found.wall), default=None)
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -198,7 +214,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out.append(line((" the first moments are being kept …", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     room = max(10, width - _LABEL - 5)
-    out.append(fit_line(reading(scene, view, moments, name), width))
+    out += reading(scene, view, moments, name, width)
     tail = ruler(scene, view, moments, room)
     left = height - len(out) - len(tail)
     cores = min(len(moments[-1].cpus), max(1, left // 4)) if left >= 8 else 0

@@ -128,7 +128,7 @@ def _load(load: float | None) -> tuple[str, str]:
         return "", ""
     filled, rest = bar(load, 4)
     told = f"{min(999, load * 100):>3.0f}"
-    return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "bad"
+    return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "accent"
 
 
 def processes(scene: Scene, width: int, height: int) -> list[Line]:

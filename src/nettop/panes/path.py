@@ -49,7 +49,7 @@ def load_of(nic: Any, direction: str) -> float | None:
 def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
     """One direction's rate, a bar against what TCP can carry, and that share."""
     filled, rest = bar(load, room) if load is not None else ("", " " * room)
-    role = "bad" if (load or 0) > 0.98 else "good"
+    role = "accent" if (load or 0) > 0.98 else "good"  # full: what a bulk transfer is for
     told = f" {share(load)}" if load is not None else ""
     return line(
         (f" {label} ", "head"), (fit(units.rate(rate), 10, ">"), "strong"), " ",

@@ -213,7 +213,7 @@ def chosen(items: tuple[str, ...], spot: Spot) -> int:
 
 
 def nic_of(scene: Scene, view: View) -> Any | None:
-    """The interface looked at: the chosen one, else what a critical finding names, else the busiest.
+    """The interface looked at: the chosen, else what a critical finding names, else the busiest.
 
     A real NIC counts a hundredfold, so that containers' veths hide it only while it rests; the
     rates are those of the last ten seconds, so that two busy NICs do not take turns.
