@@ -238,3 +238,16 @@ def test_what_is_to_be_set_must_be_there(
 def test_a_namespace_is_a_name_not_a_path(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "--netns", name]) == 2
     assert "no network namespace" in one_sentence(capsys.readouterr().err.encode())
+
+
+def test_without_root_the_line_to_type_is_said_and_the_expert_s_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("os.geteuid", lambda: 4711)
+    monkeypatch.setattr("nettop.changes.privilege.may", lambda: False)
+    assert main(["set", "link.txqueuelen@lo", "4712", "--json"]) == 4
+    (change,) = json.loads(capsys.readouterr().out)["changes"]
+    assert change["state"] == "refused"
+    assert "this needs root: sudo " in change["because"]
+    assert "set link.txqueuelen@lo 4712 --before=" in change["because"]
+    assert change["shell"] == "ip link set dev lo txqueuelen 4712"

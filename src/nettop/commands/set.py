@@ -165,6 +165,8 @@ def _dry(
 def _do(
     changes: Sequence[Change], args: argparse.Namespace, source: Source, notes: Sequence[str]
 ) -> tuple[Result, ...]:
+    from dataclasses import replace
+
     from .. import settings
     from ..changes import privilege, report, ssh
     from ..changes.apply import Terms, apply
@@ -179,7 +181,15 @@ def _do(
         options += [f"--finding={args.finding}"] if args.finding else []
         options += [f"--ssh-peer={peer or ssh.peer()}"] if peer or ssh.peer() else []
         options += ["--keep"] if args.keep else []
-        return privilege.as_root(changes, options)
+        return tuple(
+            result
+            if result.shell
+            else replace(
+                result,
+                shell=settings.shell(settings.parse(result.setting), result.wanted, source),
+            )
+            for result in privilege.as_root(changes, options)
+        )
     journal = Journal()
     try:
         for note in (*notices(journal), *dict.fromkeys(notes)):
