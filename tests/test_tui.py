@@ -450,6 +450,9 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.delenv("COLORTERM", raising=False)
     monkeypatch.setenv("TERM", "linux")
     assert starter.theme("") == "ansi"
+    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
+    assert starter.theme("") == "dark"
+    monkeypatch.delenv("TEXTUAL_DRIVER")
     monkeypatch.setenv("TERM", "xterm-256color")
     assert starter.theme("") == "dark"
     assert starter.theme("light") == "light"

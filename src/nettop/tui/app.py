@@ -114,9 +114,10 @@ def theme(wanted: str) -> str:
         from ..commands import Refused, nearest
 
         raise Refused(f"no theme {wanted!r}{nearest(wanted, themes.NAMES)}", 2)
-    rich_colours = "256" in os.environ.get("TERM", "") or os.environ.get("COLORTERM", "") in (
-        "truecolor",
-        "24bit",
+    rich_colours = (
+        "256" in os.environ.get("TERM", "")
+        or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
+        or "web" in os.environ.get("TEXTUAL_DRIVER", "")  # a browser, by `nettop serve`
     )
     return "dark" if rich_colours else "ansi"
 
