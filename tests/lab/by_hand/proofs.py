@@ -59,7 +59,8 @@ def prove(to: str, *words: str) -> str:
 
 def rx() -> str:
     """vmxnet3's ring, as ethtool sees it."""
-    return re.findall(r"^RX:\s*(\d+)", sh("ethtool", "-g", VMX), re.MULTILINE)[-1]
+    found: list[str] = re.findall(r"^RX:\s*(\d+)", sh("ethtool", "-g", VMX), re.MULTILINE)
+    return found[-1]
 
 
 def ring() -> bool:
