@@ -460,6 +460,30 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     assert starter.theme("light") == "mono"
 
 
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ('them = "dark"', "unknown key 'them' (did you mean theme?)"),
+        ('units = "bit"', "units is bits or bytes, not 'bit'"),
+        ('prefix = "SI"', "prefix is si or iec, not 'SI'"),
+        ("interval = -1", "interval is 0.1 to 3600 seconds, not -1"),
+        ("mouse = 1", "mouse cannot be 1"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_one_sentence(
+    told: str, said: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.config import ConfigError, load
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text(told)
+    with pytest.raises(ConfigError) as caught:
+        load()
+    assert str(caught.value).endswith(said)
+    assert "\n" not in str(caught.value)
+
+
 def test_the_keys_need_no_textual() -> None:
     code = "import sys, nettop.tui.keys, nettop.tui.engine, nettop.tui.actions, nettop.panes.page;"
     code += "print([m for m in ('textual', 'rich', 'asyncio') if m in sys.modules])"

@@ -22,6 +22,7 @@ KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
     "interface": str, "profile": str, "limits": dict, "columns": dict, "ascii": bool,
 }  # fmt: skip
+CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 
 
 class ConfigError(ValueError):
@@ -104,6 +105,10 @@ def _read(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
         if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
             raise ConfigError(f"{path}: {key} cannot be {value!r}")
+        if value not in CHOICES.get(key, (value,)):
+            raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {value!r}")
+        if key == "interval" and not 0.1 <= value <= 3600:
+            raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {value!r}")
     return found
 
 
