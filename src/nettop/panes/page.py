@@ -9,6 +9,7 @@ from ..units import percent, seconds
 from . import asking, names, pane
 from .scene import Scene, View
 
+PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
 Guide = Callable[[View, int, int], list[Line]]
 
 
@@ -22,6 +23,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
         size = f"{host.cpus} CPU{'s' * (host.cpus != 1)}"
         if host.nodes > 1:
             size += f", {host.nodes} nodes"
+        if scene.processor and width >= PROCESSOR_FROM:
+            size += f", {scene.processor}"
         parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
         left.append((" · ".join(p for p in parts if p), "strong"))
         chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"

@@ -153,6 +153,7 @@ class Scene:
     wall: float = 0.0
     units: Units = field(default_factory=Units)
     version: str = ""
+    processor: str = ""  # its name as sold, once it is known
     tools: tuple[str, ...] = ("iperf3", "bulk")  # the test tools there are
 
     def finding(self, id_: str) -> Any | None:

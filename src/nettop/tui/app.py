@@ -7,14 +7,17 @@ import json
 import locale
 import os
 import sys
+import threading
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..panes.scene import View
     from ..source import Source
-    from .screen import Nettop
+    from .screen import Nettop, Tick
+
+PROCESSOR_AFTER = 3.0  # seconds: asking costs a second of a core, the first picture comes first
 
 
 def run(options: argparse.Namespace) -> int:
@@ -53,6 +56,7 @@ def run(options: argparse.Namespace) -> int:
 
     from .actions import Actions
     from .engine import Engine, merge
+    from .processor import learn
     from .screen import END, Nettop, Tick
 
     app = Nettop(
@@ -65,12 +69,23 @@ def run(options: argparse.Namespace) -> int:
     actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.on_leave = remember
+    if source.live:
+        later = threading.Timer(PROCESSOR_AFTER, learn, [lambda name: tell(app, _named(name))])
+        later.daemon = True
+        later.start()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
     if not actions.wait(0.3):
         print("nettop: ending what was begun …", file=sys.stderr)
         actions.wait(END)
     return int(code or 0)
+
+
+def _named(name: str) -> Tick:
+    """The processor's name as the scene takes it."""
+    from .screen import Tick
+
+    return Tick(lambda scene: replace(scene, processor=name))
 
 
 def tell(app: Nettop, message: Any) -> None:

@@ -1,0 +1,45 @@
+"""The processor's name as sold, for the screen's first line.
+
+py-cpuinfo knows it on machines whose /proc/cpuinfo has no model name; it starts a process and takes
+more than a second, so it is asked in the background after the first picture, and the answer kept.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Callable
+
+from .. import config
+
+
+def learn(tell: Callable[[str], None]) -> None:
+    """Tell the name as soon as it is known; never, when nothing tells it."""
+    path = config.state_folder() / "processor"
+    try:
+        name = path.read_text().strip()
+    except (OSError, UnicodeDecodeError):
+        name = ""
+    if name:
+        tell(name)
+        return
+
+    def ask() -> None:
+        try:
+            from cpuinfo import get_cpu_info
+
+            found = str(get_cpu_info().get("brand_raw", ""))
+        except Exception:  # whatever a foreign parser meets on an odd machine: no name then
+            return
+        made = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", found)
+        made = re.sub(r"\s+", " ", made).strip()
+        if not made:
+            return
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(made + "\n")
+        except OSError:
+            pass  # asked again the next time
+        tell(made)
+
+    threading.Thread(target=ask, name="nettop-processor", daemon=True).start()
