@@ -237,3 +237,36 @@ def test_the_interface_shown_is_the_one_that_matters() -> None:
     assert seen(("eth0", "nic", idle), ("veth0", "veth", 10.0)) == "eth0"
     assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), found="eth1/rx-0") == "eth1"
     assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])
+def test_results_studies_and_comparisons_fit_any_size(width: int, height: int) -> None:
+    scene = replace(storied(), progress=None)
+    proof, test = scene.results[0], scene.results[1]
+    told = {}
+    for on in ("form.to", *(f"result.{r.id}" for r in scene.results), "study.nasa-4"):
+        for marked in ("", f"result.{test.id}"):
+            view = View(pane="tests").at(on=on, open=marked)
+            rows = panes.pane("tests").lines(scene, view, width, height)
+            assert len(rows) <= height
+            assert all(line_cells(row) == width for row in rows)
+            told[on, marked] = "\n".join(map(text_of, rows))
+    if width < 80:
+        return
+    assert "BETTER" in told[f"result.{proof.id}", ""]
+    assert "+31.0%" in told[f"result.{proof.id}", ""]
+    assert "no gain" in told[f"result.{proof.id}", ""]
+    assert "ring.rx@eth0: 256 → 512" in told[f"result.{proof.id}", f"result.{test.id}"]
+    assert "18,500 – 19,500" in told["study.nasa-4", ""]
+    assert "938.2" in told["study.nasa-4", ""]
+
+
+def test_hot_queues_of_many_come_first_with_their_cores() -> None:
+    cores = panes.pane("cores")
+    scene = big(256)
+    assert scene.facts is not None
+    hot = {c.cpu for c in scene.facts.cores if (c.idle or 100) < 10 and c.queues}
+    first = cores.rows_of(scene, View(pane="cores"))[: len(hot)]
+    assert {group[0].cpu for _, group in first} == hot
+    columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold=True)
+    assert {c.cpu for c in columns[: len(hot)]} == hot
