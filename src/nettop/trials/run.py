@@ -16,6 +16,7 @@ from typing import Any
 from .. import peer
 from ..peer import End, Peer, PeerError
 from . import checks, sides, tool
+from .leftovers import ended
 from .result import Measured, Options, Progress, Result
 
 Watch = Callable[[Progress], None]
@@ -113,7 +114,7 @@ def run(
         watch,
         cancel or threading.Event(),
     )
-    with ExitStack() as stack:
+    with ended(), ExitStack() as stack:
         trial.samples.begin(stack, trial.here, trial.there)
         if options.neighbour is not None:
             load = {"cpus": [options.neighbour]}
