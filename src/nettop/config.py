@@ -20,7 +20,7 @@ from typing import Any
 SYSTEM = Path("/etc/nettop")
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
-    "interface": str, "profile": str, "limits": dict, "columns": dict, "ascii": bool,
+    "interface": str, "profile": str, "limits": dict, "ascii": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 

@@ -1,4 +1,4 @@
-"""From a source to findings: what `advise`, `watch`, `explain`, `apply` and the screen have in common."""
+"""From a source to findings: what `advise`, `watch`, `explain`, `apply` and the screen share."""
 
 from __future__ import annotations
 

@@ -37,8 +37,8 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(sentence(error), 3) from None
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
-        sentence = "nettop: what root changed stands in root's journal: sudo nettop journal"
-        print(sentence, file=sys.stderr)
+        where = "nettop: what root changed stands in root's journal: sudo nettop journal"
+        print(where, file=sys.stderr)
     if args.json:
         emit({"changes": [document(entry) for entry in entries], "notices": list(told)})
         return 0

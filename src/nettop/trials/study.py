@@ -262,7 +262,9 @@ def run(
     document = {
         "study": study.id, "title": study.title, "paper": study.paper, "place": study.place,
         "tool": study.tool, "unit": study.unit, "at": begun, "to": base.to,
-        "conditions": {"published": dict(study.conditions), "here": {**pair.about, "seconds_at_most": most}},
+        "conditions": {
+            "published": dict(study.conditions), "here": {**pair.about, "seconds_at_most": most},
+        },
         "requires": list(study.requires), "notes": list(study.notes),
         "encodes": list(study.encodes), "rows": rows, "cancelled": stopped,
     }  # fmt: skip
