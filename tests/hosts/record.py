@@ -63,7 +63,7 @@ def moving(nic: str, bytes_per_s: float = 1e6, seconds: float = 60) -> None:
 
 
 def plain(text: str, release: str, version: str) -> str:
-    """The archive with the release in its binary answers (a driver's version) cut to the version."""
+    """The archive, its binary answers (a driver's version) included, with the version only."""
     old, new = release.encode(), version.encode().ljust(len(release), b"\0")
 
     def cut(entry: re.Match[str]) -> str:
