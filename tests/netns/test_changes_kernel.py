@@ -139,7 +139,7 @@ def test_the_command_shown_does_the_same(
         ("pause.rx@va", "on", 4, "has no pause"),
         ("sysctl.net.core.netdev_max_backlog", "5000", 4, "set it on the host"),
         ("rps.cpus@va/rx-0", "0-400", 4, "this host has CPUs"),
-        ("link.mtu@vx", "1400", 4, "no interface vx"),
+        ("link.mtu@vx", "1400", 2, "no interface 'vx'"),
     ],
 )
 def test_what_cannot_be_is_refused_in_one_sentence(
