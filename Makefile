@@ -43,7 +43,7 @@ lab: $(READY) ## real drivers, two NUMA nodes, in a virtual machine
 
 lab-full: $(READY) ## the lab in every topology
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
-	@sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
+	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
 
 lab-shell: $(READY) ## a shell among real drivers (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng

@@ -80,6 +80,7 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
     environment = {
         "NETTOP_LAB": name,
         "NETTOP_LAB_OUT": str(out),
+        "NETTOP_LAB_FULL": os.environ.get("NETTOP_LAB_FULL", ""),
         "PATH": f"{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin",
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/root",

@@ -12,7 +12,10 @@ from clinic import scoreboard, ward
 from clinic.scenario import Outcome, Scenario, scenarios, wards
 
 TOPOLOGY = os.environ.get("NETTOP_LAB", "")
-PATIENTS = [one for name in wards() if name == f"vm-{TOPOLOGY}" for one in scenarios(name)]
+WARDS = [f"vm-{TOPOLOGY}"]
+if os.environ.get("NETTOP_LAB_FULL"):
+    WARDS.append(f"vm-{TOPOLOGY}-open")
+PATIENTS = [one for name in wards() if name in WARDS for one in scenarios(name)]
 
 
 @pytest.fixture(scope="module")
