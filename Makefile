@@ -31,7 +31,7 @@ check: $(READY) ## format, lint, types
 
 test: check ## every check that this machine can run
 	$(PY) -m pytest -n $(WORKERS) -rs -m "not netns" tests
-	$(PY) -m pytest -rs -m netns tests
+	$(PY) -m pytest -rsR --reruns 1 -m netns tests
 	$(VENV)/bin/nettop rules test
 
 golden: $(READY) ## write golden files and screenshots anew

@@ -6,8 +6,8 @@ out=${LAB_OUT:-lab-out}
 failed=0
 for topology in "$@"; do
   echo "lab: $topology"
-  "$python" tests/lab/boot.py "$topology" --out "$out/$topology" --timeout 900 -- \
-    "$python" -m pytest -p no:cacheprovider -q -rs tests/lab/inside
+  "$python" tests/lab/boot.py "$topology" --out "$out/$topology" --timeout 1500 -- \
+    "$python" -m pytest -p no:cacheprovider -q -rsR --reruns 1 tests/lab/inside
   code=$?
   if [ $code = 77 ]; then
     [ -n "$CI" ] && exit 1
