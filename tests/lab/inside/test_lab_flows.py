@@ -34,7 +34,7 @@ def watched(client: list[str], nic: str) -> Observation:
 
 
 @pytest.mark.xfail(
-    reason="open: this tap gives a flow back on the queue it was sent from, not on the one that the "
+    reason="open: this tap returns a flow on the queue it was sent from, not on the one that the "
     "RSS key and table name; until nettop notices that, its computed queue is wrong here"
 )
 @pytest.mark.topology("virtio-rss")
