@@ -10,22 +10,17 @@ understood): the sampler lists them under `missing` and goes on.
 
 from __future__ import annotations
 
-import os
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+
+from ..folder import modules
 
 
 @cache
 def names() -> tuple[str, ...]:
     """Every collector there is, without importing any."""
-    return tuple(
-        sorted(
-            entry.removesuffix(".py")
-            for entry in os.listdir(__path__[0])
-            if entry.endswith(".py") and not entry.startswith("_")
-        )
-    )
+    return modules(__path__[0])
 
 
 @cache

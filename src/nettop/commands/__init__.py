@@ -18,6 +18,8 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..folder import modules
+
 if TYPE_CHECKING:
     from ..frame import Frame
     from ..settings import Address
@@ -38,12 +40,7 @@ class Refused(Exception):  # noqa: N818
 @cache
 def names(*, hidden: bool = False) -> tuple[str, ...]:
     """The commands there are; those with a leading underscore are for nettop itself."""
-    found = sorted(
-        entry.removesuffix(".py")
-        for entry in os.listdir(__path__[0])
-        if entry.endswith(".py") and not entry.startswith("__")
-    )
-    return tuple(name for name in found if hidden or not name.startswith("_"))
+    return modules(__path__[0], "__" if hidden else "_")
 
 
 def command(name: str) -> ModuleType:

@@ -13,6 +13,8 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from ..folder import modules
+
 _SHARED = frozenset(
     {"scene", "past", "parts", "grid", "page", "path", "asking", "outcome", "clock"}
 )  # modules that are no pane
@@ -21,12 +23,8 @@ _SHARED = frozenset(
 @cache
 def names() -> tuple[str, ...]:
     """Every pane there is, in the order of its key."""
-    found = (
-        entry.removesuffix(".py")
-        for entry in os.listdir(__path__[0])
-        if entry.endswith(".py") and not entry.startswith("_")
-    )
-    return tuple(sorted((n for n in found if n not in _SHARED), key=lambda n: str(pane(n).KEY)))
+    found = (name for name in modules(__path__[0]) if name not in _SHARED)
+    return tuple(sorted(found, key=lambda name: str(pane(name).KEY)))
 
 
 @cache

@@ -24,7 +24,6 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 from __future__ import annotations
 
 import difflib
-import os
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -32,6 +31,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from ..folder import modules
 from ..source import Source
 from ._host import Host
 
@@ -110,13 +110,7 @@ class Keep:
 @cache
 def kinds() -> tuple[str, ...]:
     """Every kind there is, without importing any."""
-    return tuple(
-        sorted(
-            entry.removesuffix(".py")
-            for entry in os.listdir(__path__[0])
-            if entry.endswith(".py") and not entry.startswith("_")
-        )
-    )
+    return modules(__path__[0])
 
 
 @cache

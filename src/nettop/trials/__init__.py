@@ -12,17 +12,14 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
+from ..folder import modules
+
 
 @cache
 def names() -> tuple[str, ...]:
     """Every test tool there is, without importing any; as typed: `udp-latency`."""
-    return tuple(
-        sorted(
-            entry.removesuffix(".py").replace("_", "-")
-            for entry in os.listdir(os.path.join(__path__[0], "tools"))
-            if entry.endswith(".py") and not entry.startswith("_")
-        )
-    )
+    tools = modules(os.path.join(__path__[0], "tools"))
+    return tuple(sorted(name.replace("_", "-") for name in tools))
 
 
 @cache
