@@ -1,6 +1,9 @@
-"""What the screen costs: CPU, bytes to the terminal, memory, first paint; beside htop and btop.
+"""What the screen costs: CPU, bytes to the terminal, memory, first paint; beside its peers.
 
-    python tests/benchmarks/tui_cost.py [--seconds 15] [--size 120x40] [--only nettop]
+    python tests/benchmarks/tui_cost.py [--seconds 15] [--runs 3] [--size 120x40] [--only nettop]
+
+The peers are htop, btop, glances, bottom, below, and the irqtop and network-top of netutils-linux;
+one that is not on PATH is named and left out. Each figure is the median of the runs.
 
 Each program runs in a pseudo-terminal of the same size that answers what a terminal answers (cursor
 position), at one refresh a second. CPU is the process tree's run time from /proc/PID/schedstat over
@@ -14,7 +17,9 @@ import fcntl
 import os
 import pty
 import select
+import shutil
 import signal
+import statistics
 import struct
 import sys
 import tempfile
@@ -27,6 +32,11 @@ PROGRAMS = {
     "nettop": NETTOP,
     "htop": ["htop", "-d", "10"],
     "btop": ["btop", "--utf-force"],
+    "glances": ["glances", "--time", "1", "--disable-check-update"],
+    "bottom": ["btm", "--rate", "1s"],
+    "below": ["below", "live", "--interval-s", "1"],
+    "irqtop": ["irqtop", "--interval", "1"],
+    "network-top": ["network-top", "--interval", "1"],
 }
 
 
@@ -149,11 +159,23 @@ def run(
     return Cost(100 * used / seconds, written / seconds, rss, first, tail)
 
 
+def median(costs: list[Cost]) -> Cost:
+    """Each figure's median over the runs."""
+    return Cost(
+        statistics.median(one.cpu for one in costs),
+        statistics.median(one.bytes_per_s for one in costs),
+        statistics.median(one.rss for one in costs),
+        statistics.median(one.first for one in costs),
+        costs[-1].last,
+    )
+
+
 def main() -> None:
     """Print one line a program and pane."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--warm", type=float, default=5.0)
+    parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--only", default="")
     parser.add_argument("--panes", default="1", help="digits of nettop's panes, e.g. 12345678")
@@ -163,9 +185,17 @@ def main() -> None:
     for name, argv in PROGRAMS.items():
         if args.only and name != args.only:
             continue
+        if shutil.which(argv[0]) is None:
+            print(f"{name:<12}  not on PATH: not measured")
+            continue
         for digit in args.panes if name == "nettop" else "1":
             keys = digit.encode() if name == "nettop" else b""
-            cost = run(argv, (width, height), args.warm, args.seconds, keys)
+            cost = median(
+                [
+                    run(argv, (width, height), args.warm, args.seconds, keys)
+                    for _ in range(args.runs)
+                ]
+            )
             label = f"{name} {digit}" if name == "nettop" else name
             print(
                 f"{label:<12}{cost.cpu:>8.2f}{cost.bytes_per_s / 1024:>8.2f}{cost.rss:>9.1f}"
