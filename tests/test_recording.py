@@ -1,12 +1,13 @@
 """Recordings: what was asked is answered again, errors and disappearances included."""
 
+import threading
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.recording import Record, RecordingError, Replay, load, parse, save
+from nettop.recording import LONGEST, Record, RecordingError, Replay, load, parse, save
 from nettop.source import Live, Request
 
 
@@ -112,6 +113,26 @@ def test_a_loop_keeps_the_clock_running() -> None:
         seen.append((replay.now(), replay.text("/a").strip()))
         assert replay.wait(1)
     assert seen == [(0, "1"), (1, "2"), (2, "1"), (3, "2"), (4, "1")]
+
+
+def test_a_paced_replay_lingers_where_there_is_something_to_see() -> None:
+    moments = "".join(f"-- @{at} wall {100 + at} --\n-- /a --\n{at}\n" for at in (0, 30.5, 31, 90))
+    replay = Replay("x\n" + moments, pace=1.0, loop=True)
+    lingered: list[float] = []
+
+    class Clock(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            lingered.append(timeout or 0.0)
+            return False
+
+    replay.woken = Clock()
+    opened = []
+    for _ in range(9):
+        opened.append(replay.opening)
+        replay.wait(1)
+    assert opened == [True, False, False, False] * 2 + [True]
+    assert lingered == [0.5, LONGEST, LONGEST] * 2  # never at the first, never for a minute
+    assert not Replay("x\n-- /a --\n1\n").opening
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import pathlib
 import re
 import subprocess
@@ -14,7 +15,9 @@ from rich.cells import cell_len
 from scenes import SCENES, healthy, lossy, storied
 
 from nettop import panes
+from nettop.commands.top import demo
 from nettop.panes.scene import Note, Question, Scene, Step, View
+from nettop.recording import Replay, load
 from nettop.tui import app as starter
 from nettop.tui import keys, themes
 from nettop.tui.engine import Engine, merge
@@ -431,6 +434,47 @@ def test_the_engine_says_once_what_it_cannot_do(tmp_path: pathlib.Path) -> None:
     engine.post = post
     engine.run()
     assert all(scene.facts is not None for scene in told)
+
+
+def test_the_demo_shows_its_finding_in_every_frame_and_every_round() -> None:
+    told: list[Scene] = []
+    source = Replay(load(demo()), loop=True)
+    engine = Engine(source, told.append, 0.0, View())
+
+    def post(scene: Scene) -> None:
+        told.append(scene)
+        engine.stopping = len(told) == 3 * len(source.moments)
+
+    engine.post = post
+    engine.run()
+    for scene in told:
+        assert any(f.id.startswith("rx-ring-overrun@") for f in scene.findings)
+        assert scene.facts is not None
+        assert 0 < (scene.facts.host.idle or 0) < 100  # counters that went back are no load
+
+
+def test_the_demo_opens_as_new_and_keeps_nothing(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    starter.remember(View(pane="flows"))
+    kept = tmp_path / "nettop" / "view.json"
+    before = kept.read_text()
+    seen = []
+
+    def ran(app: Nettop, **_: object) -> int:
+        seen.append(app.view.pane)
+        app.on_leave(replace(app.view, pane="journal"))
+        return 0
+
+    monkeypatch.setattr(Nettop, "run", ran)
+    options = argparse.Namespace(replay=demo(), demo=True, interval=None)
+    starter.run(options)
+    assert kept.read_text() == before
+    options.demo = False
+    starter.run(options)
+    assert seen == ["overview", "flows"]
+    assert '"journal"' in kept.read_text()
 
 
 def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

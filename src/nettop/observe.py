@@ -13,7 +13,7 @@ from .facts import Facts
 from .facts.joined import NEEDS, Joiner
 from .frame import Frame
 from .sampler import Sampler
-from .source import Source
+from .source import Live, Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
 
@@ -47,12 +47,36 @@ class Observer:
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         rules = load(config.rule_folders(), limits=settings.limits)
         self.judge = Judge(rules, muted=settings.muted, window=window)
+        self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
+
+    @property
+    def drop_reasons(self) -> bool:
+        """Whether the kernel's reasons for its drops are counted: off unless somebody asks."""
+        return self._drop_reasons
+
+    @drop_reasons.setter
+    def drop_reasons(self, on: bool) -> None:
+        self._drop_reasons = on
+        if not on and isinstance(self.source, Live):
+            self.source.end_drops()
+
+    def tables(self, wanted: Collection[str] = ()) -> set[str]:
+        """The tables read for each observation."""
+        return {*NEEDS, *wanted, *(("drop_reasons",) if self._drop_reasons else ())}
 
     def step(self, wanted: Collection[str] = ()) -> Observation:
         """Sample, join and judge once; `wanted` adds tables to those that facts need."""
-        frame = self.sampler.take({*NEEDS, *wanted})
+        frame = self.sampler.take(self.tables(wanted))
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
         return Observation(frame, facts, self.judge.judge(facts))
+
+    def restart(self, wanted: Collection[str] = ()) -> None:
+        """The source begins anew (a recording in a loop): what is read now is compared with next.
+
+        Its counters go back, and what stands in them is no rate; what is found stays found.
+        """
+        self.sampler = Sampler(self.sampler.source)
+        self.sampler.take(self.tables(wanted))
 
 
 def watch(
@@ -71,6 +95,16 @@ def watch(
         yield observer.step(wanted)
         if not source.live and source.now() >= end and not hasattr(source, "moments"):
             return
+
+
+def _recorded(source: Source) -> bool:
+    """Whether a recording has drop reasons: then somebody asked for them."""
+    if source.live:
+        return False
+    try:
+        return bool(source.drops())
+    except OSError:
+        return False
 
 
 def ssh_peer() -> str | None:

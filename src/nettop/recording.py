@@ -7,6 +7,7 @@ recording. An archive is a comment, then entries `-- NAME --`, each up to the ne
     -- /sys/class/net/ --             a listing, one name a line
     -- /sys/class/net/eth0/device@ -- where a link points
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
+    -- bpf/drops --                   what a program of ours counted inside the kernel
     -- @1.000 wall 1700000000.0 --    a new moment: what follows overlays what was before
 
 A body `!13 Permission denied` is the error the host gave. `.gz` when the name says so.
@@ -27,7 +28,9 @@ from .source import Request, Source
 MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
 _ESCAPED = re.compile(r"^\\(?=\\*-- )", re.MULTILINE)
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
+DROPS = "bpf/drops"
 _MOMENT = re.compile(r"@(\d+(?:\.\d+)?)(?: wall (\d+(?:\.\d+)?))?$")
+LONGEST = 2.0  # seconds that a paced replay lingers at a moment, however long the host stood still
 
 
 class RecordingError(ValueError):
@@ -82,8 +85,8 @@ def load(path: str) -> str:
 class Replay:
     """A recording as a source: `wait` steps to its next moment.
 
-    `pace` plays it as fast as it happened (1.0) or at once (0.0); `loop` starts again at the end,
-    the clock running on, so that rates stay true.
+    `pace` plays it as fast as it happened (1.0) or at once (0.0), its first moment apart, which has
+    no rates to show; `loop` starts again at the end, the clock running on.
     """
 
     live = False
@@ -110,6 +113,11 @@ class Replay:
                 self._tree[name] = body
         self._folders: dict[str, set[str]] | None = None
 
+    @property
+    def opening(self) -> bool:
+        """Whether this is the first moment of several: nothing to compare it with, no rates."""
+        return self._index == 0 and len(self.moments) > 1
+
     def now(self) -> float:
         """The moment's seconds."""
         return self._offset + self.moments[self._index].at
@@ -129,7 +137,8 @@ class Replay:
             self._offset += before - self.moments[0].at + gap
         else:
             return False
-        if self.pace and self.woken.wait(gap / self.pace):
+        linger = min(gap / self.pace, LONGEST) if self.pace and not self.opening else 0.0
+        if linger and self.woken.wait(linger):
             self.woken.clear()
         self._step(following)
         return True
@@ -177,6 +186,10 @@ class Replay:
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
         """The recorded answer."""
         return base64.b64decode(self._body(f"ioctl/{name}"))
+
+    def drops(self) -> str:
+        """The recorded counts."""
+        return self._body(DROPS)
 
 
 def _lines(data: bytes) -> str:
@@ -309,6 +322,16 @@ class Record:
         self._keep(entry, _lines(answer))
         return answer
 
+    def drops(self) -> str:
+        """The kernel's counts."""
+        try:
+            counts = self.inner.drops()
+        except OSError as error:
+            self._fail(DROPS, error)
+            raise
+        self._keep(DROPS, counts)
+        return counts
+
 
 def save(path: str, archive: str) -> None:
     """Write an archive whole or not at all."""
@@ -326,4 +349,4 @@ def save(path: str, archive: str) -> None:
         raise
 
 
-__all__ = ["Moment", "Record", "RecordingError", "Replay", "load", "parse", "save"]
+__all__ = ["DROPS", "Moment", "Record", "RecordingError", "Replay", "load", "parse", "save"]

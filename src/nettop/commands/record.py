@@ -11,7 +11,15 @@ import argparse
 import signal
 import sys
 
-from . import Refused, emit, json_argument, open_source, seconds, source_arguments
+from . import (
+    Refused,
+    drop_reasons_argument,
+    emit,
+    json_argument,
+    open_source,
+    seconds,
+    source_arguments,
+)
 
 HELP = "record the host into one file"
 
@@ -26,6 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-addresses", action="store_true", help="leave IP addresses as they are"
     )
+    drop_reasons_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
@@ -41,18 +50,19 @@ def run(args: argparse.Namespace) -> int:
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
     source = Record(inner, comment=comment)
     sampler = Sampler(source)
-    began = due = source.now()
-    moments = 0
+    wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
+    due = source.now()
+    moments, most = 0, round(args.seconds / args.interval) + 1
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.default_int_handler)
     try:
         while True:
-            sampler.take(collect.names())
+            sampler.take(wanted)
             moments += 1
-            due += args.interval
-            ends = hasattr(inner, "moments")  # a recording is recorded to its end
-            if due - began > args.seconds + args.interval / 2 and not ends:
+            if moments == most and not hasattr(inner, "moments"):  # a recording: to its end
                 break
+            # a host that answers late is given half an interval, not asked twice in a row
+            due = max(due + args.interval, source.now() + args.interval / 2)
             if not source.wait(due - source.now()):
                 break
     except KeyboardInterrupt:

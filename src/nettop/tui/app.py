@@ -36,7 +36,8 @@ def run(options: argparse.Namespace) -> int:
     from ..units import Units
 
     interval = float(options.interval or settings.get("interval", 1.0))
-    view = remembered(settings.values)
+    demo = bool(getattr(options, "demo", False))  # always as new, and nothing of it is kept
+    view = first(settings.values) if demo else remembered(settings.values)
     if getattr(options, "interface", None):
         view = changed(view, nic=options.interface)
     if getattr(options, "profile", None):
@@ -68,7 +69,8 @@ def run(options: argparse.Namespace) -> int:
     app.engine = engine
     actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
     app.actions = actions
-    app.on_leave = remember
+    if not demo:
+        app.on_leave = remember
     if source.live:
         later = threading.Timer(PROCESSOR_AFTER, learn, [lambda name: tell(app, _named(name))])
         later.daemon = True
@@ -150,13 +152,20 @@ def ascii_only(settings: Mapping[str, Any]) -> bool:
 KEPT = ("pane", "nic", "fold", "raw", "zoom")
 
 
+def first(settings: Mapping[str, Any]) -> View:
+    """The view as configured, for who has none to remember."""
+    from ..panes.scene import View
+
+    return View(nic=str(settings.get("interface", "")))
+
+
 def remembered(settings: Mapping[str, Any]) -> View:
     """The view as it was left, or as configured; anything odd in the file is forgotten."""
     from .. import panes
     from ..config import state_folder
     from ..panes.scene import Spot, View
 
-    view = View(nic=str(settings.get("interface", "")))
+    view = first(settings)
     try:
         found = json.loads((state_folder() / "view.json").read_text(encoding="utf-8"))
         kinds = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in KEPT}

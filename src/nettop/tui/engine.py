@@ -136,7 +136,13 @@ class Engine(threading.Thread):
         self._tape(observer)
         view = self.view
         observer.profile = view.profile or self.profile
+        opening = getattr(self.source, "opening", False)
+        if opening and self.past.fine:
+            observer.restart(pane(view.pane).NEEDS)
+            return
         observation = observer.step(pane(view.pane).NEEDS)
+        if opening:
+            return
         self.past = self.past.add(observation.facts, observation.frame.wall)
         self.post(self.scene(observation, view))
 
