@@ -15,7 +15,7 @@ from nettop.advice.expression import ExpressionError, condition, parse
 from nettop.advice.functions import KEEP, cpu_list, pow2, setting
 from nettop.advice.inline import facts
 from nettop.advice.moment import Moment
-from nettop.advice.native import code_of, compile_loops
+from nettop.advice.native import code_of, compile_loops, true_on
 from nettop.advice.rule import Rule, Words
 from nettop.advice.template import template
 from nettop.facts import Facts
@@ -272,7 +272,8 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     loop = compile_loops([code])["rule_0"]
     rule = _rule(text)
     judged = Judged.of(rule)
-    found = loop([(at.nics[0],)], here.moment, judged.careful(here.moment, _name), _name)
+    careful_too = judged.careful(here.moment, _name)
+    found = true_on(loop, [(at.nics[0],)], here.moment, _name, careful_too)
     assert bool(found) is (careful.value is True)
     assert careful.value in (True, False, None)
     if careful.value is None:

@@ -98,6 +98,17 @@ def test_evidence_has_fields_values_and_units(rule: Any) -> None:
     assert found.id == "a-rule@eth0"
 
 
+def test_arithmetic_that_fails_on_one_target_leaves_the_others(rule: Any) -> None:
+    rings = {"a": (512, 256), "zero": (512, 0), "b": (512, 128), "small": (128, 512)}
+    nics = [{"name": name, "ring": {"rx": rx, "tx": tx}} for name, (rx, tx) in rings.items()]
+    found = judged(rule('when = "nic.ring.rx / nic.ring.tx > 1"'), at(0, nics=nics))
+    assert {one.target for one in found.findings} == {"a", "b"}
+    either = judged(
+        rule('when = "nic.ring.rx / nic.ring.tx > 1 or nic.ring.tx == 0"'), at(0, nics=nics)
+    )
+    assert {one.target for one in either.findings} == {"a", "zero", "b"}
+
+
 def test_kinds_of_interface(rule: Any) -> None:
     nics = [{"name": name, "kind": kind, "mtu": 1} for name, kind in
             (("eth0", "nic"), ("veth1", "veth"), ("lo", "loopback"))]  # fmt: skip

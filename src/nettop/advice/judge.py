@@ -16,7 +16,7 @@ from .condition import Judged, whole
 from .evaluate import Read, Scope, evaluate
 from .expression import path_of
 from .moment import Moment, Past
-from .native import Loop, code_of, compile_loops
+from .native import Loop, code_of, compile_loops, true_on
 from .reason import because
 from .remedy import remedy
 from .rule import SEVERITIES, Finding, Rule, Silent
@@ -67,7 +67,7 @@ class Judge:
         self.muted = frozenset(muted)
         self.window = window
         self._judged = [Judged.of(rule) for rule in self.rules]
-        self._loops: dict[str, Loop] = {}
+        self._loops: dict[str, Loop | None] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
         self._past = Past()
@@ -86,7 +86,8 @@ class Judge:
         for judged, loop in zip(asked, self._compiled(asked), strict=True):
             rule = judged.rule
             label = _LABEL[rule.over]
-            for row in loop(rows.of(rule), moment, judged.careful(moment, label), label):
+            careful = judged.careful(moment, label)
+            for row in true_on(loop, rows.of(rule), moment, label, careful):
                 target = label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
                 yields.add(rule, target, row[0])
@@ -114,7 +115,7 @@ class Judge:
     def _asks(rule: Rule, moment: Moment, rows: _Rows) -> bool:
         return (rule.profiles is None or moment.profile in rule.profiles) and bool(rows.of(rule))
 
-    def _compiled(self, asked: Sequence[Judged]) -> list[Loop]:
+    def _compiled(self, asked: Sequence[Judged]) -> list[Loop | None]:
         """The loops of these rules; each is compiled when it is first needed, all in one go."""
         new = {
             f"rule_{index}": judged
@@ -125,9 +126,7 @@ class Judge:
             made = compile_loops(
                 [code_of(name, j.condition, j.rule.limits) or "" for name, j in new.items()]
             )
-            self._loops.update(
-                {judged.rule.id: made.get(name, _slowly) for name, judged in new.items()}
-            )
+            self._loops.update({judged.rule.id: made.get(name) for name, judged in new.items()})
         return [self._loops[judged.rule.id] for judged in asked]
 
     def _remember(self, moment: Moment) -> None:
@@ -202,12 +201,6 @@ def row_of(moment: Moment, rule: Rule, fact: Any) -> tuple[Any, ...] | None:
     if rule.links is not None and nic is not None and nic.kind not in rule.links:
         return None
     return (fact, *(scope[name] for name in PARENTS[rule.over]))
-
-
-def _slowly(
-    rows: Sequence[tuple[Any, ...]], _moment: Moment, careful: Any, _label: Any
-) -> list[Any]:
-    return [row for row in rows if careful(row)]
 
 
 def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float) -> Finding:

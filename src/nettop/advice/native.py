@@ -9,15 +9,17 @@ come here (`expression.parse`); of their text only names, fields and constants r
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from typing import Any, Final
 
 from .expression import Expression, Limits, path_of
 from .functions import FUNCTIONS, MOMENT, item
+from .moment import Moment
 from .vocabulary import PARENTS, names, words
 
-Loop = Callable[..., list[Any]]
+Row = tuple[Any, ...]
+Loop = Callable[..., Iterator[Row]]
 _OPERATORS: Final = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.In: "in", ast.NotIn: "not in",
@@ -45,8 +47,8 @@ class _Writer:
 
     def condition(self, node: ast.expr, want: bool) -> str:
         if isinstance(node, ast.BoolOp):
-            joint = " and " if isinstance(node.op, ast.And) == want else " or "
-            return f"({joint.join(self.condition(value, want) for value in node.values)})"
+            parts = [self.condition(value, want) for value in node.values]
+            return self.joined(parts, conjunction=isinstance(node.op, ast.And) == want)
         if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
             return self.condition(node.operand, not want)
         if isinstance(node, ast.IfExp):
@@ -58,7 +60,7 @@ class _Writer:
             for op, right in zip(node.ops, node.comparators, strict=True):
                 pairs.append(self.pair(left, op, right, want))
                 left = right
-            return f"({(' and ' if want else ' or ').join(pairs)})"
+            return self.joined(pairs, conjunction=want)
         if isinstance(node, ast.Call):
             name = node.func.id  # type: ignore[attr-defined]
             if name == "known":
@@ -66,15 +68,22 @@ class _Writer:
                 inner = " and ".join(guards) or "True"
                 return f"({inner})" if want else f"(not ({inner}))"
             if name in ("any", "all") and isinstance(node.args[0], ast.Tuple):
-                joint = " and " if (name == "all") == want else " or "
+                conjunction = (name == "all") == want
                 parts = [self.condition(part, want) for part in node.args[0].elts]
-                return f"({joint.join(parts) or str((name == 'all') == want)})"
+                return self.joined(parts or [str(conjunction)], conjunction=conjunction)
         guards, code = self.value(node)
         return self.literal(guards, code if want else f"not {code}")
 
     @staticmethod
+    def joined(parts: Sequence[str], *, conjunction: bool) -> str:
+        """Only a disjunction needs brackets: all that conditions are put in binds looser."""
+        if len(parts) == 1:
+            return parts[0]
+        return " and ".join(parts) if conjunction else f"({' or '.join(parts)})"
+
+    @staticmethod
     def literal(guards: Sequence[str], code: str) -> str:
-        return f"({' and '.join((*guards, code))})"
+        return " and ".join((*guards, code))
 
     def pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr, want: bool) -> str:
         first, a = self.value(left)
@@ -179,30 +188,43 @@ class _Writer:
 
 
 def code_of(name: str, condition: Expression, limits: Limits) -> str | None:
-    """The source of a function `name(rows, moment, careful, label)`; None when there is none.
+    """The source of a generator `name(rows, moment, host, profile, label)`; None: there is none.
 
-    `rows` are tuples (fact, parents …) as `PARENTS` orders them; the rows on which the condition is
-    true come back. `careful(row)` decides where arithmetic fails.
+    `rows` are tuples (fact, parents …) as `PARENTS` orders them; it yields those on which the
+    condition is true. It is short: a hundred of them are compiled before the first picture.
     """
     writer = _Writer(condition.over, limits)
     try:
         test = writer.condition(condition.tree, True)
     except _Carefully:
         return None
-    once = "".join(f"    {variable} = {code}\n" for code, variable in writer.once.items())
+    once = "".join(f" {variable} = {code}\n" for code, variable in writer.once.items())
     unpacked = ", ".join((condition.over, *PARENTS[condition.over]))
     return (
-        f"def {name}(rows, moment, careful, label):\n"
-        f"    found = []\n    host = moment.facts.host\n    profile = moment.profile\n{once}"
-        f"    for row in rows:\n        {unpacked}, = row\n"
-        f"        try:\n            if {test}:\n                found.append(row)\n"
-        f"        except errors:\n            if careful(row):\n                found.append(row)\n"
-        f"    return found\n"
+        f"def {name}(rows, moment, host, profile, label):\n{once}"
+        f" for row in rows:\n  {unpacked}, = row\n  if {test}: yield row\n"
     )
 
 
 def compile_loops(sources: Sequence[str]) -> dict[str, Loop]:
-    """The functions of the sources, by name."""
-    space: dict[str, Any] = {**_GLOBALS, "errors": _ERRORS}
+    """The generators of the sources, by name."""
+    space: dict[str, Any] = dict(_GLOBALS)
     exec(compile("\n".join(sources), "<rules>", "exec"), space)  # noqa: S102
     return {name: made for name, made in space.items() if name.startswith("rule_")}
+
+
+def true_on(
+    loop: Loop | None,
+    rows: Sequence[Row],
+    moment: Moment,
+    label: Callable[[Any], str],
+    careful: Callable[[Row], bool],
+) -> list[Row]:
+    """The rows the loop yields; `careful` decides without one, and on rows it has no number for."""
+    if loop is not None:
+        try:
+            return list(loop(rows, moment, moment.facts.host, moment.profile, label))
+        except _ERRORS:
+            if len(rows) > 1:
+                return [one for row in rows for one in true_on(loop, [row], moment, label, careful)]
+    return [row for row in rows if careful(row)]
