@@ -14,12 +14,14 @@ from nettop.collect import (
     addresses,
     conntrack,
     cpu,
+    drvinfo,
     interrupts,
     kernel,
     link_stats,
     links,
     meself,
     netclass,
+    nicqueues,
     packet_sockets,
     processes,
     queues,
@@ -206,6 +208,42 @@ def test_an_unknown_queue_has_its_reason(change: Tables, why: str) -> None:
     assert flow.queue is None
     assert why in (flow.queue_why or "")
     assert flow.irq_cpu is None
+
+
+def queue_counts(first: int, second: int) -> list[nicqueues.Row]:
+    return [nicqueues.Row("eth0", "rx-0", 0, first, 0), nicqueues.Row("eth0", "rx-1", 0, second, 0)]
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_queue_that_its_counters_contradict_is_not_named(mine: bool) -> None:
+    """The flow receives 100 MB/s; the queue that RSS names counts them, or the other one does."""
+    number = queue_of(
+        key_bytes(KEY), table_of(2).table, "toeplitz", "sdfn",
+        Packet("10.0.0.2", "10.0.0.1", 40001, 5001),
+    )  # fmt: skip
+    counts = [0, 0]
+    counts[number if mine else 1 - (number or 0)] = 103_000_000  # type: ignore[index]
+    first, second = moving(bytes_received=100_000_000, bytes_acked=0)
+    facts = joined(
+        {**first, "nicqueues": queue_counts(0, 0)}, {**second, "nicqueues": queue_counts(*counts)}
+    )
+    (flow,), (nic,) = facts.flows, [nic for nic in facts.nics if nic.name == "eth0"]
+    assert nic.rss_obeyed is mine
+    if mine:
+        assert (flow.queue, flow.queue_why) == (f"rx-{number}", "computed from RSS")
+        assert flow.irq_cpu == 2 + (number or 0)
+    else:
+        assert flow.queue is None
+        assert (flow.queue_why or "").startswith(f"rx-{number} counts 0.0 Mbit/s, but the flows")
+        assert flow.irq_cpu is None
+
+
+def test_the_table_of_an_old_virtio_net_names_no_queue_before_it_is_borne_out() -> None:
+    first, second = moving()
+    driver: Tables = {"drvinfo": [drvinfo.Row("eth0", driver="virtio_net")]}
+    (flow,) = joined({**first, **driver}, {**second, **driver}).flows
+    assert flow.queue is None
+    assert "before Linux 6.12" in (flow.queue_why or "")
 
 
 def test_the_only_queue_is_the_queue() -> None:

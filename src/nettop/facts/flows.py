@@ -12,7 +12,7 @@ from ..frame import Entry
 from . import bottleneck, distance
 from .core import Core
 from .flow import Flow
-from .landing import Landing, Site, seen
+from .landing import COMPUTED, Landing, Site, seen
 from .nic import Nic
 from .process import Tasks, Use
 from .queue import Queue
@@ -33,6 +33,7 @@ class Sockets:
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+    placed: dict[str, dict[str, float]] = field(default_factory=dict)  # bytes/s by port and queue
     known: bool = False
 
     @classmethod
@@ -50,12 +51,16 @@ class Sockets:
             if row.state != "established":
                 continue
             site = landing.site(row.cookie, "tcp", row)
-            moved = (entry.rate("bytes_received") or 0.0) + (entry.rate("bytes_acked") or 0.0)
+            received = entry.rate("bytes_received")
+            moved = (received or 0.0) + (entry.rate("bytes_acked") or 0.0)
             for nic in {site.nic, site.port}:
                 if nic is not None:
                     found.by_nic[nic] = found.by_nic.get(nic, 0) + 1
             if site.nic is not None and _bulk(moved, _speed(landing, site)):
                 found.bulk[site.nic] = found.bulk.get(site.nic, 0) + 1
+            if site.why == COMPUTED and site.port is not None and site.queue is not None:
+                placed = found.placed.setdefault(site.port, {})
+                placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
             found.tcp.append((moved, entry, site))
         return found
 
@@ -98,6 +103,7 @@ class Around:
     served: Mapping[tuple[str, str], int | None]  # CPU of each queue, by interface and name
     rmem: tuple[int, ...] = ()
     wmem: tuple[int, ...] = ()
+    doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
 
 
 def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
@@ -155,7 +161,7 @@ def _place(
     site: Site, rx: float | None, nic: Nic | None, around: Around, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
     """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
-    queue, why = site.queue, site.why
+    queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
         whole = nic.per_s.rx_bytes
@@ -174,6 +180,7 @@ def _place(
 def _udp(entry: Entry, sockets: Sockets, around: Around) -> Flow:
     row, rate = entry.now, entry.per_s
     site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
+    queue, why = _believed(site, around)
     owner = sockets.owners.get(row.inode)
     task = around.tasks.by_pid.get(owner[0]) if owner is not None else None
     connected = bool(row.remote_port)
@@ -183,10 +190,16 @@ def _udp(entry: Entry, sockets: Sockets, around: Around) -> Flow:
         site.nic if connected else None,
         recv_q=row.recv_q, send_q=row.send_q,
         drops_per_s=rate.drops if rate is not None else None,
-        queue=site.queue if connected else None,
-        queue_why=site.why if connected else "the socket takes datagrams of any sender",
+        queue=queue if connected else None,
+        queue_why=why if connected else "the socket takes datagrams of any sender",
         app_cpu=task.cpu if task is not None else None,
     )  # fmt: skip
+
+
+def _believed(site: Site, around: Around) -> tuple[str | None, str]:
+    """The queue and how it is known; none where the counters speak against RSS."""
+    doubt = around.doubts.get(site.port or "") if site.why == COMPUTED else None
+    return (site.queue, site.why) if doubt is None else (None, doubt)
 
 
 def _matters(entry: Entry) -> bool:

@@ -7,11 +7,11 @@ served each interface, the profile in force. It never touches the host and raise
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from ..frame import Entry, Frame
-from . import Facts, capture, core, flows, path, process, profile, queue, sums, traffic
+from . import Facts, capture, core, flows, path, process, profile, queue, sums, traffic, witness
 from .core import Core, Duty, Load
 from .flow import Flow
 from .landing import Landing
@@ -44,6 +44,7 @@ class Joiner:
     memory: traffic.Memory = field(default_factory=traffic.Memory)
     chooser: profile.Chooser = field(default_factory=profile.Chooser)
     lines: Lines = field(default_factory=Lines)
+    witness: witness.Witness = field(default_factory=witness.Witness)
     shape: object = None  # another one when the interrupt lines are others
     named: list[Any] = field(default_factory=list)
 
@@ -82,6 +83,7 @@ class Joiner:
             ),
             self.memory,
         )  # fmt: skip
+        doubts = self._doubts(landing, sockets, moment, still.fields.get("kernel"))
         tasks = self.memo.get(
             "tasks",
             (tables.get("processes"),),
@@ -98,6 +100,7 @@ class Joiner:
                 {(one.nic, one.name): one.cpu for one in moment.queues},
                 triple(still.sysctls.get("net.ipv4.tcp_rmem")),
                 triple(still.sysctls.get("net.ipv4.tcp_wmem")),
+                doubts,
             ),
         )  # fmt: skip
         scene = capture.Scene(_indices(here), holders, tasks, nics, by_cpu)
@@ -218,6 +221,25 @@ class Joiner:
         name = landing.routes.interface(self.ssh_peer)
         port = landing.ports.get(name) if name is not None else None
         return frozenset({port.name, *port.lower}) if port is not None else frozenset()
+
+    def _doubts(
+        self, landing: Landing, sockets: flows.Sockets, moment: traffic.Moment,
+        kernel: tuple[int, int] | None,
+    ) -> Mapping[str, str]:  # fmt: skip
+        """Why RSS does not tell the queues of an interface; marks the nics that were judged."""
+        heard = {
+            nic: self.witness.hear(
+                nic, landing.rss[nic], placed, moment.by_nic.get(nic, ()),
+                witness.suspected(landing.ports[nic].driver, kernel),
+            )
+            for nic, placed in sockets.placed.items()
+        }  # fmt: skip
+        if any(verdict.obeyed is not None for verdict in heard.values()):
+            moment.nics = tuple(
+                replace(nic, rss_obeyed=heard[nic.name].obeyed) if nic.name in heard else nic
+                for nic in moment.nics
+            )
+        return {nic: verdict.why for nic, verdict in heard.items() if verdict.why}
 
     def _duty(self, frame: Frame, moment: traffic.Moment, tasks: Tasks) -> Duty:
         tables = frame.tables

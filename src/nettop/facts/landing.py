@@ -11,6 +11,7 @@ from .queue import Queue
 from .toeplitz import Packet, key_bytes, queue_of
 from .wiring import Routes
 
+COMPUTED: Final = "computed from RSS"
 ALMOST: Final = 0.8  # of a NIC's traffic: such a flow and such a queue belong together
 _LIMIT: Final = 65536
 
@@ -82,7 +83,7 @@ class Landing:
             number = None
         if number is None:
             return None, f"its hash ({rss.function} of {fields}) cannot be computed"
-        return f"rx-{number}", "computed from RSS"
+        return f"rx-{number}", COMPUTED
 
 
 def seen(share: float | None, queues: list[Queue] | None) -> str | None:

@@ -222,3 +222,6 @@ class Nic:
     local_cores: tuple[int, ...] = gauge(
         "one CPU of each physical core near the device", default=()
     )
+    rss_obeyed: bool | None = gauge(
+        "its queues count what the RSS table shown would bring them", default=None
+    )
