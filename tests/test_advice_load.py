@@ -7,9 +7,13 @@ from typing import Any
 
 import pytest
 
+from nettop.advice import build
+from nettop.advice.build import parsed
 from nettop.advice.check import check
 from nettop.advice.load import RuleError, files, load, read
 from nettop.facts import Facts
+
+PACK = Path(__file__).parents[1] / "rules"
 
 GOOD = """\
 title    = "{nic} is slow"
@@ -187,6 +191,49 @@ def test_a_reason_for_silence_is_compared(tmp_path: Path) -> None:
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
     assert len(failed) == 1
     assert failed[0].why.startswith("is silent for another reason: not so")
+
+
+PROSE = ("why", "expected", "show")
+
+
+@pytest.mark.parametrize("path", files(PACK), ids=lambda path: path.stem)
+def test_judging_reads_what_is_no_prose(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out of a rule's text is left out whole, and nothing else is."""
+    given: list[dict[str, Any]] = []
+
+    def kept(where: Path, text: str) -> dict[str, Any]:
+        given.append(parsed(where, text))
+        return given[-1]
+
+    monkeypatch.setattr(build, "parsed", kept)
+    rule = read(path)
+    (judged,) = given
+    rule.words  # noqa: B018 - reads the rest
+    whole = given[-1]
+    assert not set(PROSE) & set(judged)
+    assert judged == {key: whole[key] for key in judged}
+    assert set(whole) - set(judged) <= {*PROSE, "source", "competing", "fix"}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        '"a \\"quoted\\" word"',
+        "'plain'",
+        '"""\nover = \\"\\"\\" \nwhen = "" or "two"\\\n\n"""',
+        "'''\nwhen = \"nothing\"\n'''",
+    ],
+)
+def test_prose_in_any_form_moves_no_line(tmp_path: Path, why: str) -> None:
+    text = GOOD.replace('"why"', why)
+    assert read(write(tmp_path, text)).over == "nic"
+    path = write(tmp_path, text.replace("least = 1000", "least = {}"))
+    line = path.read_text().split("\n").index("least = {}") + 1
+    with pytest.raises(RuleError, match=f":{line}: limits.least"):
+        read(path)
+    path = write(tmp_path, text.replace("least = 1000", "least = 10 00"))
+    with pytest.raises(RuleError, match=f"at line {line}"):
+        read(path)
 
 
 def test_earlier_facts_and_recordings(tmp_path: Path) -> None:

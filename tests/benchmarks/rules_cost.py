@@ -9,6 +9,7 @@ CPU time, medians; asserts nothing.
 
 from __future__ import annotations
 
+import gc
 import random
 import statistics
 import sys
@@ -108,10 +109,12 @@ def main() -> int:
             costs.append((time.process_time() - begun) * 1e3)
     print(f"judge: {statistics.median(costs):.1f} ms a frame (median of {FRAMES}; goal 20)")
 
+    gc.set_threshold(50_000)  # as the command line does
     small = replace(host(0), nics=host(0).nics[:1], queues=host(0).queues[:1])
     loads, compiles, count = [], [], 0
-    for _ in range(7):
+    for _ in range(15):
         expression._parse.cache_clear()
+        gc.collect()
         begun = time.process_time()
         pack = load([PACK])
         loaded = time.process_time()
@@ -121,8 +124,9 @@ def main() -> int:
         count = len(pack)
     load_ms, compile_ms = statistics.median(loads), statistics.median(compiles)
     scaled = (load_ms + compile_ms) * 200 / count
+    least = (min(loads) + min(compiles)) * 200 / count
     print(f"pack: {count} rules, load {load_ms:.0f} ms + first frame {compile_ms:.0f} ms;", end=" ")
-    print(f"200 rules: {scaled:.0f} ms (goal 60)")
+    print(f"200 rules: {scaled:.0f} ms, least {least:.0f} (goal 60)")
     return 0
 
 

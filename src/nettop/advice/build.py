@@ -25,9 +25,13 @@ _KEYS: Final = (
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_SAID: Final = re.compile(r"^\[\[(source|competing|fix)\]\]", re.MULTILINE)
+_SAID: Final = re.compile(r"\n\[\[(?:source|competing|fix)\]\]")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
-_NEEDED: Final = re.compile(r"^\[\[?(limits|unless)\b", re.MULTILINE)
+_NEEDED: Final = re.compile(r"\n\[\[?(?:limits|unless)\b")
+_PROSE: Final = re.compile(
+    r"\n(?:why|expected|show)[ \t]*=[ \t]*"
+    r'(?:"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"""|"[^"\\\n]*+"|\[[^][]*+\])'
+)
 
 
 class RuleError(ValueError):
@@ -59,11 +63,11 @@ def build(path: Path, text: str) -> Rule:
 
 
 def _judged(text: str) -> str:
-    """What judging needs of a rule's text: all that stands before [[source]] and [[fix]]."""
+    """What judging needs of a rule's text: all before [[source]] and [[fix]] that is not prose."""
     start = _SAID.search(text)
-    if start is None or _NEEDED.search(text, start.start()):
-        return text
-    return text[: start.start()]
+    if start is not None and not _NEEDED.search(text, start.start()):
+        text = text[: start.start()]
+    return _PROSE.sub(lambda said: "\n" * said[0].count("\n"), text)  # lines keep their numbers
 
 
 class _Builder:

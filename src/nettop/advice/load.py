@@ -18,8 +18,8 @@ from .rule import Rule
 
 PACK: Final = "ids.txt"  # this file marks the folder that came with nettop
 OTHERS: Final = ("studies",)  # folders of the pack that hold no rules
-_TESTS: Final = re.compile(r"^\[\[test\]\]", re.MULTILINE)
-_OTHER: Final = re.compile(r"^\[(?!\[?test[].])", re.MULTILINE)
+_TESTS: Final = re.compile(r"\n\[\[test\]\]")
+_OTHER: Final = re.compile(r"\n\[(?!\[?test[].])")
 
 
 def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) -> tuple[Rule, ...]:
@@ -77,7 +77,7 @@ def read(path: Path) -> Rule:
     head = text if start is None else text[: start.start()]
     stray = None if start is None else _OTHER.search(text, start.start())
     if stray is not None:
-        line = text.count("\n", 0, stray.start()) + 1
+        line = text.count("\n", 0, stray.start()) + 2
         raise RuleError(f"{path}:{line}: all [[test]] stand last in the file")
     return build(path, head)
 
