@@ -11,7 +11,7 @@ import fake_host
 import pytest
 
 from nettop import settings
-from nettop.changes import plan, undo
+from nettop.changes import Change, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.netlink import ethtool
@@ -270,11 +270,21 @@ def test_beyond_the_drivers_limits_nothing_is_written(
     assert card.order == []
 
 
-def test_an_rss_key_of_another_length_is_refused(card: Card, host: Host, book: Journal) -> None:
-    (made,) = apply(plan.plan([("rss.key@eth0", "aa:bb")], card), host, book, QUIET)
-    assert (made.state, "40 bytes" in made.because) == ("refused", True)
-    (made,) = apply(plan.plan([("rss.table@eth0", "equal 99")], card), host, book, QUIET)
-    assert "receive rings 0 to 7" in made.because
+def test_what_the_card_has_no_room_for_is_refused_before_anything_is_written(
+    card: Card, host: Host, book: Journal
+) -> None:
+    for setting, value, says in (
+        ("rss.key@eth0", "aa:bb", "has 40 bytes, not 2"),
+        ("rss.table@eth0", "equal 99", "receive rings 0 to 7"),
+        ("rss.table@eth0", "0,1,2", "has 16 entries, not 3"),
+        ("ntuple.rule@eth0/7", "tcp4 dst-port 5001 queue 8", "receive rings 0 to 7"),
+    ):
+        with pytest.raises(ValueError, match=says):
+            plan.plan([(setting, value)], card)
+        before = settings.read(card, settings.parse(setting))
+        (made,) = apply([Change(setting, before, value)], host, book, QUIET)
+        assert (made.state, says in made.because) == ("refused", True), made
+    assert book.entries() == ()
 
 
 def test_a_canonical_value_is_what_is_read(card: Card) -> None:

@@ -127,21 +127,76 @@ def test_the_command_shown_does_the_same(
     nettop("set", setting, " ".join(map(str, was)) if isinstance(was, list) else str(was))
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "code", "says"),
-    [
-        ("channels.rx@va", "9999", 4, "cannot exceed 4"),
-        ("link.mtu@va", "70000", 4, "cannot exceed 65535"),
-        ("link.mtu@va", "600", 4, "IPv6"),
-        ("feature.rx-grow@va", "on", 2, "did you mean 'rx-gro'"),
-        ("feature.highdma@va", "perhaps", 4, "neither on nor off"),
-        ("ring.rx@va", "512", 4, "has no rings"),
-        ("pause.rx@va", "on", 4, "has no pause"),
-        ("sysctl.net.core.netdev_max_backlog", "5000", 4, "set it on the host"),
-        ("rps.cpus@va/rx-0", "0-400", 4, "this host has CPUs"),
-        ("link.mtu@vx", "1400", 2, "no interface 'vx'"),
-    ],
+REFUSED = (
+    ("channels.rx@va", "9999", 4, "cannot exceed 4"),
+    ("link.mtu@va", "70000", 4, "cannot exceed 65535"),
+    ("link.mtu@va", "600", 4, "IPv6"),
+    ("feature.rx-grow@va", "on", 2, "did you mean 'rx-gro'"),
+    ("feature.highdma@va", "perhaps", 4, "neither on nor off"),
+    ("ring.rx@va", "512", 4, "has no rings"),
+    ("pause.rx@va", "on", 4, "has no pause"),
+    ("sysctl.net.core.netdev_max_backlog", "5000", 4, "set it on the host"),
+    ("rps.cpus@va/rx-0", "0-400", 4, "this host has CPUs"),
+    ("link.mtu@vx", "1400", 2, "no interface 'vx'"),
+    ("link.gso-max-size@va", "99999999", 4, "cannot exceed"),
+    ("link.txqueuelen@va", "-1", 4, "cannot be below 0"),
+    ("coalesce.rx-usecs@va", "5", 4, "has no"),
+    ("xps.rxqs@va/tx-0", "9", 4, "has receive queues 0-3, not 9"),
+    ("sysctl.net.ipv4.tcp_rmem", "0 1 2", 4, "cannot be below 1"),
+    ("sysctl.net.ipv4.tcp_rmem", "4096 many 2", 4, "whole numbers"),
+    ("sysctl.net.ipv4.tcp_sack", "256", 4, "cannot exceed 255"),
+    ("sysctl.net.ipv4.tcp_tw_reuse", "3", 4, "cannot exceed 2"),
+    ("sysctl.net.ipv4.ip_local_port_range", "0 70000", 4, "cannot be below 1"),
+    ("sysctl.net.ipv4.tcp_congestion_control", "warp", 4, "takes one of"),
 )
+
+TOLD = ("setting", "before", "wanted", "after", "shell", "risk")
+
+
+@pytest.mark.parametrize(("setting", "value", "_tool", "_shows"), CASES)
+def test_a_dry_run_tells_what_the_run_then_does(
+    nettop: Nettop, setting: str, value: str, _tool: str, _shows: str
+) -> None:
+    before = everything(nettop)
+    (dry,) = nettop("set", setting, value, "--dry-run")
+    assert everything(nettop) == before
+    (made,) = nettop("set", setting, value)
+    nettop("undo", "--all")
+    assert (dry.pop("state"), made.pop("state")) == ("planned", "applied")
+    assert {key: dry[key] for key in TOLD} == {key: made[key] for key in TOLD}
+
+
+@pytest.mark.parametrize(("setting", "value", "code", "_says"), REFUSED)
+def test_a_dry_run_refuses_what_the_run_refuses(
+    nettop: Nettop, setting: str, value: str, code: int, _says: str
+) -> None:
+    told = []
+    for words in (["--dry-run"], []):
+        process = nettop.start("set", setting, value, "--json", *words)
+        out, err = process.communicate(timeout=60)
+        told.append((process.returncode, out, err))
+    assert told[0] == told[1]
+    assert told[0][0] == code
+
+
+@pytest.mark.parametrize(
+    ("setting", "value"),
+    [(s, v) for s, v, code, says in REFUSED if s.startswith("sysctl") and "whole" not in says],
+)
+def test_the_kernel_refuses_what_is_refused_for_it(
+    nettop: Nettop, setting: str, value: str
+) -> None:
+    name = setting.removeprefix("sysctl.")
+    before = nettop.see("sysctl", "-n", name) if "backlog" not in name else ""
+    done = subprocess.run(
+        [*nettop.inside, "sysctl", "-qw", f"{name}={value}"], capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert done.stderr, "the kernel took it"
+    assert not before or nettop.see("sysctl", "-n", name) == before
+
+
+@pytest.mark.parametrize(("setting", "value", "code", "says"), REFUSED)
 def test_what_cannot_be_is_refused_in_one_sentence(
     nettop: Nettop, setting: str, value: str, code: int, says: str
 ) -> None:
@@ -275,8 +330,8 @@ def test_leaves_under_mq_are_replaced_and_given_back(nettop: Nettop) -> None:
 def test_a_shaper_of_somebody_is_left_alone(nettop: Nettop) -> None:
     nettop.see(*"tc qdisc replace dev va root tbf rate 1mbit burst 10kb latency 50ms".split())
     try:
-        (told,) = [nettop.start("set", "qdisc.root@va", "pfifo").communicate(timeout=60)[1]]
-        assert "could not put it back" in told
+        (told,) = nettop("set", "qdisc.root@va", "pfifo", code=4)
+        assert "could not put it back" in told["because"]
     finally:
         nettop.see("tc", "qdisc", "del", "dev", "va", "root")
 

@@ -137,7 +137,8 @@ def test_a_finding_is_applied_and_undone_and_the_kernel_follows(pair: dict[str, 
     assert [change["setting"] for change in found["changes"]] == ["sysctl.net.ipv4.tcp_sack"]
 
     _, planned = nettop(pair, "apply", found["id"], "--dry-run")
-    assert planned["plan"][0]["shell"] == "sysctl -w net.ipv4.tcp_sack=1"
+    assert planned["changes"][0]["shell"] == "sysctl -w net.ipv4.tcp_sack=1"
+    assert planned["changes"][0]["state"] == "planned"
     assert sack() == "0"
     code, done = nettop(pair, "apply", found["id"])
     assert (code, done["changes"][0]["state"], sack()) == (0, "applied", "1")

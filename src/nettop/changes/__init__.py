@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATES = (
+    "planned",  # would be done: `after` is what the host would be asked for
     "applied",  # the host shows what was asked for
     "rounded",  # the driver took another value, which is what `after` says
     "pending",  # applied; reverts at `deadline` unless confirmed
@@ -54,6 +55,7 @@ class Result:
             "after": None if self.after is None else data(self.setting, self.after),
             "state": self.state,
             "shell": self.shell,
+            "risk": risk(self.setting),
             "because": self.because or None,
             "deadline": self.deadline,
         }
@@ -70,9 +72,19 @@ def data(setting: str, value: str) -> int | str | list[int]:
         return value
 
 
+def risk(setting: str) -> str | None:
+    """What writing it may cost; None where the setting is none of ours."""
+    from .. import settings
+
+    try:
+        return settings.risk(settings.parse(setting))
+    except LookupError:
+        return None
+
+
 def text(value: int | str | list[int]) -> str:
     """The canonical text again."""
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 
-__all__ = ["STATES", "Change", "Result", "data", "text"]
+__all__ = ["STATES", "Change", "Result", "data", "risk", "text"]

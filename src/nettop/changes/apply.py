@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from . import Change, Result, guard, place
 from .journal import Entry, Journal, since_boot
-from .plan import sentence
+from .plan import forecast, refused, sentence
 from .settle import carrier, look, look_beside, settle
 
 CONFIRM = 30.0  # seconds a risky change lives without being confirmed
@@ -67,21 +67,9 @@ def apply(
                     break
     except OSError as error:
         missing = changes[len(results)]
-        results.append(_refused(missing, f"nothing was changed: {sentence(error)}"))
+        results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
     why = "not tried: the change before it was refused"
-    return (*results, *(_refused(change, why) for change in changes[len(results) :]))
-
-
-def _refused(
-    change: Change,
-    because: str,
-    number: int | None = None,
-    shell: str = "",
-    after: str | None = None,
-) -> Result:
-    return Result(
-        change.setting, change.before, change.after, "refused", number, after, shell, because
-    )
+    return (*results, *(refused(change, why) for change in changes[len(results) :]))
 
 
 def _one(
@@ -89,19 +77,14 @@ def _one(
     group: int, due: float | None,
 ) -> Result:  # fmt: skip
     """One change, from the check to the record."""
+    seen = forecast(change, host.source)
+    if seen.state != "planned":
+        return seen
+    now, value, shell = seen.before, seen.wanted, seen.shell
     try:
-        now = settings.read(host.source, address)
-        value = settings.check(host.source, address, change.after)
-        shell = settings.shell(address, value, host.source)
         names = settings.beside(host.source, address)
     except (OSError, ValueError, LookupError) as error:
-        return _refused(change, sentence(error))
-    if now != change.before:
-        return _refused(change, f"the host no longer shows {change.before!r} but {now!r}")
-    if now == value:
-        return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
-    if settings.risk(address) in ("reboot", "advice"):
-        return _refused(change, "this takes a reboot: it is shown, never applied")
+        return refused(change, sentence(error))
     before = look_beside(host, names)
     inode, name = place.netns()
     entry = journal.begin(
@@ -119,7 +102,7 @@ def _one(
         except OSError as error:
             because = f"no guard could be started: {sentence(error)}"
             journal.note(entry.id, "refused", because=because)
-            return _refused(change, because, entry.id, shell=shell)
+            return refused(change, because, entry.id, shell=shell)
         entry = _armed(journal, entry, terms.confirm)
     return _write(address, change, host, journal, entry)
 
@@ -135,7 +118,7 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
     if entry.due is not None and since_boot() >= entry.due:
         because = "its time to be confirmed was over before it was written"
         journal.note(entry.id, "refused", because=because)
-        return _refused(change, because, entry.id, shell=entry.shell)
+        return refused(change, because, entry.id, shell=entry.shell)
     had = carrier(host, address)
     because = ""
     try:
@@ -157,7 +140,7 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
             because = "the kernel accepted it, but nothing changed"
             _quietly(host, address, entry.before)
         journal.note(entry.id, "refused", because=because)
-        return _refused(change, because, entry.id, shell=entry.shell, after=after)
+        return refused(change, because, entry.id, shell=entry.shell, after=after)
     if after is None and not because:
         because = "it cannot be read back"
     effect = "applied" if after == entry.wanted else "rounded"

@@ -10,7 +10,7 @@ from ..source import Source
 from . import Change, Result
 from .apply import Terms, apply
 from .journal import Journal
-from .plan import sentence
+from .plan import forecast, refused, sentence
 
 
 def wanted(setting: str, value: str) -> tuple[str, str]:
@@ -56,23 +56,26 @@ def doubts(pairs: Sequence[tuple[str, str]], source: Source) -> tuple[str, ...]:
     return tuple(dict.fromkeys(found))
 
 
+def forecasts(pairs: Sequence[tuple[str, str]], source: Source) -> tuple[Result, ...]:
+    """What `keep` would do: each line that a file would get, or why it cannot have it."""
+    found = []
+    for setting, value in pairs:
+        try:
+            text, line = wanted(setting, value)
+            before = settings.read(source, settings.parse(text))
+        except (OSError, ValueError, LookupError) as error:
+            found.append(refused(Change(setting, value, value), sentence(error)))
+            continue
+        found.append(forecast(Change(text, before, line), source))
+    return tuple(found)
+
+
 def keep(
     pairs: Sequence[tuple[str, str]], host: Host, journal: Journal, finding: str = ""
 ) -> tuple[Result, ...]:
     """Write the files; what is kept already is left alone, what cannot be kept is told."""
-    changes: list[Change] = []
-    told: list[Result] = []
-    for setting, value in pairs:
-        try:
-            text, line = wanted(setting, value)
-            address = settings.parse(text)
-            before = settings.read(host.source, address)
-            if before == line:
-                told.append(Result(text, before, line, "unchanged", after=line))
-                continue
-            settings.check(host.source, address, line)
-            changes.append(Change(text, before, line))
-        except (OSError, ValueError, LookupError) as error:
-            told.append(Result(setting, value, value, "refused", because=sentence(error)))
+    seen = forecasts(pairs, host.source)
+    told = [one for one in seen if one.state != "planned"]
+    changes = [Change(one.setting, one.before, one.wanted) for one in seen if one not in told]
     made = apply(changes, host, journal, Terms(finding, confirm=0)) if changes else ()
     return (*told, *made)

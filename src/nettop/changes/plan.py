@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 from .. import settings
 from ..source import Source
-from . import Change, data
+from . import Change, Result, data
 
 
 def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...]:
@@ -29,6 +30,51 @@ def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...
             rank = settings.rank(address, value)
             needed.append((rank, Change(str(address), before, value)))
     return tuple(change for _rank, change in sorted(needed, key=lambda pair: pair[0]))
+
+
+def forecast(change: Change, source: Source) -> Result:
+    """What `apply` decides before it writes anything: planned, unchanged, or refused and why."""
+    address = settings.parse(change.setting)
+    try:
+        now = settings.read(source, address)
+        value = settings.check(source, address, change.after)
+        shell = settings.shell(address, value, source)
+    except (OSError, ValueError, LookupError) as error:
+        return refused(change, sentence(error))
+    if now != change.before:
+        because = f"the host no longer shows {change.before!r} but {now!r}"
+        return refused(change, because, shell=shell)
+    if now == value:
+        return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
+    if settings.risk(address) in ("reboot", "advice"):
+        return refused(change, "this takes a reboot: it is shown, never applied", shell=shell)
+    return Result(str(address), now, value, "planned", after=value, shell=shell)
+
+
+def unfit(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Result, ...]:
+    """Nothing is done when one value is none that may be: which one, why, and what waits for it."""
+    results = []
+    for setting, value in wanted:
+        try:
+            before = settings.read(source, settings.parse(setting))
+        except (OSError, ValueError, LookupError):
+            before = value  # the forecast says why it cannot be read
+        seen = forecast(Change(setting, before, value), source)
+        if seen.state == "planned":
+            why = "not tried: another of these is refused"
+            seen = replace(seen, state="refused", after=None, because=why)
+        results.append(seen)
+    return tuple(results)
+
+
+def refused(
+    change: Change, because: str, number: int | None = None, shell: str = "",
+    after: str | None = None,
+) -> Result:  # fmt: skip
+    """A change that was not made, and why."""
+    return Result(
+        change.setting, change.before, change.after, "refused", number, after, shell, because
+    )
 
 
 def describe(setting: str, value: str, source: Source) -> dict[str, Any]:

@@ -10,12 +10,14 @@ import os
 import shlex
 import sys
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from ..settings import Address
 from . import Change, Result, text
 from .journal import Journal
 
+_KNOWN = frozenset(field.name for field in fields(Result))
 _OWN = frozenset({"process", "thread", "nice"})
 
 
@@ -128,4 +130,4 @@ def _result(told: dict[str, Any]) -> Result:
     values: dict[str, Any] = {
         key: text(told[key]) for key in ("before", "wanted", "after") if key in told
     }
-    return Result(**(told | values))
+    return Result(**{key: one for key, one in (told | values).items() if key in _KNOWN})

@@ -9,7 +9,7 @@ import time
 from collections.abc import Sequence
 
 from ..text import safe
-from . import Result, guard
+from . import Result, guard, risk
 from .journal import Journal
 
 _MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶", "reverted": "↶"}
@@ -24,8 +24,11 @@ def code(results: Sequence[Result]) -> int:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print each change with what the host shows now."""
+    """Print each change with what the host shows now, or would show."""
     for result in results:
+        if result.state == "planned":
+            _plan(result)
+            continue
         name = f"{result.id}  " if result.id else ""
         mark = _MARKS.get(result.state, "✗" if result.state in ("refused", "conflict") else "·")
         if result.state in ("undone", "reverted"):
@@ -37,6 +40,13 @@ def show(results: Sequence[Result]) -> None:
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
         if result.because:
             print(safe(f"    {result.because}"))
+
+
+def _plan(result: Result) -> None:
+    """What would be done, and the command that does the same."""
+    told = risk(result.setting)
+    print(safe(f"{result.setting}: {result.before} → {result.wanted}   (risk: {told})"))
+    print(safe(f"    {result.shell}"))
 
 
 def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import (
@@ -58,34 +58,35 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.plan import sentence
 
     source = open_source(args)
-    must_be_live(source, "nettop set")
+    if not args.dry_run:
+        must_be_live(source, "nettop set")
     try:
         address = settings.parse(args.setting)
-        value = settings.normal(address, args.value)
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
-    except ValueError as error:
-        raise Refused(sentence(error), 4) from None
-    return change([(str(address), value)], args, source)
+    return change([(str(address), args.value)], args, source)
 
 
 def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
     """Plan the wanted settings, and show or do it."""
     from .. import settings
     from ..changes import Change, Result, owners
-    from ..changes.plan import plan, sentence
+    from ..changes.plan import forecast, plan, sentence, unfit
 
     try:
         changes = plan(wanted, source)
+    except ValueError:
+        return finish(unfit(wanted, source), (), as_json=args.json)
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
-    except (OSError, ValueError) as error:
+    except OSError as error:
         unknown = absent(source, settings.parse(wanted[0][0]), error)
         raise unknown or Refused(sentence(error), 4) from None
     before = getattr(args, "before", None)
     if before is not None:
         same = " ".join(before.split())
         changes = tuple(Change(c.setting, same, c.after) for c in changes)
+    wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
     planned = {c.setting for c in changes}
     same_now = tuple(
         Result(text, value, value, "unchanged", after=value)
@@ -94,7 +95,8 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     )
     notes = [note for c in changes for note in owners.notes(source, c.setting)]
     if args.dry_run:
-        return _dry(changes, same_now, notes, args, source)
+        seen = same_now + tuple(forecast(one, source) for one in changes)
+        return _dry(seen, wanted, notes, args, source)
     results = same_now
     if changes:
         results += _do(changes, args, source, notes)
@@ -103,7 +105,10 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     return finish(results, notes, as_json=args.json)
 
 
-def finish(results: Sequence[Result], notes: Sequence[str], *, as_json: bool) -> int:
+def finish(
+    results: Sequence[Result], notes: Sequence[str], *, as_json: bool,
+    files: Mapping[str, str] | None = None,
+) -> int:  # fmt: skip
     """Print what became of it; the exit code."""
     from ..changes import report
 
@@ -111,6 +116,8 @@ def finish(results: Sequence[Result], notes: Sequence[str], *, as_json: bool) ->
         document: dict[str, Any] = {"changes": [result.json() for result in results]}
         if notes:
             document["notes"] = list(dict.fromkeys(notes))
+        if files:
+            document["files"] = files
         emit(document)
     else:
         report.show(results)
@@ -118,48 +125,26 @@ def finish(results: Sequence[Result], notes: Sequence[str], *, as_json: bool) ->
 
 
 def _dry(
-    changes: Sequence[Change], same: Sequence[Result], notes: Sequence[str],
+    seen: Sequence[Result], wanted: Sequence[tuple[str, str]], notes: Sequence[str],
     args: argparse.Namespace, source: Source,
 ) -> int:  # fmt: skip
-    from .. import settings
-    from ..changes import persist
+    """Show what would become of it, in the form in which it is told when it is done."""
+    from ..changes import persist, report
     from ..text import safe
 
-    shown = []
-    for one in changes:
-        address = settings.parse(one.setting)
-        shown.append(
-            {
-                "setting": one.setting,
-                "before": settings.data(address, one.before),
-                "after": settings.data(address, one.after),
-                "shell": settings.shell(address, one.after, source),
-                "risk": settings.risk(address),
-            }
-        )
-    files = {}
-    if args.keep:
-        files = persist.preview([(c.setting, c.after) for c in changes], source)
-        notes = [*notes, *persist.doubts([(c.setting, c.after) for c in changes], source)]
+    files: dict[str, str] = {}
+    if args.keep and not report.code(seen):
+        files = persist.preview(wanted, source)
+        seen = [*seen, *persist.forecasts(wanted, source)]
     if args.json:
-        document: dict[str, Any] = {"plan": shown, "changes": [r.json() for r in same]}
-        if notes:
-            document["notes"] = list(dict.fromkeys(notes))
-        if files:
-            document["files"] = files
-        emit(document)
-        return 0
-    for entry, one in zip(shown, changes, strict=True):
-        print(safe(f"{one.setting}: {one.before} → {one.after}   (risk: {entry['risk']})"))
-        print(safe(f"    {entry['shell']}"))
-    for result in same:
-        print(safe(f"{result.setting}: {result.before}  already so"))
+        return finish(seen, notes, as_json=True, files=files)
+    report.show(seen)
     for note in dict.fromkeys(notes):
         print(safe(f"note: {note}"))
     for path, text in files.items():
         print(safe(f"would write {path}:"))
         print("\n".join("    " + safe(row) for row in text.splitlines()))
-    return 0
+    return report.code(seen)
 
 
 def _do(

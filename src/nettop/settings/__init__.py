@@ -13,6 +13,7 @@ A kind module has
     RISK                                      none | queues | link | reboot | advice
 
 and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
+`fits(source, address, value)` (ValueError for what limits cannot express and the host refuses),
 `names(source, target)`, `portable(source, address, value)` (deeds for another boot),
 `beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
 `identity(source, address)` (what must still be the same at undo) and
@@ -257,8 +258,14 @@ def check(source: Source, address: Address, value: str) -> str:
     if bounds.choices and value not in bounds.choices:
         offered = ", ".join(bounds.choices)
         raise ValueError(f"{address} takes one of {offered}, not {value!r}")
+    _between(address, value, bounds)
+    _optional(address, "fits", None, source, address, value)
+    return value
+
+
+def _between(address: Address, value: str, bounds: Limits) -> None:
     if bounds.min is None and bounds.max is None:
-        return value
+        return
     try:
         number = int(value)
     except ValueError:
@@ -268,7 +275,6 @@ def check(source: Source, address: Address, value: str) -> str:
         raise ValueError(f"{address} cannot be below {bounds.min}{why}")
     if bounds.max is not None and number > bounds.max:
         raise ValueError(f"{address} cannot exceed {bounds.max}{why}")
-    return value
 
 
 def _optional(address: Address, name: str, default: Any, *args: Any) -> Any:

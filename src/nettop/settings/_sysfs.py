@@ -40,6 +40,19 @@ def cpu_range(source: Source) -> frozenset[int]:
         return frozenset()
 
 
+def some_online(source: Source, address: Address, value: str) -> None:
+    """ValueError when a CPU list names CPUs the host does not have, or only ones that are off."""
+    from ._text import cpus, ranges
+
+    known_cpus(source, address, value)
+    try:
+        online = cpus(source.text("/sys/devices/system/cpu/online"))
+    except OSError:
+        return
+    if not cpus(value) & online:
+        raise ValueError(f"{address}: of CPUs {value} none is online, but {ranges(online)}")
+
+
 def known_cpus(source: Source, address: Address, value: str) -> None:
     """ValueError when a CPU list names a CPU that the host does not have."""
     from ._text import cpus, ranges

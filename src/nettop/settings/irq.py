@@ -13,7 +13,7 @@ from ..cpulist import parse as parse_list
 from ..irqname import actions, places
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
-from ._sysfs import cpu_range, known_cpus
+from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, ranges
 
 RISK = "none"
@@ -95,7 +95,6 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Write the list; the kernel needs at least one CPU that is online."""
-    known_cpus(host.source, address, value)
     irq = number(host.source, address)
     try:
         host.write(f"/proc/irq/{irq}/smp_affinity_list", value)
@@ -105,6 +104,11 @@ def write(host: Host, address: Address, value: str) -> None:
                 5, "the kernel manages this interrupt itself: it cannot be moved"
             ) from None
         raise
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only CPUs that the host has, one of them online."""
+    some_online(source, address, value)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import socket
 import struct
 
-from ..netlink.driver import FLOW_TYPES, GRXCLSRULE
+from ..netlink.driver import FLOW_TYPES, GRXCLSRULE, receive_rings
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
 from .route import packed
@@ -107,6 +107,19 @@ def write(host: Host, address: Address, value: str) -> None:
 
 def _bytes(field: str, text: str) -> bytes:
     return int(text).to_bytes(2, "big") if field.endswith("port") else packed(text)[1]
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only queues that the driver receives on; a driver that does not count them judges itself."""
+    words = value.split()
+    if words[-2:-1] != ["queue"]:
+        return
+    try:
+        rings = receive_rings(source, address.nic)
+    except OSError:
+        return
+    if rings and int(words[-1]) >= rings:
+        raise ValueError(f"{address.nic} has receive rings 0 to {rings - 1}, not {words[-1]}")
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001

@@ -11,7 +11,7 @@ import os
 from ..cpulist import parse as parse_list
 from ..source import Source
 from . import Address, Deed, Host, Limits
-from ._sysfs import cpu_range, known_cpus
+from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, cpus, ranges
 
 RISK = "none"
@@ -70,7 +70,6 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Put every thread there; one that ends meanwhile does not matter."""
-    known_cpus(host.source, address, value)
     if not host.real:
         place(host, address.nic, value)
         return
@@ -80,6 +79,11 @@ def write(host: Host, address: Address, value: str) -> None:
         except ProcessLookupError:
             if tid == address.nic:
                 raise
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only CPUs that the host has, one of them online."""
+    some_online(source, address, value)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001

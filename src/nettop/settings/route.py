@@ -132,6 +132,12 @@ def _number(value: str) -> int:
     return {"on": 1, "off": 0}[value] if value in ("on", "off") else int(value)
 
 
+def fits(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
+    """The kernel keeps a number in 32 bits."""
+    if address.name != "congctl" and value != "none" and not 0 <= _number(value) < 1 << 32:
+        raise ValueError(f"{address} is a number below 2^32, not {value}")
+
+
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     """`ip route change` with the route's next hop."""
     words = ["ip", *(["-6"] if _prefix(address)[0] == socket.AF_INET6 else []), "route", "change"]

@@ -37,9 +37,13 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Write the mask, or the number."""
-    if address.name == "cpus":
-        known_cpus(host.source, address, value)
     host.write(_path(address), _raw(address, value))
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only CPUs that the host has."""
+    if address.name == "cpus":
+        known_cpus(source, address, value)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001

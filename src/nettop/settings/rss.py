@@ -58,12 +58,19 @@ def write(host: Host, address: Address, value: str) -> None:
         return
     if address.name == "key":
         key = bytes.fromhex(value.replace(":", ""))
-        size = len(driver.rss(source, nic).key)
-        if len(key) != size:
-            raise ValueError(f"the RSS key of {nic} has {size} bytes, not {len(key)}")
         host.ioctl(nic, driver.rss_request(None, key))
         return
     host.ioctl(nic, driver.rss_request(_table(source, nic, value)))
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """As many entries, and as many bytes of key, as the driver has; only rings that it has."""
+    if address.name == "table":
+        _table(source, address.nic, value)
+    elif address.name == "key":
+        size, given = len(driver.rss(source, address.nic).key), (len(value) + 1) // 3
+        if given != size:
+            raise ValueError(f"the RSS key of {address.nic} has {size} bytes, not {given}")
 
 
 def _table(source: Source, nic: str, value: str) -> tuple[int, ...]:
@@ -122,6 +129,6 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the driver told of its sizes is judged at the write."""
+    """The driver's own table is its default; `fits` knows the sizes."""
     read(source, address)
     return Limits(default="equal" if address.name == "table" else None)

@@ -7,15 +7,39 @@ of the network namespace; net.core is largely of the host
 
 from __future__ import annotations
 
+import re
+
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
 
+_HEX = re.compile(r"0[xX][0-9a-fA-F]+")
+_NUMBER = re.compile(r"-?[0-9]+")
 RISK = "none"
 TARGET = False
 TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
+_LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
 _CHOICES = {
     "net.ipv4.tcp_congestion_control": "/proc/sys/net/ipv4/tcp_available_congestion_control",
 }
+# what the kernel refuses: net/ipv4/sysctl_net_ipv4.c, net/core/sysctl_net_core.c
+_INT = (1 << 31) - 1
+_SWITCH = (0, 255)  # kept in one byte since Linux 5.13
+_BOUNDS: dict[str, tuple[int | None, int]] = {
+    **dict.fromkeys(("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"), (1, _INT)),
+    **dict.fromkeys((f"net.core.{way}mem_{what}" for way in "rw" for what in ("max", "default")),
+                    (2048, _INT)),
+    **dict.fromkeys(("net.core.busy_poll", "net.core.busy_read", "net.core.somaxconn",
+                     "net.core.netdev_budget_usecs"), (0, _INT)),
+    **dict.fromkeys(("net.core.netdev_max_backlog", "net.core.netdev_budget"), (None, _INT)),
+    **dict.fromkeys((f"net.ipv4.tcp_{name}" for name in (
+        "sack", "dsack", "window_scaling", "timestamps", "slow_start_after_idle",
+        "no_metrics_save", "mtu_probing", "moderate_rcvbuf", "recovery", "ecn_fallback",
+    )), _SWITCH),
+    "net.ipv4.tcp_tw_reuse": (0, 2),
+    "net.ipv4.tcp_early_retrans": (0, 4),
+    "net.ipv4.ip_local_port_range": (1, 65535),
+    "net.core.rps_sock_flow_entries": (0, 1 << 29),
+}  # fmt: skip
 
 
 def path(name: str) -> str:
@@ -55,21 +79,47 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("sysctl", address.name, value)
 
 
-def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """Words joined by single spaces."""
-    words = " ".join(value.split())
+def normal(address: Address, value: str) -> str:
+    """Words joined by single spaces; a hexadecimal number (no mask) as the kernel will show it."""
+    plain = address.name in _LISTS
+    words = " ".join(word if plain else _decimal(word) for word in value.split())
     if not words:
         raise ValueError("a kernel parameter is not set to nothing")
     return words
 
 
+def _decimal(word: str) -> str:
+    return str(int(word, 16)) if _HEX.fullmatch(word) else word
+
+
 def limits(source: Source, address: Address) -> Limits:
-    """The kernel tells limits of a few only; the others are refused by the write itself."""
-    read(source, address)
+    """The kernel tells none; those of the usual parameters are known, the others it judges."""
+    now = read(source, address)
     listed = _CHOICES.get(address.name)
     if listed:
         return Limits(choices=tuple(source.text(listed).split()))
-    return Limits()
+    least, most = _BOUNDS.get(address.name, (None, None))
+    if len(now.split()) > 1 or most is None:
+        return Limits()
+    return Limits(min=least, max=most, because="the kernel's limit")
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Numbers where there are numbers now, no more of them, each within the kernel's bounds."""
+    now, words = read(source, address).split(), value.split()
+    if not now or address.name in _LISTS or not all(map(_NUMBER.fullmatch, now)):
+        return
+    odd = next((word for word in words if not _NUMBER.fullmatch(word)), None)
+    if odd is not None:
+        raise ValueError(f"{address} takes whole numbers, not {odd!r}")
+    if len(words) > len(now):
+        raise ValueError(f"{address} takes {len(now)} of them, not {len(words)}")
+    least, most = _BOUNDS.get(address.name, (None, None))
+    for word in words if len(now) > 1 else ():
+        if least is not None and int(word) < least:
+            raise ValueError(f"{address} cannot be below {least} (the kernel's limit)")
+        if most is not None and int(word) > most:
+            raise ValueError(f"{address} cannot exceed {most} (the kernel's limit)")
 
 
 def _absent(source: Source) -> str:

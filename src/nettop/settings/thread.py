@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..source import Source
 from . import Address, Deed, Host, Limits, process
-from ._sysfs import cpu_range, known_cpus
+from ._sysfs import cpu_range, some_online
 from ._text import ranges
 
 RISK = "none"
@@ -26,9 +26,13 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Put the thread there."""
-    known_cpus(host.source, address, value)
     _folder(address)
     process.place(host, address.part, value)
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only CPUs that the host has, one of them online."""
+    some_online(source, address, value)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001

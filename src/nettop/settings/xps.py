@@ -9,7 +9,7 @@ from __future__ import annotations
 from ..cpulist import mask, parse_mask
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
-from ._sysfs import known_cpus, queue, text
+from ._sysfs import interface, known_cpus, queue, text
 from ._text import cpu_list, cpus, ranges
 
 RISK = "none"
@@ -27,9 +27,20 @@ def read(source: Source, address: Address) -> str:
 
 def write(host: Host, address: Address, value: str) -> None:
     """Write the mask."""
-    if address.name == "cpus":
-        known_cpus(host.source, address, value)
     host.write(queue(address, "tx", "xps_" + address.name), mask(cpus(value)))
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only CPUs that the host has, or receive queues that the interface has."""
+    if address.name == "cpus":
+        known_cpus(source, address, value)
+        return
+    listed = source.listing(f"{interface(address)}/queues")
+    have = {int(name[3:]) for name in listed if name.startswith("rx-")}
+    beyond = cpus(value) - have
+    if beyond:
+        text = f"{address.nic} has receive queues {ranges(have)}, not {ranges(beyond)}"
+        raise ValueError(text)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
