@@ -35,36 +35,81 @@ megabytes=11.9375 real_sec=1.00 rate_Mbps=100.1264 drop=3 pkt=12224 data_loss=0.
 
 megabytes=23.8418 real_seconds=2.00 rate_Mbps=100.0680 rx_cpu=7 drop=14 pkt=24414 data_loss=0.05
 """
+# iperf 2.1.8, `-s -y C -i 1` and `-c … -P 2`
 IPERF = """\
-20261120133000,10.0.0.2,5001,10.0.0.1,40000,1,0.0-1.0,125000000,1000000000
-20261120133000,10.0.0.2,5001,10.0.0.1,40002,2,0.0-1.0,125000000,1000000000
-20261120133001,10.0.0.2,5001,10.0.0.1,40000,1,1.0-2.0,250000000,2000000000
-20261120133001,10.0.0.2,5001,10.0.0.1,40002,2,1.0-2.0,250000000,2000000000
-20261120133001,10.0.0.2,5001,10.0.0.1,0,-1,1.0-2.0,500000000,4000000000
-20261120133001,10.0.0.2,5001,10.0.0.1,40000,1,0.0-2.0,375000000,1500000000
-20261120133001,10.0.0.2,5001,10.0.0.1,40002,2,0.0-2.0,375000000,1500000000
+20261120161300,10.94.0.1,52284,10.94.0.2,5001,1,0.0-1.0,1455937444,11647499552
+20261120161300,10.94.0.1,52298,10.94.0.2,5001,2,0.0-1.0,1439402436,11515219488
+20261120161301,10.94.0.1,52284,10.94.0.2,5001,1,1.0-2.0,1832517320,14660138560
+20261120161301,10.94.0.1,52298,10.94.0.2,5001,2,1.0-2.0,1434948856,11479590848
+20261120161301,10.94.0.1,52284,10.94.0.2,5001,1,0.0-2.0,3298164796,13170992900
+20261120161301,10.94.0.1,52298,10.94.0.2,5001,2,0.0-2.0,2880569404,11513349013
 """
-IPERF_UDP = (
-    "20261120133001,10.0.0.2,5001,10.0.0.1,40000,3,0.0-2.0,2450000,9800000,0.010,40,2000,2.0,7\n"
-)
+# 2.0 adds a line for the sum of streams
+IPERF_SUM = """\
+20261120161301,10.94.0.1,0,10.94.0.2,5001,-1,1.0-2.0,3267466176,26139729408
+"""
+# `-c … -R -i 1`: what the client received
+IPERF_REVERSE = """\
+20261120161302,10.94.0.2,5001,10.94.0.1,52308,1,0.0-1.0,2096233744,16769869952
+20261120161303,10.94.0.2,5001,10.94.0.1,52308,1,1.0-2.0,2042429816,16339438528
+20261120161303,10.94.0.2,5001,10.94.0.1,52308,1,0.0-2.0,4140040192,16534457953
+"""
+# `-s -u`, forty of 3,570 lost
+IPERF_UDP = """\
+20261120161310,10.94.0.1,40612,10.94.0.2,5001,1,0.0-1.0,2622480,20979840,0.001,0,1784,0.000,0
+20261120161311,10.94.0.1,40612,10.94.0.2,5001,1,1.0-2.0,2563680,20509440,0.001,40,1784,2.242,7
+20261120161311,10.94.0.1,40612,10.94.0.2,5001,1,0.0-2.0,5189100,20744898,0.001,40,3570,1.120,7
+"""
+# `-R -u` of a server that has gone
+IPERF_NOTHING = """\
+20261120161313,10.94.0.2,5001,10.94.0.1,51156,1,0.0-1.0,0,0,0.000,0,0,-nan,0
+20261120161314,10.94.0.2,5001,10.94.0.1,51156,1,1.0-2.0,0,0,0.000,0,0,-nan,0
+20261120161314,10.94.0.2,5001,10.94.0.1,51156,1,0.0-2.0,0,0,0.000,0,0,-nan,0
+"""
 NETPERF = """\
 THROUGHPUT=941.37
 THROUGHPUT_UNITS=10^6bits/s
 ELAPSED_TIME=10.00
 LOCAL_TRANSPORT_RETRANS=12
 """
+# sockperf 3.7 `pp --full-rtt`: it colours even what goes into a file
 SOCKPERF = """\
-sockperf: [Valid Duration] RunTime=0.550 sec; SentMessages=20000; ReceivedMessages=20000
-sockperf: Summary: Round trip is 27.310 usec
-sockperf: Total 20000 observations; each percentile contains 200.00 observations
-sockperf: ---> <MAX> observation =  310.250
-sockperf: ---> percentile 99.999 =  300.100
-sockperf: ---> percentile 99.900 =   95.125
-sockperf: ---> percentile 99.000 =   48.500
-sockperf: ---> percentile 75.000 =   29.000
-sockperf: ---> percentile 50.000 =   26.500
-sockperf: ---> percentile 25.000 =   25.000
-sockperf: ---> <MIN> observation =   18.750
+sockperf: \x1b[2;35m== version #3.7-no.git == \x1b[0m
+sockperf[CLIENT] send on:sockperf: using recvfrom() to block on socket(s)
+
+[ 0] IP = 10.94.0.2       PORT = 11111 # UDP
+sockperf: Warmup stage (sending a few dummy messages)...
+sockperf: Starting test...
+sockperf: Test end (interrupted by timer)
+sockperf: Test ended
+sockperf: [Total Run] RunTime=1.001 sec; Warm up time=400 msec; SentMessages=18451; \
+ReceivedMessages=18450
+sockperf: ========= Printing statistics for Server No: 0
+sockperf: [Valid Duration] RunTime=0.550 sec; SentMessages=8115; ReceivedMessages=8115
+sockperf: \x1b[2;35m====> avg-rtt=67.801 (std-dev=50.373)\x1b[0m
+sockperf: # dropped messages = 0; # duplicated messages = 0; # out-of-order messages = 0
+sockperf: Summary: Round trip is 67.801 usec
+sockperf: \x1b[2;35mTotal 8115 observations\x1b[0m; each percentile contains 81.15 observations
+sockperf: ---> <MAX> observation = 4130.893
+sockperf: ---> percentile 99.999 = 4130.893
+sockperf: ---> percentile 99.990 = 1824.179
+sockperf: ---> percentile 99.900 =  168.118
+sockperf: ---> percentile 99.000 =  109.071
+sockperf: ---> percentile 90.000 =   75.772
+sockperf: ---> percentile 75.000 =   70.183
+sockperf: ---> percentile 50.000 =   65.587
+sockperf: ---> percentile 25.000 =   62.061
+sockperf: ---> <MIN> observation =   25.577
+"""
+SOCKPERF_IPV6 = """\
+sockperf: '-i' Invalid address: fd94::2
+ping-pong (pp): Run sockperf client for latency test in ping pong mode.
+
+Usage: sockperf ping-pong [options] [args]...
+"""
+SOCKPERF_REFUSED = """\
+sockperf: \x1b[2;35m== version #3.7-no.git == \x1b[0m
+sockperf: ERROR: Can`t connect socket (errno=111 Connection refused)
 """
 PERFTEST = """\
  #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]
@@ -101,12 +146,24 @@ def test_nuttcp() -> None:
 
 
 def test_iperf_2_adds_its_streams_up() -> None:
-    found = iperf.parse(IPERF, Options(warmup=1))
-    assert found.intervals == (Interval(1.0, 1.0, 4e9),)
-    assert found.bits_per_second == 4e9
-    assert found.bytes == 750_000_000
+    for said in (IPERF, IPERF + IPERF_SUM):
+        found = iperf.parse(said, Options(warmup=1))
+        assert found.intervals == (Interval(1.0, 1.0, 8 * (1832517320 + 1434948856)),)
+        assert found.bits_per_second == 26139729408
+        assert found.bytes == 3298164796 + 2880569404
+    one = "".join(line + "\n" for line in IPERF.splitlines() if ",0.0-1.0," in line)
+    short = iperf.parse(one + one, Options(warmup=0))  # a test of one second: twice the same line
+    assert short.bytes == 1455937444 + 1439402436
+    assert short.bits_per_second == 8 * short.bytes
+    back = iperf.parse(IPERF_REVERSE, Options(reverse=True, warmup=0), "2.1.8")
+    assert [i.bits_per_second for i in back.intervals] == [16769869952, 16339438528]
     datagrams = iperf.parse(IPERF_UDP, Options(udp=True))
-    assert datagrams.loss == Loss(2000, 1960, 7)
+    assert datagrams.loss == Loss(3570, 3530, 7)
+    line = IPERF_UDP.splitlines()[1].replace("1.0-2.0", "0.0-1.0")
+    assert iperf.parse(f"{line}\n{line}\n", Options(udp=True)).loss == Loss(1784, 1744, 7)
+    mine = "19700101000000,10.94.0.1,1,10.94.0.2,5001,1,0.0-2.0,5247900,20981832,0.0,0,-1,-0.000,0"
+    assert iperf.parse(mine, Options(udp=True)).loss is None
+    assert iperf.parse(IPERF_NOTHING, Options(udp=True)).bits_per_second == 0
 
 
 def test_netperf() -> None:
@@ -118,12 +175,17 @@ def test_netperf() -> None:
 
 
 def test_sockperf() -> None:
-    found = sockperf.parse(SOCKPERF).latency
+    whole = sockperf.parse(SOCKPERF)
+    found = whole.latency
     assert found is not None
     assert (found.min, found.p50, found.p99, found.p999, found.max) == (
-        18.75, 26.5, 48.5, 95.125, 310.25,
+        25.577, 65.587, 109.071, 168.118, 4130.893,
     )  # fmt: skip
-    assert found.count == 20000
+    assert (found.count, whole.version) == (8115, "3.7-no.git")
+    with pytest.raises(TrialError, match=r"^sockperf: '-i' Invalid address: fd94::2$"):
+        sockperf.parse(SOCKPERF_IPV6)
+    with pytest.raises(TrialError, match="Connection refused"):
+        sockperf.parse(SOCKPERF_REFUSED)
 
 
 def test_perftest() -> None:
@@ -146,7 +208,8 @@ def test_netsniff() -> None:
 
 def test_a_flow_is_its_connections_added_up() -> None:
     def entry(remote: str, acked: float, again: float) -> Entry:
-        rates = SimpleNamespace(bytes_acked=acked, bytes_received=None, total_retrans=again)
+        rates = SimpleNamespace(bytes_acked=acked, bytes_received=None, total_retrans=again,
+                                busy_time=None)  # fmt: skip
         now = SimpleNamespace(remote=remote, rtt=200, cwnd=10, mss=1448, congestion="cubic",
                               app_limited=False)  # fmt: skip
         return Entry(now, rates)
@@ -161,6 +224,24 @@ def test_a_flow_is_its_connections_added_up() -> None:
     assert whole.retransmits == 2
     with pytest.raises(TrialError, match="no TCP connection to h"):
         flow.fold([], "h")
+
+
+def test_what_a_flow_waits_for_is_told() -> None:
+    def entry(busy: float, rwnd: float, sndbuf: float, **now: bool) -> Entry:
+        rates = SimpleNamespace(bytes_acked=9.0, bytes_received=1.0, busy_time=busy,
+                                rwnd_limited=rwnd, sndbuf_limited=sndbuf)  # fmt: skip
+        return Entry(SimpleNamespace(**{"app_limited": False, **now}), rates)
+
+    found = flow.waited(entry(8e5, 5e5, 1e5))
+    assert found["limited_by"] == "the peer's window"
+    assert [found[f"{name}_percent"] for name in flow.LIMITS] == pytest.approx([20, 50, 10, 20])
+    assert flow.waited(entry(1.01e6, 0, 9e5))["limited_by"] == "the send buffer"
+    assert flow.waited(entry(1e6, 0, 1e5))["limited_by"] == "the path"
+    assert flow.waited(entry(1e6, 0, 0, app_limited=True))["limited_by"] == "the program"
+    assert flow.waited(entry(1e5, 9e4, 0))["limited_by"] == "the program"
+    receives = SimpleNamespace(bytes_acked=1.0, bytes_received=9.0, busy_time=1e6)
+    assert flow.waited(Entry(SimpleNamespace(), receives)) == {}
+    assert flow.waited(Entry(SimpleNamespace())) == {}
 
 
 LETTERS = "0123456789.,-=e nNaif\n"

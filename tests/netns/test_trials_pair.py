@@ -64,6 +64,10 @@ def trial(tool: str, *words: str, code: int = 0) -> dict[str, Any]:
     return nettop("test", tool, *common, *words, code=code)
 
 
+def run(*words: str) -> str:
+    return subprocess.run(words, check=True, capture_output=True, text=True).stdout
+
+
 def far_processes() -> list[str]:
     """What still runs in the far namespace."""
     done = subprocess.run(
@@ -209,12 +213,90 @@ def test_netsniff_captures_what_was_sent() -> None:
 
 
 @pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("words", [[], ["--reverse"], ["--streams", "2"]])
+def test_iperf_2_tells_what_arrived(words: list[str]) -> None:
+    installed("iperf")
+    found = trial("iperf", "--seconds", "2", "--rate", "200M", *words)
+    assert found["version"].startswith("2.")
+    assert len(found["intervals"]) == 2
+    assert found["bits_per_second"] == pytest.approx(200e6, rel=0.1)
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_iperf_2_counts_datagrams() -> None:
+    installed("iperf")
+    for words in ([], ["--reverse"]):
+        found = trial("iperf", "--udp", "--rate", "20M", "--length", "1000", *words)
+        assert found["loss"]["sent"] > 1000
+        assert found["bits_per_second"] == pytest.approx(20e6, rel=0.2)
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.parametrize("words", [[], ["--udp"], ["--length", "1000"]])
+def test_sockperf_gives_its_percentiles(words: list[str]) -> None:
+    installed("sockperf")
+    found = trial("sockperf", *words)
+    times = found["latency"]
+    assert 0 < times["min"] <= times["p50"] <= times["p99"] <= times["p999"] <= times["max"]
+    assert times["count"] > 100
+    assert found["version"]
+    assert far_processes() == []
+
+
+@pytest.mark.usefixtures("pair")
+def test_what_sockperf_cannot_is_one_sentence() -> None:
+    installed("sockperf")
+    assert "Invalid address" in trial("sockperf", "--to", "fd98::2", code=3)["said"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_running_transfer_is_watched() -> None:
+    installed("iperf3")
+    far = ["ip", "netns", "exec", THERE, "iperf3", "-s", "-1"]
+    near = ["ip", "netns", "exec", HERE, "iperf3", "-c", ADDRESS, "-t", "8", "-b", "100M"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(far, **quiet) as server:  # type: ignore[call-overload]
+        try:
+            wait(lambda: "5201" in run("ip", "netns", "exec", THERE, "ss", "-Hltn"))
+            with subprocess.Popen(near, **quiet) as client:  # type: ignore[call-overload]
+                established = ["ip", "netns", "exec", HERE, "ss", "-Htn", "dst", ADDRESS]
+                wait(lambda: len(run(*established).splitlines()) == 2)
+                found = trial("flow", "--seconds", "2")
+                client.kill()
+        finally:
+            server.kill()
+    assert found["details"]["connections"] == 2  # iperf3 has one to agree on the test
+    assert found["bits_per_second"] == pytest.approx(100e6, rel=0.2)
+    last = found["details"]["points"][-1]
+    assert last["limited_by"] == "the program"
+    assert last["rtt_us"] > 0
+    assert last["sent_bits"] == last["bits"]
+    assert "no TCP connection to 10.98.0.2" in trial("flow", code=3)["said"]
+
+
+@pytest.mark.usefixtures("pair")
+def test_a_neighbour_walks_through_memory_on_its_core() -> None:
+    found = trial("bulk", "--rate", "50M", "--seconds", "2", "--neighbour", "0")
+    (core,) = [core for core in found["cores"]["here"] if core["cpu"] == 0]
+    assert core["idle"] < 20
+    assert found["options"]["neighbour"] == 0
+    assert far_processes() == []
+    walking = run("ps", "-eo", "args").count("nettop.trials.far.neighbour")
+    assert walking == 0
+    assert "cannot run on CPU 999" in trial("bulk", "--neighbour", "999", code=3)["said"]
+
+
+@pytest.mark.usefixtures("pair")
 def test_an_absent_tool_names_its_package() -> None:
-    if shutil.which("sockperf"):
-        pytest.skip("sockperf is installed")
-    found = trial("sockperf", code=3)
-    assert "sockperf is not installed" in found["said"]
-    assert "install the package sockperf" in found["said"]
+    packages = {"netperf": "netperf", "ib-send-bw": "perftest", "sockperf": "sockperf"}
+    programs = {"netperf": "netserver", "ib-send-bw": "ib_send_bw", "sockperf": "sockperf"}
+    absent = [tool for tool, program in programs.items() if shutil.which(program) is None]
+    if not absent:
+        pytest.skip("every tool is installed")
+    found = trial(absent[0], code=3)
+    assert f"{programs[absent[0]]} is not installed" in found["said"]
+    assert f"install the package {packages[absent[0]]}" in found["said"]
     assert far_processes() == []
 
 

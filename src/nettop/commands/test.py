@@ -218,13 +218,13 @@ def text(result: Result) -> str:
     from .. import units
 
     m, o = result.measured, result.options
-    lines = [
-        f"{result.tool} {m.version}".rstrip()
-        + f" to {o.to}, {o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}"
-    ]
+    streams, moved = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"
+    if "connections" in m.details:  # a user's own, only watched
+        streams, moved = f"{m.details['connections']} connections watched", "moved   "
+    lines = [f"{result.tool} {m.version}".rstrip() + f" to {o.to}, {streams}"]
     if m.bits_per_second is not None:
         lines.append(
-            f"  received     {units.scaled(m.bits_per_second, 'b/s')}"
+            f"  {moved}     {units.scaled(m.bits_per_second, 'b/s')}"
             f" over {sum(i.seconds for i in m.intervals) or o.seconds:.0f} s"
         )
     if len(m.intervals) > 1:

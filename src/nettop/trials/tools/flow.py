@@ -1,7 +1,8 @@
 """flow: a transfer of the user's own, watched through tcp_info; nothing is started.
 
 The connections to `--to` are looked at each second: rate, round trip, window, retransmits, and what
-they waited for. It is what web100 gave.
+the busiest of them waited for. It is what web100 gave. A receiver's kernel does not know what its
+sender waits for: watch at the end that sends.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from ..run import Trial, TrialError
 TOOL: Final = "flow"
 PACKAGE: Final = ""
 BUILT_IN: Final = True
+LIMITS: Final = {
+    "idle": "the program", "peer_window": "the peer's window", "send_buffer": "the send buffer",
+    "path": "the path",
+}  # fmt: skip
 HELP: Final = "a running transfer of your own, watched by tcp_info"
 
 
@@ -53,13 +58,41 @@ def second(entries: Sequence[Entry], to: str) -> dict[str, Any]:
     return {
         "connections": len(mine),
         "bits": 8 * sum(_bytes(e) for e in mine),
-        "retransmits": sum(e.per_s.total_retrans or 0 for e in mine if e.per_s),
+        "sent_bits": 8 * sum(e.per_s.bytes_acked or 0 for e in mine if e.per_s),
+        "retransmits": round(sum(e.per_s.total_retrans or 0 for e in mine if e.per_s), 1),
         "rtt_us": top.now.rtt,
         "cwnd": top.now.cwnd,
         "mss": top.now.mss,
         "congestion": top.now.congestion,
         "app_limited": top.now.app_limited,
+        **waited(top),
     }
+
+
+def waited(entry: Entry) -> dict[str, Any]:
+    """Percent of the second by what a sender waited for (tcp_info's chronographs), and in a word.
+
+    Nothing for a connection that mostly receives, or on a kernel before 4.9.
+    """
+    rates = entry.per_s
+    if rates is None or rates.busy_time is None:
+        return {}
+    if (rates.bytes_received or 0) > (rates.bytes_acked or 0):
+        return {}
+    busy = min(1e6, rates.busy_time)
+    window, buffer = min(busy, rates.rwnd_limited or 0), min(busy, rates.sndbuf_limited or 0)
+    shares = {
+        "idle": 1e6 - busy,
+        "peer_window": window,
+        "send_buffer": buffer,
+        "path": max(0.0, busy - window - buffer),
+    }
+    top = max(shares, key=lambda name: shares[name])
+    found: dict[str, Any] = {f"{name}_percent": us / 1e4 for name, us in shares.items()}
+    if top == "path" and entry.now.app_limited:
+        top = "idle"  # what is in flight is all that the program gave
+    found["limited_by"] = LIMITS[top]
+    return found
 
 
 def _bytes(entry: Entry) -> float:
@@ -81,5 +114,10 @@ def fold(rows: Sequence[dict[str, Any]], to: str) -> Measured:
         bits_per_second=sum(i.bits_per_second * i.seconds for i in intervals) / start,
         intervals=tuple(intervals),
         retransmits=sum(i.retransmits or 0 for i in intervals),
-        details={"points": list(rows), "rtt_us": rows[-1]["rtt_us"], "cwnd": rows[-1]["cwnd"]},
+        details={
+            "points": list(rows),
+            "connections": max(r["connections"] for r in rows),
+            "rtt_us": rows[-1]["rtt_us"],
+            "cwnd": rows[-1]["cwnd"],
+        },
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NamedTuple
 
 from ..result import Interval, Loss, Measured, Options
 from ..run import Trial, TrialError
@@ -21,7 +21,7 @@ def client(o: Options, port: int) -> list[str]:
     argv += ["-t", f"{max(1, round(o.seconds + o.warmup))}"]
     argv += ["-V"] if ":" in o.to else []
     argv += ["-P", str(o.streams)] if o.streams > 1 else []
-    argv += ["-R"] if o.reverse else []
+    argv += ["-R", "-i", "1"] if o.reverse else []  # the receiver tells its seconds
     argv += ["-u"] if o.udp else []
     for flag, value in (("-l", o.length), ("-w", o.window), ("-M", o.mss), ("-Z", o.congestion)):
         argv += [flag, str(value)] if value is not None else []
@@ -36,33 +36,56 @@ def measure(trial: Trial) -> Measured:
     server = ["iperf", "-s", "-p", "{port}", "-y", "C", "-i", "1"]
     server += (["-u"] if o.udp else []) + (["-V"] if ":" in o.to else [])
     said, theirs = talk(trial, server, lambda port: client(o, port), PORT)
-    version = trial.here.run(["iperf", "-v"])[1].strip().splitlines()[:1] or [""]
-    return parse(said if o.reverse or not theirs.strip() else theirs, o, version[0])
+    version = trial.here.run(["iperf", "-v"])[1].strip().removeprefix("iperf version ")
+    told = said if o.reverse or not theirs.strip() else theirs
+    return parse(told, o, version.partition(" ")[0])
+
+
+class _Line(NamedTuple):
+    """One line of `-y C`."""
+
+    start: float
+    end: float
+    bytes: float
+    lost: int = 0
+    sent: int = 0
+    reordered: int = 0
+
+
+def _line(words: list[str]) -> _Line | None:
+    if len(words) < 9 or words[5].strip() == "-1":
+        return None
+    low, _, high = words[6].partition("-")
+    start, end, count = numbers(low), numbers(high), numbers(words[7])
+    if start is None or end is None or count is None or end <= start or count < 0:
+        return None
+    lost, sent, _, again = (numbers(word) for word in (*words[10:14], "", "", "", "")[:4])
+    if lost is None or sent is None or sent < 0:  # a sender's own line: it does not know
+        return _Line(start, end, count)
+    return _Line(start, end, count, int(lost), int(sent), int(again or 0))
 
 
 def parse(said: str, o: Options, version: str = "") -> Measured:
     """`-y C` lines: …, id, start-end, bytes, bit/s and, for UDP, jitter, lost, sent, …, reordered.
 
-    Lines of single streams are added up second by second; lines of sums (id -1) are not needed.
+    Each stream has a line a second and ends with one for the whole; the streams are added up.
+    Lines of sums (id -1) are not needed.
     """
+    streams: dict[tuple[str, ...], list[_Line]] = {}
+    for words in (line.split(",") for line in said.splitlines()):
+        line = _line(words)
+        if line is not None:
+            streams.setdefault((*words[1:5], words[5]), []).append(line)
     seconds: dict[tuple[float, float], float] = {}
     whole: dict[tuple[float, float], float] = {}
     lost = sent = reordered = 0
-    for line in said.splitlines():
-        words = line.split(",")
-        if len(words) < 9 or words[5].strip() == "-1":
-            continue
-        low, _, high = words[6].partition("-")
-        start, end, count = numbers(low), numbers(high), numbers(words[7])
-        if start is None or end is None or count is None or end <= start or count < 0:
-            continue
-        place = whole if end - start > 1.5 else seconds
-        place[start, end] = place.get((start, end), 0.0) + count
-        values = [numbers(word) for word in words[9:14]]
-        if place is whole and len(values) >= 3 and values[1] is not None and values[2] is not None:
-            lost += int(values[1])
-            sent += int(values[2])
-            reordered += int(values[4] or 0) if len(values) > 4 else 0
+    for lines in streams.values():
+        complete = lines[-1].start == 0  # else it was cut off before its last line
+        for one in lines[:-1] if complete else lines:
+            seconds[one.start, one.end] = seconds.get((one.start, one.end), 0.0) + one.bytes
+        for one in lines[-1:] if complete else ():
+            whole[one.start, one.end] = whole.get((one.start, one.end), 0.0) + one.bytes
+            lost, sent, reordered = lost + one.lost, sent + one.sent, reordered + one.reordered
     if not seconds and not whole:
         last = said.strip().splitlines()[-1:] or ["it reported no transfer"]
         raise TrialError(f"iperf: {last[0]}")

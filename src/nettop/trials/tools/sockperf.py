@@ -17,6 +17,8 @@ PORT: Final = 11111
 _SHARE: Final = re.compile(r"percentile\s+(\d+(?:\.\d+)?)\s*=\s*(\d+(?:\.\d+)?)")
 _EDGE: Final = re.compile(r"<(MIN|MAX)> observation\s*=\s*(\d+(?:\.\d+)?)")
 _COUNT: Final = re.compile(r"Total (\d+) observations")
+_VERSION: Final = re.compile(r"version #(\S+)")
+_WRONG: Final = re.compile(r"ERROR|Invalid|No messages")
 
 
 def client(o: Options, port: int) -> list[str]:
@@ -40,15 +42,18 @@ def parse(said: str) -> Measured:
     shares = {float(share): float(value) for share, value in _SHARE.findall(said)}
     edges = {name: float(value) for name, value in _EDGE.findall(said)}
     if 50.0 not in shares or len(edges) != 2:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
-        raise TrialError(f"sockperf: {last[0]}")
+        lines = said.strip().splitlines() or ["it said nothing"]
+        wrong = next((line for line in lines if _WRONG.search(line)), lines[-1])
+        raise TrialError(f"sockperf: {wrong.removeprefix('sockperf: ')}")
     count = _COUNT.search(said)
+    version = _VERSION.search(said)
     p50 = shares[50.0]
     p99 = shares.get(99.0, p50)
     return Measured(
+        version=version.group(1) if version else "",
         latency=Latency(
             edges["MIN"], p50, p99, shares.get(99.9, p99), edges["MAX"],
             fwhm=abs(shares.get(75.0, p50) - shares.get(25.0, p50)) * 1.75,  # of a normal peak
             count=int(count.group(1)) if count else 0,
-        )
+        ),
     )  # fmt: skip
