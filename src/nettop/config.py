@@ -3,6 +3,7 @@
     /etc/nettop/config.toml, then ~/.config/nettop/config.toml (or XDG_CONFIG_HOME)
 
     theme = "dark"            units = "bits"        interval = 1.0        mouse = true
+    drop_reasons = true                             # count them in the kernel (needs root)
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
 
 Rules of the user: `rules/` beside each configuration file. Muted findings: `muted` in the user's
@@ -21,6 +22,7 @@ SYSTEM = Path("/etc/nettop")
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
     "interface": str, "profile": str, "limits": dict, "ascii": bool,
+    "drop_reasons": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 

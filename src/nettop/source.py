@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from .bpf.drops import Counter
     from .netlink.kernel import Kernel
 
 
@@ -72,6 +73,12 @@ class Source(Protocol):
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """Answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
 
+    def drops(self) -> str:
+        """Packets the kernel dropped since it was first asked, a line `REASON COUNT` each.
+
+        To ask is to begin: from then on a small program counts inside the kernel.
+        """
+
 
 class Live:
     """This machine, or any directory that looks like one."""
@@ -83,6 +90,7 @@ class Live:
         self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
         self.woken = threading.Event()
         self._kernel: Kernel | None = None
+        self._drops: Counter | None = None
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -131,6 +139,22 @@ class Live:
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
         """Ask the driver by ioctl."""
         return self._netlink().ioctl(interface, request)
+
+    def drops(self) -> str:
+        """Ask the counter in the kernel, which the first question starts."""
+        if not self.live:
+            raise FileNotFoundError(2, "a directory drops no packets", self.root)
+        if self._drops is None:
+            from .bpf.drops import Counter
+
+            self._drops = Counter()
+        return self._drops.text()
+
+    def end_drops(self) -> None:
+        """Take the counter out of the kernel again; so does the end of nettop, however it ends."""
+        if self._drops is not None:
+            self._drops.close()
+            self._drops = None
 
     def _netlink(self) -> Kernel:
         if not self.live:

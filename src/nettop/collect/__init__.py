@@ -4,8 +4,9 @@ A collector module has a docstring naming the file and the kernel source it rest
 `frame`), and `read(source) -> Sequence[Row]`. One that parses only what changed has
 `update(source, memory) -> Sequence[Row]` instead, and may hand out the same row object again;
 `memory` is a dict of its own that lives as long as the sampler. `EVERY = 10.0` says it is dear:
-read every that many seconds. Errors are OSError (not there, forbidden) or ValueError (not
-understood): the sampler lists them under `missing` and goes on.
+read every that many seconds. `ON_REQUEST = True` says that reading it does more than look, so that
+it is read only when it is asked for by name. Errors are OSError (not there, forbidden) or
+ValueError (not understood): the sampler lists them under `missing` and goes on.
 """
 
 from __future__ import annotations
@@ -21,6 +22,11 @@ from ..folder import modules
 def names() -> tuple[str, ...]:
     """Every collector there is, without importing any."""
     return modules(__path__[0])
+
+
+def always() -> tuple[str, ...]:
+    """The collectors that only look: all but those `ON_REQUEST`."""
+    return tuple(n for n in names() if not getattr(collector(n), "ON_REQUEST", False))
 
 
 @cache

@@ -75,6 +75,14 @@ def json_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
+def drop_reasons_argument(parser: argparse.ArgumentParser) -> None:
+    """--drop-reasons: count inside the kernel."""
+    parser.add_argument(
+        "--drop-reasons", action="store_true",
+        help="count why the kernel drops packets: a small program in the kernel, while this runs",
+    )  # fmt: skip
+
+
 def enter_netns(name: str) -> None:
     """Start this very command again inside the network namespace NAME."""
     if "/" in name or not os.path.exists(f"/run/netns/{name}"):

@@ -14,7 +14,16 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from . import Refused, known_interface, nearest, open_source, say, seconds, source_arguments
+from . import (
+    Refused,
+    drop_reasons_argument,
+    known_interface,
+    nearest,
+    open_source,
+    say,
+    seconds,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..panes.scene import Made, Pending
@@ -42,6 +51,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interface", metavar="IF", help="look at this interface")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
     parser.add_argument("--filter", default="", metavar="TEXT", help="only rows that contain it")
+    drop_reasons_argument(parser)
     source_arguments(parser)
 
 
@@ -84,6 +94,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         observer = Observer(host, profile=args.profile, interface=args.interface)
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
+    observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)})
     module = pane(name)

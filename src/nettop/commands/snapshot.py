@@ -30,7 +30,7 @@ def run(args: argparse.Namespace) -> int:
     for name in args.table or ():
         if name not in known:
             raise Refused(f"no table {name!r}{nearest(name, known)}", 2)
-    wanted = args.table or known
+    wanted = args.table or collect.always()
     source = open_source(args)
     sampler = Sampler(source)
     frame = sampler.take(wanted)

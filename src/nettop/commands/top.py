@@ -6,7 +6,7 @@ import argparse
 import os
 import sys
 
-from . import Refused, enter_netns, seconds, source_arguments
+from . import Refused, drop_reasons_argument, enter_netns, seconds, source_arguments
 
 HELP = "the screen (what `nettop` alone shows)"
 
@@ -22,6 +22,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--interface", metavar="IF", help="start with this interface")
     parser.add_argument("--interval", type=seconds, help="between samples (1)")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    drop_reasons_argument(parser)
     parser.add_argument(
         "--plain", action="store_true", help="print the overview as text, no screen"
     )
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> int:
         for option in ("replay", "root", "interface", "profile"):
             if getattr(args, option):
                 words += [f"--{option}", str(getattr(args, option))]
+        words += ["--drop-reasons"] if args.drop_reasons else []
         code: int = show.run(parser.parse_args(words))
         return code
     browser = "TEXTUAL_DRIVER" in os.environ  # `nettop serve`

@@ -116,6 +116,7 @@ class Joiner:
             path.build(
                 moment.nics, by_cpu, processes, host,
                 sums.whole(still.sysctls.get("net.core.netdev_max_backlog")),
+                _reasons(tables.get("drop_reasons")),
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
@@ -347,6 +348,14 @@ def _rdma(entries: Sequence[Entry]) -> dict[str, bool]:
             moves = bool(rate.rx_packets or rate.tx_packets)
             found[entry.now.nic] = found.get(entry.now.nic, False) or moves
     return found
+
+
+def _reasons(entries: Sequence[Entry] | None) -> path.Reasons | None:
+    """Why packets were dropped, most frequent first; None where that is not counted."""
+    if entries is None or not any(entry.per_s is not None for entry in entries):
+        return None
+    found = [(entry.now.reason, rate) for entry in entries if (rate := entry.rate("packets"))]
+    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
 
 
 def _guess(

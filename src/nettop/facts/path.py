@@ -11,6 +11,8 @@ from .host import Host
 from .nic import Nic
 from .process import Process
 
+Reasons = tuple[tuple[str, float], ...]
+
 
 @dataclass(frozen=True, slots=True)
 class Stage:
@@ -36,7 +38,11 @@ class Path:
     stages: tuple[Stage, ...] = gauge("stages", default=())
     lost: float | None = gauge("sum of the known losses", "packets/s", default=None)
     worst: str | None = gauge("stage that loses most", default=None)
-    reasons: tuple[tuple[str, float], ...] = gauge("kernel drop reasons per second", default=())
+    reasons: tuple[tuple[str, float], ...] | None = gauge(
+        "why the kernel dropped packets, most frequent first, each per second; of the whole host, "
+        "on the receiving path that carries most; None: not counted",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +58,17 @@ class Ends:
     process: Process | None = None
     host: Host | None = None
     main: bool = False
-    reasons: tuple[tuple[str, float], ...] = ()
+    reasons: Reasons | None = None
 
 
 def build(
     nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
-    backlog: int | None,
+    backlog: int | None, reasons: Reasons | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
-    """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog."""
+    """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog.
+
+    `reasons`: why the kernel dropped packets, per second; it does not say of which interface.
+    """
     ports = [nic for nic in nics if nic.kind == "nic" and nic.up is not False]
     main = max(ports, key=_moved, default=None)
     found = []
@@ -67,7 +76,8 @@ def build(
         above = {nic.name} | {other.name for other in nics if nic.name in other.lower}
         busiest = next((p for p in processes if p.networked and p.nic in above), None)
         served = [cores[cpu] for cpu in nic.irq_cpus if cpu in cores]
-        ends = Ends(served, backlog, busiest, host, main=nic is main)
+        first = nic is main
+        ends = Ends(served, backlog, busiest, host, first, reasons if first else None)
         found += [receive(nic, ends), send(nic, ends)]
     return tuple(found)
 
@@ -119,7 +129,7 @@ def send(nic: Nic, ends: Ends) -> Path:
 
 
 def _path(
-    nic: str, direction: str, stages: tuple[Stage, ...], reasons: tuple[tuple[str, float], ...] = ()
+    nic: str, direction: str, stages: tuple[Stage, ...], reasons: Reasons | None = None
 ) -> Path:
     losses = [stage for stage in stages if stage.lost]
     worst = max(losses, key=lambda stage: stage.lost or 0.0).name if losses else None

@@ -272,7 +272,7 @@ def way(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out.append(path.rates(nic, scene.units, width))
     if found is not None:
         out += path.stages(found, width, 4 if height >= 18 else 3)
-    return out
+    return out + path.reasons(scene.facts, width)
 
 
 def plan(scene: Scene, view: View, width: int, room: int) -> list[list[Line]]:

@@ -109,6 +109,20 @@ def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
     return [fit_line(tuple(out[i]), width) for i in picked]
 
 
+def reasons(facts: Facts, width: int) -> list[Line]:
+    """Why the kernel drops packets, of the whole host: one line where somebody asked for it."""
+    found = next((p.reasons for p in facts.paths if p.reasons is not None), None)
+    if found is None:
+        why = facts.missing.get("drop_reasons")
+        return (
+            [fit_line(line((f"  drops not counted by reason: {why}", "dim")), width)] if why else []
+        )
+    if not found:
+        return [fit_line(line(("  the kernel drops nothing, on any interface", "dim")), width)]
+    told = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in found)
+    return [fit_line(line(("  the kernel drops, on any interface: ", "dim"), told), width)]
+
+
 def _sizes(told: Sequence[tuple[str, ...]], width: int) -> list[int]:
     """Column widths: what each needs, shrunk from the widest until they fit."""
     sizes = [max(4, *(cells(text) for text in cell)) for cell in told]

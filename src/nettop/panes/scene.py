@@ -188,6 +188,7 @@ class View:
     help: bool = False
     fold: bool = True  # idle cores folded
     raw: bool = False  # the driver's own counter names
+    reasons: bool = False  # count why the kernel drops packets
     zoom: int = 0  # step of the history's span
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # the test form's edited values

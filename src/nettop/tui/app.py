@@ -42,6 +42,8 @@ def run(options: argparse.Namespace) -> int:
         view = changed(view, nic=options.interface)
     if getattr(options, "profile", None):
         view = changed(view, profile=options.profile)
+    if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
+        view = changed(view, reasons=True)
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     scene = Scene(
         interval=interval,

@@ -40,6 +40,7 @@ class Engine(threading.Thread):
         self.profile: str | None = None
         self.listened = -LISTEN  # when the silent rules were last asked why
         self.tape = ""  # the file wanted
+        self.reasons = False  # whether drops are counted by reason, as last asked by key
         self.recording: tuple[str, Record] | None = None
         self.past = Past()
         self.stopping = False
@@ -136,6 +137,8 @@ class Engine(threading.Thread):
         self._tape(observer)
         view = self.view
         observer.profile = view.profile or self.profile
+        if view.reasons != self.reasons:
+            self.reasons = observer.drop_reasons = view.reasons
         opening = getattr(self.source, "opening", False)
         if opening and self.past.fine:
             observer.restart(pane(view.pane).NEEDS)

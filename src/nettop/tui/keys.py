@@ -63,6 +63,7 @@ KEYS: Final = (
     Key(("P",), "profile", "next profile (or as seen)", "looking"),
     Key(("z",), "fold", "fold or unfold idle cores", "looking"),
     Key(("R",), "raw", "the driver's own counter names", "looking"),
+    Key(("D",), "reasons", "count drops by reason in the kernel, or stop", "looking"),
     Key(("[",), "zoom_in", "history: a shorter time", "looking"),
     Key(("]",), "zoom_out", "history: a longer time", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
@@ -338,7 +339,9 @@ _CHANGES: Final[dict[str, Callable[[View, Scene], View]]] = {
     "filter": lambda v, _s: replace(v, typing=True), "sort_less": _sort(-1), "sort_more": _sort(1),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: replace(v, fold=not v.fold),
-    "raw": lambda v, _s: replace(v, raw=not v.raw), "zoom_in": _zoom(-1), "zoom_out": _zoom(1),
+    "raw": lambda v, _s: replace(v, raw=not v.raw),
+    "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
+    "zoom_in": _zoom(-1), "zoom_out": _zoom(1),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
     "help": lambda v, _s: replace(v, help=not v.help),
 }  # fmt: skip

@@ -1,0 +1,43 @@
+"""Why the kernel dropped packets, whole host: skb:kfree_skb by reason (Linux 5.17).
+
+include/net/dropreason-core.h. Not every drop is a loss: a frame of another host, a late duplicate
+or an answer nobody waits for is dropped too. Counting needs a program in the kernel (`bpf.drops`),
+which the first reading loads: so it is read only on request, and needs root.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame import counter, label, light
+from ..source import Source
+
+EVERY: Final = 0.9
+ON_REQUEST: Final = True
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One reason as the running kernel calls it, e.g. NO_SOCKET, SOCKET_RCVBUFF."""
+
+    reason: str = label("the kernel's name of the reason; OTHER: those of its subsystems")
+    packets: int = counter("packets dropped since nettop began to count", "packets")
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every reason the kernel knows, also those that did not happen."""
+    return parse(source.drops())
+
+
+def parse(text: str) -> list[Row]:
+    """The rows of `REASON COUNT` lines; ValueError for any other."""
+    rows = []
+    for line in text.splitlines():
+        reason, _, count = line.partition(" ")
+        if not reason or not (count.isascii() and count.isdigit()):
+            raise ValueError(f"not a reason with its count: {line[:60]!r}")
+        rows.append(Row(reason, int(count)))
+    return rows

@@ -1,0 +1,221 @@
+"""Why the kernel drops packets: names, counts, the seam, the fact, the line, the switch."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+
+import pytest
+import scenes
+from hypothesis import given
+from hypothesis import strategies as st
+
+from nettop import collect
+from nettop.bpf import btf, drops
+from nettop.collect import drop_reasons
+from nettop.facts import path
+from nettop.facts.host import Host
+from nettop.facts.joined import Joiner, _reasons
+from nettop.facts.nic import Counters, Nic
+from nettop.observe import Observer
+from nettop.panes.path import reasons as told
+from nettop.panes.scene import View
+from nettop.recording import Record, Replay
+from nettop.sampler import Sampler
+from nettop.source import Live
+from nettop.text import text_of
+from nettop.tui import keys
+
+KERNEL = {
+    0: "SKB_NOT_DROPPED_YET", 1: "SKB_CONSUMED", 2: "SKB_DROP_REASON_NOT_SPECIFIED",
+    3: "SKB_DROP_REASON_NO_SOCKET", 6: "SKB_DROP_REASON_SOCKET_RCVBUFF", 9: "SKB_DROP_REASON_MAX",
+    -65536: "SKB_DROP_REASON_SUBSYS_MASK",
+}  # fmt: skip
+TWO = """-- @0.000 wall 1700000000.0 --
+-- bpf/drops --
+NO_SOCKET 5
+SOCKET_RCVBUFF 7
+OTHER 0
+-- @2.000 wall 1700000002.0 --
+-- bpf/drops --
+NO_SOCKET 105
+SOCKET_RCVBUFF 7
+OTHER 3
+"""
+
+
+def types(members: dict[int, str], name: str = "skb_drop_reason") -> bytes:
+    """A kernel's type information: an integer, a decoy that names the word, the enumeration."""
+    texts = bytearray(b"\0")
+
+    def text(word: str) -> int:
+        at = len(texts)
+        texts.extend(word.encode() + b"\0")
+        return at
+
+    whole = struct.pack("=IIII", text("int"), 1 << 24, 4, 32)
+    word = text(name)
+    decoy = struct.pack("=III", word, 8 << 24, 1)  # a typedef of the same name
+    rows = b"".join(struct.pack("=Ii", text(label), number) for number, label in members.items())
+    body = whole + decoy + struct.pack("=III", word, 6 << 24 | len(members), 4) + rows
+    head = struct.pack("=HBBIIIII", 0xEB9F, 1, 0, 24, 0, len(body), len(body), len(texts))
+    return head + body + bytes(texts)
+
+
+def test_an_enumeration_is_found_past_a_type_of_the_same_name() -> None:
+    assert btf.enumeration(types(KERNEL), "skb_drop_reason", "SKB_") == KERNEL
+    with pytest.raises(KeyError):
+        btf.enumeration(types(KERNEL), "skb_drop_reasons", "SKB_")
+    with pytest.raises(KeyError):
+        btf.enumeration(types(KERNEL), "skb_drop_reason", "TCP_")
+
+
+@given(st.binary(max_size=200) | st.integers(0, 300).map(lambda n: types(KERNEL)[:n]))
+def test_whatever_the_bytes_only_the_documented_errors_come(data: bytes) -> None:
+    try:
+        found = btf.enumeration(data, "skb_drop_reason", "SKB_")
+    except (ValueError, KeyError):
+        return
+    assert found
+
+
+@given(st.integers(0, 280), st.integers(0, 255))
+def test_a_changed_byte_gives_an_error_or_names(at: int, byte: int) -> None:
+    data = bytearray(types(KERNEL))
+    data[at % len(data)] = byte
+    try:
+        found = btf.enumeration(bytes(data), "skb_drop_reason", "SKB_")
+    except (ValueError, KeyError):
+        return
+    assert all(isinstance(name, str) for name in found.values())
+
+
+def test_the_names_are_the_running_kernels_without_those_that_are_no_drop() -> None:
+    assert drops.names(types(KERNEL)) == {
+        2: "NOT_SPECIFIED", 3: "NO_SOCKET", 6: "SOCKET_RCVBUFF", drops.SLOTS - 1: "OTHER",
+    }  # fmt: skip
+
+
+def test_an_older_kernel_and_no_types_are_one_sentence_each() -> None:
+    with pytest.raises(OSError, match=r"tells no reasons for its drops"):
+        drops.names(types({0: "A"}, "other"))
+    with pytest.raises(OSError, match="cut off"):
+        drops.names(b"")
+
+
+@given(st.text())
+def test_the_parser_takes_its_own_lines_and_refuses_others(text: str) -> None:
+    try:
+        rows = drop_reasons.parse(text)
+    except ValueError:
+        return
+    assert all(row.reason and row.packets >= 0 for row in rows)
+
+
+def test_two_moments_give_reasons_per_second_the_most_frequent_first() -> None:
+    source = Replay(TWO)
+    sampler = Sampler(source)
+    joiner = Joiner()
+    assert _paths(joiner, sampler) is None  # one moment has no rates
+    source.wait(2.0)
+    assert _paths(joiner, sampler) == (("NO_SOCKET", 50.0), ("OTHER", 1.5))
+
+
+def _paths(joiner: Joiner, sampler: Sampler) -> path.Reasons | None:
+    frame = sampler.take(["drop_reasons"])
+    assert not frame.missing
+    joiner.build(frame)
+    return _reasons(frame.tables["drop_reasons"])
+
+
+def test_only_the_receiving_path_with_most_traffic_shows_them() -> None:
+    def nic(name: str, rate: float) -> Nic:
+        return Nic(name=name, kind="nic", per_s=Counters(rx_bytes=rate), total=Counters())
+
+    nics = [nic("eth0", 5.0), nic("eth1", 50.0)]
+    why = (("NO_SOCKET", 50.0),)
+    found = path.build(nics, {}, [], Host("h"), None, why)
+    assert {(p.nic, p.direction): p.reasons for p in found} == {
+        ("eth0", "rx"): None, ("eth0", "tx"): None, ("eth1", "rx"): why, ("eth1", "tx"): None,
+    }  # fmt: skip
+    assert all(p.reasons is None for p in path.build(nics, {}, [], Host("h"), None))
+
+
+def test_a_recording_of_a_recording_has_the_same_counts() -> None:
+    inner = Replay(TWO)
+    record = Record(inner)
+    sampler = Sampler(record)
+    sampler.take(["drop_reasons"])
+    record.wait(2.0)
+    sampler.take(["drop_reasons"])
+    again = Replay(record.archive())
+    assert again.drops() == Replay(TWO).drops()
+    again.wait(2.0)
+    assert again.drops() == inner.drops()
+
+
+def test_a_recorded_refusal_is_read_as_one() -> None:
+    source = Replay("-- @0.000 --\n-- bpf/drops --\n!1 counting in the kernel needs root\n")
+    frame = Sampler(source).take(["drop_reasons"])
+    assert frame.missing == {"drop_reasons": "counting in the kernel needs root: bpf/drops"}
+
+
+def test_nobody_counts_unasked() -> None:
+    assert "drop_reasons" in collect.names()
+    assert "drop_reasons" not in collect.always()
+    assert len(collect.always()) == len(collect.names()) - 1
+    source = _Asked("/nonexistent")
+    source.live = True
+    Observer(source).step()
+    assert source.asked == 0
+
+
+class _Asked(Live):
+    asked = 0
+    ended = 0
+
+    def drops(self) -> str:
+        self.asked += 1
+        return "NO_SOCKET 1\n"
+
+    def end_drops(self) -> None:
+        self.ended += 1
+
+
+def test_who_asks_begins_and_who_asks_no_more_ends_it() -> None:
+    source = _Asked("/nonexistent")
+    source.live = True
+    observer = Observer(source)
+    observer.drop_reasons = True
+    observer.sampler.take(observer.tables())
+    assert (source.asked, source.ended) == (1, 0)
+    observer.drop_reasons = False
+    assert "drop_reasons" not in observer.tables()
+    assert source.ended == 1
+
+
+def test_a_recording_that_has_them_shows_them() -> None:
+    assert Observer(Replay(TWO)).drop_reasons
+    assert not Observer(Replay("-- /proc/stat --\n")).drop_reasons
+
+
+def test_the_key_switches_it_on_and_off() -> None:
+    scene, view = scenes.lossy(), View()
+    on, ask = keys.press("D", "D", view, scene)
+    assert (on.reasons, ask) == (True, None)
+    assert keys.press("D", "D", on, scene)[0].reasons is False
+
+
+def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
+    facts = scenes.lossy().facts
+    assert facts is not None
+    assert told(facts, 100) == []
+    (one,) = facts.paths
+    shown = replace(facts, paths=(replace(one, reasons=(("NO_SOCKET", 1204.0), ("OTHER", 1.5))),))
+    assert [text_of(line).strip() for line in told(shown, 100)] == [
+        "the kernel drops, on any interface: NO_SOCKET 1,204/s · OTHER 1.5/s"
+    ]
+    quiet = replace(facts, paths=(replace(one, reasons=()),))
+    assert "drops nothing" in text_of(told(quiet, 100)[0])
+    refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
+    assert "needs root" in text_of(told(refused, 100)[0])
