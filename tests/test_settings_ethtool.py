@@ -313,3 +313,77 @@ def test_somebodys_own_steering_rule_is_left_alone(card: Card, host: Host) -> No
     card.rules[3] = bytes(odd)
     with pytest.raises(ValueError, match="could not be put back"):
         plan.plan([("ntuple.rule@eth0/3", "absent")], card)
+
+
+USUAL = "1,256,n_8,256,n_64,256,n_128,256,n_256,256,n"
+SLOWER = "1,256,n_16,256,n_64,128,n_128,64,n_500,32,n"
+
+
+@pytest.fixture
+def moderated(card: Card) -> Card:
+    """The card of a driver whose DIM may be set, as virtio_net's: no completions."""
+    pairs = [(1, 256), (8, 256), (64, 256), (128, 256), (256, 256)]
+    steps = [{"usec": usec, "packets": packets} for usec, packets in pairs]
+    card.state["coalesce"]["rx_profile"] = {"steps": steps}
+    return card
+
+
+def test_a_profile_of_moderation_is_set_and_given_back(
+    moderated: Card, host: Host, book: Journal
+) -> None:
+    before = snapshot(moderated)
+    setting = settings.parse("coalesce.rx_profile@eth0")
+    assert settings.read(moderated, setting) == USUAL
+    assert settings.normal(setting, "1,256,n/a_08,256,N") == "1,256,n_8,256,n"
+    assert settings.shell(setting, SLOWER) == f"ethtool -C eth0 rx-profile {SLOWER}"
+    (made,) = apply(plan.plan([(str(setting), SLOWER)], moderated), host, book, QUIET)
+    assert (made.state, made.after) == ("applied", SLOWER)
+    (back,) = undo.undo(book, host, everything=True)
+    assert back.state == "undone"
+    assert snapshot(moderated) == before
+
+
+def test_a_profile_travels_in_the_bytes_of_the_kernels_header(
+    moderated: Card, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Attribute 29 or 30 nests steps (1), each nests microseconds (1), packets (2), and so on."""
+
+    def u32(number: int, value: int) -> bytes:
+        return struct.pack("=HHI", 8, number, value)
+
+    def nest(number: int, inner: bytes) -> bytes:
+        return struct.pack("=HH", 4 + len(inner), number | 0x8000) + inner
+
+    steps = nest(1, u32(1, 5) + u32(2, 9)) + nest(1, u32(1, 7) + u32(2, 4))
+    sent: list[bytes] = []
+    monkeypatch.setattr(moderated, "change", lambda _kind, body: sent.append(body))
+    settings.write(host, settings.parse("coalesce.rx-profile@eth0"), "5,9,n_7,4,n")
+    header = nest(1, struct.pack("=HH5s3x", 9, 2, b"eth0\0"))
+    assert sent == [header + nest(29, steps)]
+    three = nest(1, u32(1, 5) + u32(2, 9) + u32(3, 2))
+    told = decode(nest(30, three), 0, len(three) + 4, ethtool.MESSAGES["coalesce"].table)
+    moderated.state["coalesce"] |= told
+    assert settings.read(moderated, settings.parse("coalesce.tx-profile@eth0")) == "5,9,2"
+
+
+@pytest.mark.parametrize(
+    ("value", "says"),
+    [
+        ("1,256,n", "has 5 steps, not 1"),
+        (SLOWER.replace("16,256,n", "16,n,n"), "step 2 of .* needs a number of packets"),
+        (SLOWER.replace("500,32,n", "500,32,4"), "has no completions in rx-profile"),
+        (SLOWER.replace("500", "70000"), "step 5 .* usec cannot exceed 65535"),
+        ("1,256", "is five steps such as"),
+        ("", "is five steps such as"),
+    ],
+)
+def test_a_profile_the_driver_has_no_room_for_is_refused(
+    moderated: Card, value: str, says: str
+) -> None:
+    with pytest.raises(ValueError, match=says):
+        plan.plan([("coalesce.rx-profile@eth0", value)], moderated)
+
+
+def test_a_kernel_without_profiles_says_so_in_one_sentence(card: Card) -> None:
+    with pytest.raises(FileNotFoundError, match=r"no tx-profile is told .* it takes Linux 6.11"):
+        plan.plan([("coalesce.tx-profile@eth0", SLOWER)], card)

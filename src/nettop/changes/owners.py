@@ -114,7 +114,7 @@ def _same(key: str, name: str) -> bool:
 
 
 def _links(source: Source, address: Address) -> Iterator[str]:
-    keep = settings.keep(address, settings.normal(address, "0"))
+    keep = settings.keep(address, "0")
     key = keep.key if keep and keep.where == "link" else ""
     for folder in _LINK:
         for entry in _listing(source, folder):

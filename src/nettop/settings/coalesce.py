@@ -1,12 +1,13 @@
 """Interrupt coalescing: `coalesce.rx-usecs@eth0`, ETHTOOL_MSG_COALESCE_SET (ethtool -C).
 
-Names are ethtool's. With adaptive moderation on, the driver moves the delays by itself.
+Names are ethtool's. With adaptive moderation on, the driver moves the delays by itself, by the
+steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11).
 """
 
 from __future__ import annotations
 
 from ..source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Deed, Host, Keep, Limits, _dim
 from ._ethtool import field, put, values
 from ._text import number, switch
 
@@ -42,19 +43,27 @@ _TABLE = {
     "tx-aggr-max-bytes": ("tx_aggr_max_bytes", ""),
     "tx-aggr-max-frames": ("tx_aggr_max_frames", ""),
     "tx-aggr-time-usecs": ("tx_aggr_time_usecs", ""),
+    "rx-profile": ("rx_profile", ""),
+    "tx-profile": ("tx_profile", ""),
 }
 NAMES = tuple(_TABLE)
 _SWITCHES = frozenset({"adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx"})
 
 
 def read(source: Source, address: Address) -> str:
-    """A number, or on/off."""
+    """A number, on/off, or the steps of a profile."""
+    if address.name in _dim.PROFILES:
+        return _dim.shown(_dim.steps(source, address))
     found = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
     return normal(address, str(found))
 
 
 def write(host: Host, address: Address, value: str) -> None:
     """Set it alone; the kernel keeps the others."""
+    if address.name in _dim.PROFILES:
+        steps = {"steps": _dim.parsed(value)}
+        put(host, "coalesce", address.nic, {_TABLE[address.name][0]: steps})
+        return
     raw = int(value == "on") if address.name in _SWITCHES else int(value)
     put(host, "coalesce", address.nic, {_TABLE[address.name][0]: raw})
 
@@ -65,8 +74,16 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, or on/off."""
+    """A number, on/off, or the steps of a profile."""
+    if address.name in _dim.PROFILES:
+        return _dim.normal(address, value)
     return switch(value) if address.name in _SWITCHES else number(value)
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Of a profile, as many steps and only the fields that the driver has."""
+    if address.name in _dim.PROFILES:
+        _dim.fits(source, address, value)
 
 
 def keep(address: Address, value: str) -> Keep:
@@ -97,6 +114,9 @@ def rank(address: Address, value: str) -> int:
 
 def limits(source: Source, address: Address) -> Limits:
     """Drivers do not tell their bounds: they round or refuse."""
+    if address.name in _dim.PROFILES:
+        _dim.steps(source, address)
+        return Limits()
     if _TABLE[address.name][0] not in values(source, "coalesce", address.nic):
         return Limits(settable=False, because=f"the driver has no {address.name}")
     if address.name in _SWITCHES:
