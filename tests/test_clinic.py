@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
-from clinic import cure, scoreboard, ward
+from clinic import cure, peers, scoreboard, ward
 from clinic.scenario import Scenario, scenarios, score, wards
 
 from nettop.advice.load import load
@@ -73,3 +74,51 @@ def test_the_scoreboard_counts_every_surface_and_the_sum() -> None:
     assert lines[1] == ("rings", 2, 1, 0, 0, 1, 0)
     assert lines[-1] == ("all", 2, 1, 0, 0, 1, 0)
     assert "| all | 2 | 1 | 0 | 0 | 1 | 0 |" in scoreboard.page(scoreboard.rows(outcomes))
+
+
+def test_a_scenario_that_was_not_run_is_listed_and_counted_nowhere() -> None:
+    here = [score(told(first=["a@*"]), [("critical", "a@x")])]
+    rows = scoreboard.rows(here)
+    rows += scoreboard.not_run(
+        rows, [here[0].scenario, Scenario("vm-x", {**here[0].scenario.told})]
+    )
+    assert [one["verdict"] for one in rows] == ["first", "not run"]
+    assert scoreboard.table(rows)[-1] == ("all", 1, 1, 0, 0, 0, 0)
+    assert "| vm-x | a host | not run | – |" in scoreboard.page(rows)
+
+
+def test_a_tuned_profile_is_its_net_lines_and_those_it_includes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, text in (
+        ("child", '[main]\ninclude=parent\n[sysctl]\nnet.ipv4.tcp_rmem="4096 87380 16777216"\n'),
+        (
+            "parent",
+            "[sysctl]\nvm.swappiness=10\nnet.core.somaxconn=>2048\n[disk]\nreadahead=>4096\n",
+        ),
+    ):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "tuned.conf").write_text(text)
+    monkeypatch.setattr(peers, "PROFILES", (tmp_path / "none", tmp_path))
+    assert list(peers.settings("child")) == [
+        "here sysctl -qw net.core.somaxconn=2048",
+        "here sysctl -qw 'net.ipv4.tcp_rmem=4096 87380 16777216'",
+    ]
+    assert list(peers.settings("unheard-of")) == []
+
+
+def test_a_peer_that_is_not_there_or_does_not_fit_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(peers, "SBIN", "")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    mover = peers.Peer("moves interrupts", "mover", guest=("here mover",))
+    assert mover.commands(whole=True) == "not installed"
+    (tmp_path / "mover").touch(0o755)
+    assert mover.commands(whole=True) == ("here mover",)
+    assert mover.commands(whole=False) == "needs a machine of its own"
+
+
+def test_every_peer_can_do_something_somewhere() -> None:
+    assert {one.name for one in peers.peers()} >= {"irqbalance", "rss-ladder"}
+    assert all(one.guest for one in peers.peers())

@@ -1,63 +1,85 @@
 """What a cure is worth: before, after nettop's fix, the best of a sweep, and what peers reach.
 
 A scenario's `cure` says how: `finding` (what is applied), `measure` (rate or loss), `load`
-(programs that must run for it), `command` (an iperf3 that reports in JSON) and `sweep` (every
-other way to set the same thing). The median of three runs counts.
+(programs that must run for it), `command` (an iperf3 that reports in JSON), `sweep` (every other
+way to set the same thing) and `rounds`: the median of three runs counts, or of that many.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import statistics
 import subprocess
-import tomllib
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from clinic import ward
+from clinic.peers import Peer, peers
 from clinic.place import Place
 from clinic.scenario import Scenario, scenarios
 
 ROUNDS = 3
-PEERS = Path(__file__).parent / "peers.toml"
 HEAD = ("scenario", "measured", "before", "nettop's fix", "best of the sweep", "recovered")
 
 
-def all_of(names: list[str], only: str = "") -> list[tuple[Any, ...]]:
+def head() -> tuple[str, ...]:
+    """The columns: ours, then a peer each."""
+    return (*HEAD, *(peer.name for peer in peers()))
+
+
+def all_of(names: Sequence[str], only: str = "") -> list[tuple[Any, ...]]:
     """A line a cure, the peers' figures at its end."""
-    peers = tomllib.loads(PEERS.read_text())["peer"]
-    lines: list[tuple[Any, ...]] = [(*HEAD, *(peer["name"] for peer in peers))]
     sick = [one for name in names for one in scenarios(name) if "cure" in one.told]
-    lines.extend(tried(one, peers) for one in sick if only in one.name)
-    return lines
+    return [tried(one, peers()) for one in sick if only in one.name]
 
 
-def tried(scenario: Scenario, peers: list[dict[str, Any]]) -> tuple[Any, ...]:
+def tried(scenario: Scenario, others: Sequence[Peer]) -> tuple[Any, ...]:
     """Measure one patient sick, cured by nettop, in every way of the sweep, and by each peer.
 
     The states are measured in turn, three rounds of them, each on a patient of its own: what else
     the machine does meanwhile falls on all alike.
     """
     cure = scenario.told["cure"]
-    states = {"before": [], "fix": cured(scenario)}
-    states |= {f"sweep {command}": [command] for command in cure["sweep"]}
-    states |= {f"peer {peer['name']}": peer["commands"] for peer in peers}
+    theirs = {peer.name: peer.commands(whole=scenario.ward.startswith("vm")) for peer in others}
+    states: dict[str, Sequence[str]] = {"before": (), "fix": cured(scenario)}
+    states |= {f"sweep {command}": (command,) for command in cure["sweep"]}
+    states |= {f"peer {name}": did for name, did in theirs.items() if not isinstance(did, str)}
+    ends = {f"peer {peer.name}": peer.after for peer in others}
     found: dict[str, list[float]] = {name: [] for name in states}
-    for _ in range(ROUNDS):
+    failed: set[str] = set()
+    for _ in range(int(cure.get("rounds", ROUNDS))):
         for name, commands in states.items():
-            with ward.patient(scenario) as place:
-                for command in commands:
-                    # a knob that this host does not have is no reason to stop
-                    subprocess.run(place.words(command), check=False, capture_output=True)
+            with ward.patient(scenario) as place, ended(place, ends.get(name, ())):
+                worked = [_done(place, command) for command in commands]
+                failed |= set() if all(worked) else {name}
                 found[name].append(measure(place, cure))
     middle = {name: statistics.median(values) for name, values in found.items()}
     better = max if cure["measure"] == "rate" else min
     best = better(value for name, value in middle.items() if name.startswith("sweep"))
-    theirs = [shown(middle[f"peer {peer['name']}"], cure) for peer in peers]
     figures = (shown(value, cure) for value in (middle["before"], middle["fix"], best))
     part = recovered(middle["before"], middle["fix"], best)
-    return (scenario.name, cure["measure"], *figures, part, *theirs)
+    cells = [
+        did if isinstance(did, str) else shown(middle[f"peer {name}"], cure)
+        + (" (refused)" if f"peer {name}" in failed else "")
+        for name, did in theirs.items()
+    ]  # fmt: skip
+    return (scenario.name, cure["measure"], *figures, part, *cells)
+
+
+@contextlib.contextmanager
+def ended(place: Place, commands: Sequence[str]) -> Iterator[None]:
+    """What must be done after a peer, whatever it did."""
+    try:
+        yield
+    finally:
+        for command in commands:
+            _done(place, command)
+
+
+def _done(place: Place, command: str) -> bool:
+    """Whether a command worked: a knob that this host does not have is no reason to stop."""
+    return not subprocess.run(place.words(command), check=False, capture_output=True).returncode
 
 
 def recovered(before: float, after: float, best: float) -> str:

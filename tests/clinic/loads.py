@@ -9,14 +9,18 @@ not-accepting PORT     listen with a backlog of 2 and accept nothing
 connects ADDRESS PORT  try to connect, some thirty times a second
 echo PORT · asks ADDRESS PORT   request and response of 100 bytes
 capture IF [READS]     a packet socket with a small buffer that READS packets a second
+streams PORT PER_S     send PER_S bytes a second, or two or three times that, to each who connects
+pktgen IF ADDRESS MAC [BYTES]  the kernel's own generator: frames without end, as fast as it goes
 """
 
 from __future__ import annotations
 
 import contextlib
+import selectors
 import socket
 import sys
 import time
+from pathlib import Path
 
 PERIOD = 0.01
 
@@ -112,6 +116,37 @@ def capture(interface: str, reads: str = "100") -> None:
     while True:
         s.recv(2048)
         time.sleep(1 / int(reads))
+
+
+def streams(port: str, per_s: str) -> None:
+    """A third of the connections each at one, two and three times the pace."""
+    server = socket.create_server(("", int(port)), backlog=64)
+    server.setblocking(False)
+    chooser = selectors.DefaultSelector()
+    chooser.register(server, selectors.EVENT_READ)
+    connected: list[socket.socket] = []
+    due = time.monotonic()
+    while True:
+        for _ in chooser.select(timeout=max(0.0, due - time.monotonic())):
+            connected.append(server.accept()[0])
+            connected[-1].setblocking(False)
+        if time.monotonic() < due:
+            continue
+        due += 5 * PERIOD
+        for number, one in enumerate(connected):
+            with contextlib.suppress(BlockingIOError, ConnectionError):
+                one.send(bytes(int(int(per_s) * 5 * PERIOD) * (1 + number % 3)))
+
+
+def pktgen(interface: str, address: str, mac: str, size: str = "60") -> None:
+    """Ends with its process: the write of `start` returns when it is killed (pktgen.rst)."""
+    folder = Path("/proc/net/pktgen")
+    told = {"kpktgend_0": ("rem_device_all", f"add_device {interface}"),
+            interface: ("count 0", f"pkt_size {size}", f"dst {address}", f"dst_mac {mac}"),
+            "pgctrl": ("start",)}  # fmt: skip
+    for file, words in told.items():
+        for word in words:
+            (folder / file).write_text(word + "\n")
 
 
 if __name__ == "__main__":

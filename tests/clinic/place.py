@@ -85,6 +85,7 @@ def guest(driver: str) -> Place:
         word: os.environ[f"LAB_{driver.upper()}{ending}"]
         for word, ending in (("nic", ""), ("far", "_PEER"), ("peer", "_TO"), ("address", "_HERE"))
     }
+    told["mac"] = Path(f"/sys/class/net/{told['nic']}/address").read_text().strip()
     told["between"] = "7"  # a program may take that long to start there
     return Place((), ("ip", "netns", "exec", "peer"), told)
 

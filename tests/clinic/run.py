@@ -14,10 +14,11 @@ import os
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from clinic import scoreboard, ward
+from clinic import cure, scoreboard, ward
 from clinic.scenario import Outcome, scenarios, wards
 
 HERE = Path(__file__).parent
@@ -44,6 +45,11 @@ def judge(names: list[str], only: str = "") -> list[Outcome]:
     return outcomes
 
 
+def brought(lab: Path, name: str) -> list[Any]:
+    """What the virtual machines left under this name."""
+    return [one for left in sorted(lab.glob(f"*/{name}")) for one in json.loads(left.read_text())]
+
+
 def main() -> int:
     """Run as the command line says."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
@@ -62,13 +68,10 @@ def main() -> int:
     rows = scoreboard.rows(outcomes)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
-    for left in sorted(args.lab.glob("*/clinic.json")):
-        rows += json.loads(left.read_text())
-    tried = []
-    if args.full:
-        from clinic import cure
-
-        tried = cure.all_of(names, args.only)
+    rows += brought(args.lab, "clinic.json")
+    rows += scoreboard.not_run(rows, [one for name in wards() for one in scenarios(name)])
+    tried = cure.all_of(names, args.only) if args.full else []
+    tried += [tuple(line) for line in brought(args.lab, "cures.json")]
     print(scoreboard.text(rows, tried))
     if args.write:
         (HERE / "README.md").write_text(scoreboard.page(rows, tried))

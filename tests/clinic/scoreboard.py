@@ -6,31 +6,41 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from clinic.scenario import Outcome
+from clinic import cure
+from clinic.scenario import Outcome, Scenario
 
+NOT_RUN = "not run"
 HEAD = ("surface", "asked", "found first", "found", "missed", "sound, quiet", "false alarms")
 
 
 def rows(outcomes: Iterable[Outcome]) -> list[dict[str, Any]]:
     """Outcomes as plain data."""
     return [
-        {
-            "ward": one.scenario.ward,
-            "name": one.scenario.name,
-            "surface": one.scenario.surface,
-            "sound": one.scenario.sound,
-            "obvious": one.scenario.told.get("obvious"),
-            "verdict": one.verdict,
-            "alarms": list(one.alarms),
-            "seen": list(one.seen),
-        }
+        _row(one.scenario)
+        | {"verdict": one.verdict, "alarms": list(one.alarms), "seen": list(one.seen)}
         for one in outcomes
     ]
+
+
+def not_run(told: Sequence[dict[str, Any]], scenarios: Iterable[Scenario]) -> list[dict[str, Any]]:
+    """Rows for the scenarios that have none: a machine for them was not there."""
+    known = {(one["ward"], one["name"]) for one in told}
+    return [
+        _row(one) | {"verdict": NOT_RUN, "alarms": [], "seen": []}
+        for one in scenarios
+        if (one.ward, one.name) not in known
+    ]
+
+
+def _row(one: Scenario) -> dict[str, Any]:
+    return {"ward": one.ward, "name": one.name, "surface": one.surface, "sound": one.sound,
+            "obvious": one.told.get("obvious")}  # fmt: skip
 
 
 def table(told: Sequence[dict[str, Any]]) -> list[tuple[Any, ...]]:
     """A line a surface, and the sum."""
     lines: list[tuple[Any, ...]] = [HEAD]
+    told = [one for one in told if one["verdict"] != NOT_RUN]
     for surface in [*sorted({one["surface"] for one in told}), None]:
         of = [one for one in told if surface in (None, one["surface"])]
         verdicts = [one["verdict"] for one in of]
@@ -50,7 +60,7 @@ def text(told: Sequence[dict[str, Any]], tried: Sequence[tuple[Any, ...]] = ()) 
     """For a terminal."""
     out = [_aligned(table(told))]
     if tried:
-        out.append(_aligned(tried))
+        out.append(_aligned([cure.head(), *tried]))
     return "\n\n".join(out)
 
 
@@ -71,7 +81,7 @@ def page(told: Sequence[dict[str, Any]], tried: Sequence[tuple[Any, ...]] = ()) 
     )  # fmt: skip
     if tried:
         parts.append("## Cures and peers (`make clinic-full`)\n")
-        parts.append(_markdown(tried))
+        parts.append(_markdown([cure.head(), *tried]))
     return "\n".join(parts)
 
 
