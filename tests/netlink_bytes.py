@@ -105,6 +105,9 @@ class Fake:
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         return self._answer(self.ioctls, name)
 
+    def drops(self) -> str:
+        raise PermissionError(1, "Operation not permitted")
+
     def _answer(self, answers: Mapping[str, bytes | int], name: str) -> bytes:
         self.asked.append(name)
         found = answers.get(name, 95)

@@ -304,6 +304,31 @@ def test_a_line_that_carries_the_bare_name_serves_everything() -> None:
     assert facts.nics[0].msi is False
 
 
+def test_the_kernels_word_on_a_queues_interrupt_beats_the_names() -> None:
+    """Linux 6.8 tells which queues an interrupt serves; names are a driver's habit."""
+    tables: Tables = {
+        "links": [link("eth1", parent="0000:00:04.0")],
+        "netclass": [netclass.Row("eth1", device="0000:00:04.0", address="0000:00:04.0")],
+        "queues": [queues.Row("eth1", name, ()) for name in ("rx-0", "rx-1", "tx-0", "tx-1")],
+        "irqs": [
+            irqs.Row("20", nics=("eth1",), queues=("eth1/rx-1", "eth1/tx-1")),
+            irqs.Row("21", nics=("eth1",), queues=("eth1/rx-0",)),
+            irqs.Row("22", nics=("eth1",)),
+            irqs.Row("23", queues=("eth1/tx-0",)),  # whose it is nothing else tells
+        ],
+        "interrupts": [
+            line(20, "eth1-TxRx-0", {0: 1}), line(21, "eth1-TxRx-1", {1: 1}),
+            line(22, "eth1", {}), line(23, "mystery", {2: 1}),
+        ],
+    }  # fmt: skip
+    facts = joined(tables)
+    assert {q.name: q.irq for q in facts.queues} == {"rx-0": 21, "rx-1": 20, "tx-0": 23, "tx-1": 20}
+    silent = {**tables, "irqs": [irqs.Row(str(n), nics=("eth1",)) for n in (20, 21, 22)]}
+    assert {q.name: q.irq for q in joined(silent).queues} == {
+        "rx-0": 20, "rx-1": 21, "tx-0": 20, "tx-1": 21,
+    }  # fmt: skip
+
+
 def test_two_functions_of_one_name_are_told_apart_by_their_bus() -> None:
     def comp(irq: int, bus: str, count: int) -> Any:
         return line(irq, f"mlx5_comp0@pci:{bus}", {count: 3})

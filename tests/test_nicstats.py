@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, number, u64
 
 from nettop import drivers
-from nettop.collect import drvinfo, nicqueues, nicstats, nicstats_raw
+from nettop.collect import drvinfo, irqs, nicqueues, nicstats, nicstats_raw
 from nettop.collect._driver_statistics import Reading
 from nettop.facts.nic import Counters
 from nettop.netlink import driver, netdev
@@ -291,6 +291,48 @@ def test_an_old_kernel_is_asked_for_its_queues_once() -> None:
     assert nicqueues.update(source, memory)[0].drops == 3
     nicqueues.update(source, memory)
     assert source.asked.count("netdev/queues") == 1
+
+
+def _napi(*values: tuple[int, int]) -> bytes:
+    return message(30, struct.pack("=BBH", 11, 1, 0) + b"".join(number(k, v) for k, v in values))
+
+
+def _queue(index: int, queue: int, kind: int, napi: int | None) -> bytes:
+    told = [] if napi is None else [(4, napi)]
+    return _napi((2, index), (1, queue), (3, kind), *told)
+
+
+def test_the_kernel_tells_the_queues_of_an_interrupt() -> None:
+    source = Fake(
+        {
+            "route/links": link(2, "eth0") + link(3, "eth1"),
+            # eth1's driver does not tell its interrupt: virtio_net of 6.18
+            "netdev/napis": _napi((1, 2), (2, 257), (3, 41)) + _napi((1, 3), (2, 300)),
+            "netdev/queue-napis": _queue(2, 0, 0, 257)
+            + _queue(2, 0, 1, 257)
+            + _queue(2, 1, 1, None)
+            + _queue(3, 0, 0, 300),
+        }
+    )
+    assert netdev.interrupts(source) == {41: ((2, "rx-0"), (2, "tx-0"))}
+    assert irqs._queues(source) == {41: ("eth0/rx-0", "eth0/tx-0")}
+
+
+def test_where_no_driver_tells_its_queues_are_not_asked() -> None:
+    source = Fake({"netdev/napis": _napi((1, 3), (2, 300))})
+    assert irqs._queues(source) == {}
+    assert source.asked == ["netdev/napis"]
+    assert irqs._queues(Fake()) == {}  # a kernel without the question
+
+
+@given(st.binary(max_size=120), st.binary(max_size=120))
+def test_answers_about_queues_may_be_any_bytes(napis: bytes, told: bytes) -> None:
+    good = _napi((1, 2), (2, 257), (3, 41))
+    for source in (
+        Fake({"netdev/napis": napis, "netdev/queue-napis": told}),
+        Fake({"netdev/napis": good, "netdev/queue-napis": told}),
+    ):
+        assert irqs._queues(source) == {}
 
 
 def test_an_interface_that_goes_leaves_the_others() -> None:

@@ -4,6 +4,9 @@ Documentation/core-api/irq/irq-affinity.rst and Documentation/ABI/testing/sysfs-
 `msi_irqs` holds a file for each of its message-signalled interrupts, `irq` its legacy one; a virtio
 device's are its parent's. Only interrupts of network devices are read, unless some device does not
 tell which are its own (platform, Xen) or there is no sysfs: then all are.
+
+Which queues an interrupt serves the kernel itself says since Linux 6.8, for drivers that told it
+(`netlink.netdev`); for others the name of the interrupt line has to do.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..frame import gauge, label, light
+from ..netlink import netdev, route
 from ..source import Source
 from . import _sysfs
 
@@ -34,6 +38,9 @@ class Row:
     device: str | None = gauge("device, e.g. 0000:41:00.0 or virtio2", default=None)
     nics: tuple[str, ...] = gauge("interfaces of that device", default=())
     msi: bool | None = gauge("message-signalled; False: a legacy line", default=None)
+    queues: tuple[str, ...] = gauge(
+        "queues it serves by the kernel's word, e.g. eth0/rx-0; empty: not told", default=()
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +62,10 @@ def read(source: Source) -> list[Row]:
     wanted: Iterable[str] = there
     if nics and all(owner.irqs for owner in found):
         wanted = (irq for irq in there if irq in of)
-    return [_row(source, irq, of.get(irq)) for irq in sorted(wanted, key=int)]
+    queues = _queues(source)
+    return [
+        _row(source, irq, of.get(irq), queues.get(int(irq), ())) for irq in sorted(wanted, key=int)
+    ]
 
 
 def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
@@ -75,7 +85,20 @@ def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
     return found
 
 
-def _row(source: Source, irq: str, owner: Owner | None) -> Row:
+def _queues(source: Source) -> dict[int, tuple[str, ...]]:
+    """The queues of each interrupt, as far as the kernel and the drivers tell."""
+    try:
+        told = netdev.interrupts(source)
+        names = route.names(source) if told else {}
+    except (OSError, ValueError):
+        return {}
+    return {
+        irq: tuple(f"{names[index]}/{queue}" for index, queue in queues if index in names)
+        for irq, queues in told.items()
+    }
+
+
+def _row(source: Source, irq: str, owner: Owner | None, queues: tuple[str, ...]) -> Row:
     folder = f"/proc/irq/{irq}"
     node = _sysfs.number(source, f"{folder}/node")
     return Row(
@@ -87,4 +110,5 @@ def _row(source: Source, irq: str, owner: Owner | None) -> Row:
         device=owner.device if owner else None,
         nics=owner.nics if owner else (),
         msi=owner.msi if owner else None,
+        queues=queues,
     )

@@ -15,7 +15,7 @@ from . import Facts, capture, core, flows, path, process, profile, queue, sums, 
 from .core import Core, Duty, Load
 from .flow import Flow
 from .landing import Landing
-from .lines import Lines, aliases, assign, number, owners
+from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .nic import Nic
 from .place import Place
@@ -167,6 +167,7 @@ class Joiner:
             owners(frame.rows("irqs"), frame.rows("netclass")),
             aliases(frame.rows("netclass"), here),
             {name: port.driver for name, port in here.items()},
+            queues(frame.rows("irqs")),
         )
         if made == self.lines:
             return self.lines

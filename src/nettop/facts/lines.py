@@ -1,7 +1,8 @@
 """Which interrupt line serves which NIC queue, and which CPUs take it.
 
 Whose a line is: sysfs lists a device's message-signalled interrupts (`msi_irqs`); where it does not
-(virtio, Xen, legacy lines) the name says so. Which queue: the name the driver gave it (`irqname`).
+(virtio, Xen, legacy lines) the name says so. Which queue: the kernel's own word where it has one
+(Linux 6.8, netdev netlink), else the name the driver gave it (`irqname`).
 """
 
 from __future__ import annotations
@@ -38,19 +39,21 @@ class Lines:
 
 def assign(
     rows: Sequence[Any], owners: Mapping[int, str], aliases: Mapping[str, str],
-    drivers: Mapping[str, str],
+    drivers: Mapping[str, str], served: Mapping[int, Sequence[str]] | None = None,
 ) -> Lines:  # fmt: skip
     """Every NIC's lines.
 
     `rows` is the interrupts table; `owners` the interface of an interrupt by sysfs; `aliases` the
-    interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers.
+    interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers;
+    `served` the queues (`eth0/rx-0`) that the kernel says an interrupt serves.
     """
     from .. import irqname  # its patterns take a while to compile: only where lines are joined
 
+    served = served or {}
     mine: dict[str, list[tuple[int, Any, str]]] = {}
     for place, row in enumerate(rows):
         irq = number(row.irq)
-        owner = owners.get(irq) if irq is not None else None
+        owner = None if irq is None else owners.get(irq) or _of_queues(served.get(irq, ()))
         told = [(_owner(action, aliases), action) for action in irqname.actions(row.name or "")]
         for nic, action in told:
             if nic is not None and owner in (None, nic):
@@ -62,7 +65,7 @@ def assign(
     by_nic: dict[str, tuple[Line, ...]] = {}
     by_queue: dict[tuple[str, str, int], Line] = {}
     for nic, found in mine.items():
-        lines = _lines(nic, found, drivers.get(nic))
+        lines = _told(nic, _lines(nic, found, drivers.get(nic)), served, by_queue)
         by_nic[nic] = lines
         for line in lines:
             if line.number is not None and line.direction is not None:
@@ -131,6 +134,39 @@ def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> t
             for line in lines
         ]
     return tuple(lines)
+
+
+def _told(
+    nic: str, lines: tuple[Line, ...], served: Mapping[int, Sequence[str]],
+    by_queue: dict[tuple[str, str, int], Line],
+) -> tuple[Line, ...]:  # fmt: skip
+    """The lines with the kernel's word instead of their names', and its queues in `by_queue`."""
+    out = []
+    for line in lines:
+        mine = [
+            (way, int(text))
+            for queue in (served.get(line.irq, ()) if line.irq is not None else ())
+            for name, _, rest in [queue.rpartition("/")]
+            for way, _, text in [rest.partition("-")]
+            if name == nic and text.isdecimal()
+        ]
+        if mine:
+            ways = "".join(way for way in ("rx", "tx") if any(way == one for one, _ in mine))
+            line = line._replace(direction=ways, number=min(number for _, number in mine))  # noqa: PLW2901
+            by_queue.update({(nic, way, number): line for way, number in mine})
+        out.append(line)
+    return tuple(out)
+
+
+def _of_queues(queues: Sequence[str]) -> str | None:
+    """The interface of queues that one interrupt serves; None when there is none, or several."""
+    names = {queue.rpartition("/")[0] for queue in queues}
+    return names.pop() if len(names) == 1 else None
+
+
+def queues(irqs: Sequence[Any]) -> dict[int, tuple[str, ...]]:
+    """The queues that the kernel says an interrupt serves, from the irqs table."""
+    return {irq: row.queues for row in irqs if row.queues and (irq := number(row.irq)) is not None}
 
 
 def signalled(chip: str | None) -> bool | None:

@@ -1,7 +1,8 @@
-"""The netdev family: statistics of each queue that no longer stand in `ethtool -S`.
+"""The netdev family: each queue's interrupt, and statistics that no longer stand in `ethtool -S`.
 
-NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10). Numbers: include/uapi/linux/netdev.h.
-Drivers move there: virtio_net of today counts packets by queue only here.
+net/core/netdev-genl.c: NETDEV_CMD_QUEUE_GET and NAPI_GET (Linux 6.8), QSTATS_GET (6.10). Numbers:
+include/uapi/linux/netdev.h. Drivers move there: virtio_net of today counts packets by queue only
+here. Only a driver that says so (netif_napi_set_irq) has its interrupts told: virtio_net has not.
 """
 
 from __future__ import annotations
@@ -10,9 +11,11 @@ import struct
 from typing import Any, Final
 
 from ..source import Request, Source
-from .codec import attribute, decode, messages, numbered
+from .codec import Table, attribute, decode, messages, numbered
 
-_QSTATS_GET: Final = 12
+_QUEUE_GET, _NAPI_GET, _QSTATS_GET = 10, 11, 12
+_QUEUE: Final = numbered(1, "queue index type napi")
+_NAPI: Final = numbered(1, "index napi irq")
 _BY_QUEUE: Final = attribute(4, struct.pack("=I", 1))  # the scope: by queue
 _QSTATS: Final = {
     **numbered(1, "index type queue scope"),
@@ -39,3 +42,29 @@ def parse(reply: bytes) -> dict[int, dict[str, dict[str, Any]]]:
             way = "tx" if values.get("type") else "rx"
             found.setdefault(values["index"], {})[f"{way}-{values['queue']}"] = values
     return found
+
+
+def interrupts(source: Source) -> dict[int, tuple[tuple[int, str], ...]]:
+    """The queues that an interrupt serves, each an interface's index and a name such as `rx-0`.
+
+    Through the NAPI instance that serves both; OSError on older kernels, ValueError for an answer
+    that is cut off. An interrupt of which the driver does not tell is not there.
+    """
+    known = {}
+    for values in _each(source, _NAPI_GET, _NAPI, "netdev/napis"):
+        if values.get("irq"):
+            known[values.get("napi")] = values["irq"]
+    if not known:
+        return {}
+    found: dict[int, tuple[tuple[int, str], ...]] = {}
+    for values in _each(source, _QUEUE_GET, _QUEUE, "netdev/queue-napis"):
+        irq = known.get(values.get("napi", 0))
+        if irq is not None and "index" in values and "queue" in values:
+            way = "tx" if values.get("type") else "rx"
+            found[irq] = (*found.get(irq, ()), (values["index"], f"{way}-{values['queue']}"))
+    return found
+
+
+def _each(source: Source, kind: int, table: Table, name: str) -> list[dict[str, Any]]:
+    reply = source.netlink(Request("netdev", kind, b"", name, dump=True))
+    return [decode(reply, start + 4, end, table) for _kind, start, end in messages(reply)]
