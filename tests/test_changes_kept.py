@@ -14,7 +14,7 @@ import pytest
 from nettop import settings
 from nettop.changes import Change, export, owners, persist, undo
 from nettop.changes.journal import Journal
-from nettop.settings import Host
+from nettop.settings import Host, link
 
 WANTED = [
     ("sysctl.net.ipv4.tcp_rmem", "4096 131072 67108864"),
@@ -90,6 +90,71 @@ def test_a_new_boot_does_not_void_what_was_kept(
     monkeypatch.setattr(place, "boot", lambda: "another")
     assert [r.state for r in undo.undo(book, host, everything=True)] == ["undone"]
     assert not (tmp_path / "host/etc/sysctl.d/90-nettop.conf").exists()
+
+
+def test_a_link_file_says_what_the_one_that_it_hides_said(
+    host: Host, book: Journal, tmp_path: Path
+) -> None:
+    """The first that matches is the only one: a name given by somebody must not be lost."""
+    root = tmp_path / "host"
+    theirs = root / "etc/systemd/network/50-lan.link"
+    theirs.parent.mkdir(parents=True)
+    theirs.write_text(
+        "[Match]\nPermanentMACAddress=02:00:00:00:00:07\n\n[Link]\n; ours\nName=lan0\n"
+        "MTUBytes=4000\n\n[SR-IOV]\nVirtualFunction=0\n[SR-IOV]\nVirtualFunction=1\n"
+    )
+    (root / "run/udev/data").mkdir(parents=True)
+    (root / "run/udev/data/n2").write_text(
+        "E:ID_NET_DRIVER=e1000e\nE:ID_NET_LINK_FILE=/etc/systemd/network/50-lan.link\n"
+    )
+    theirs_says = [
+        "[Link]", "Name=lan0", "MTUBytes=4000", "[SR-IOV]", "VirtualFunction=0", "[SR-IOV]",
+        "VirtualFunction=1",
+    ]  # fmt: skip
+
+    def rows() -> list[str]:
+        file = root / "etc/systemd/network/10-nettop-eth0.link"
+        return [row for row in file.read_text().splitlines() if row]
+
+    lead = ["[Match]", "PermanentMACAddress=02:00:00:00:00:07"]
+    persist.keep([("link.mtu@eth0", "9000")], host, book)
+    assert rows()[1:] == [*lead, *theirs_says, "[Link]", "# nettop's:", "MTUBytes = 9000"]
+    (root / "run/udev/data/n2").write_text(
+        "E:ID_NET_LINK_FILE=/etc/systemd/network/10-nettop-eth0.link\n"
+    )
+    (made,) = persist.keep([("ring.rx@eth0", "4096")], host, book)
+    ours = ["[Link]", "# nettop's:", "MTUBytes = 9000", "RxBufferSize = 4096"]
+    assert rows()[1:] == [*lead, *theirs_says, *ours]
+    undo.undo(book, host, [1])
+    assert rows()[1:] == [*lead, *theirs_says, "[Link]", "# nettop's:", "RxBufferSize = 4096"]
+    undo.undo(book, host, [made.id or 0])
+    assert [file.name for file in theirs.parent.iterdir()] == ["50-lan.link"]
+
+
+def test_a_link_is_matched_by_its_permanent_address(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def matched() -> str:
+        (text,) = persist.preview([("link.mtu@eth0", "9000")], host.source).values()
+        return text.splitlines()[2]
+
+    monkeypatch.setattr(link, "attributes", lambda *_: {"permanent": bytes.fromhex("02aa00bb00cc")})
+    assert matched() == "PermanentMACAddress=02:aa:00:bb:00:cc"
+    monkeypatch.setattr(link, "attributes", lambda *_: {"permanent": bytes(6)})
+    assert matched() == "PermanentMACAddress=02:00:00:00:00:07"
+    Path(host.root, "sys/class/net/eth0/addr_assign_type").write_text("1\n")
+    assert matched() == "OriginalName=eth0"
+
+
+def test_a_namespace_is_not_kept_in_files_of_the_host(
+    host: Host, book: Journal, tmp_path: Path
+) -> None:
+    (tmp_path / "host/proc/sys/net/core/netdev_max_backlog").unlink()
+    before = fake_host.contents(tmp_path / "host")
+    made = persist.keep(WANTED[:2], host, book)
+    assert {r.state for r in made} == {"refused"}
+    assert all("not for a network namespace" in r.because for r in made)
+    assert fake_host.contents(tmp_path / "host") == before
 
 
 def test_what_cannot_survive_is_told(host: Host, book: Journal, tmp_path: Path) -> None:

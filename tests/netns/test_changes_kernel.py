@@ -313,6 +313,16 @@ def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: 
     assert back["state"] == "undone"
 
 
+def test_a_namespace_is_not_kept_in_the_hosts_files(nettop: Nettop) -> None:
+    words = ["set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--keep"]
+    for more in (["--dry-run"], []):
+        made, kept = nettop(*words, *more, code=4)
+        assert made["state"] == ("planned" if more else "applied")
+        assert kept["state"] == "refused"
+        assert "not for a network namespace" in kept["because"]
+    nettop("undo", "--all")
+
+
 def test_leaves_under_mq_are_replaced_and_given_back(nettop: Nettop) -> None:
     nettop.see("tc", "qdisc", "replace", "dev", "va", "root", "mq")
     nettop.see("tc", "qdisc", "del", "dev", "va", "root")

@@ -12,8 +12,9 @@ from __future__ import annotations
 import os
 
 from ..source import Source
-from . import Address, Deed, Host, Limits, parse, portable
+from . import Address, Deed, Host, Limits, link, parse, portable
 from ._host import replace
+from .sysctl import foreign
 
 RISK = "none"
 RUNTIME = False
@@ -22,8 +23,10 @@ ABSENT = "absent"
 _MARK = "# Written by nettop; `nettop undo` takes lines away again."
 _SERVICE = "/etc/systemd/system/nettop-keep.service"
 _WANTED = "/etc/systemd/system/multi-user.target.wants/nettop-keep.service"
-# what systemd's own 99-default.link says, which an earlier file like ours would hide
+# the first .link file that matches is the only one systemd uses: ours says what the one that it
+# hides said, which is systemd's own where udev does not know better
 _DEFAULT_LINK = "/usr/lib/systemd/network/99-default.link"
+_OURS = "# nettop's:"
 
 
 def path(address: Address) -> str:
@@ -45,7 +48,7 @@ def entries(source: Source, address: Address) -> dict[str, str]:
     found = {}
     ours = address.name != "link"
     for row in text.splitlines():
-        if row.startswith("# nettop's:"):
+        if row == _OURS:
             ours = True
         elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
             key, _, value = row.removeprefix(lead).partition(" = ")
@@ -88,8 +91,8 @@ def render(source: Source, address: Address, known: dict[str, str]) -> str:
     if address.name == "sysctl":
         return "\n".join([_MARK, *(f"{k} = {v}" for k, v in sorted(known.items()))]) + "\n"
     if address.name == "link":
-        rows = [_MARK, *_match(source, address.nic), "", "[Link]", *_base(source, known)]
-        rows += ["# nettop's:", *(f"{k} = {v}" for k, v in sorted(known.items()))]
+        rows = [_MARK, "[Match]", _match(source, address.nic), "", *_hidden(source, address)]
+        rows += ["", "[Link]", _OURS, *(f"{k} = {v}" for k, v in sorted(known.items()))]
         return "\n".join(rows) + "\n"
     rows = [
         _MARK, "[Unit]", "Description=Network settings kept by nettop",
@@ -114,25 +117,54 @@ def _quoted(word: str) -> str:
     return f'"{word}"'
 
 
-def _match(source: Source, nic: str) -> list[str]:
-    """By its own address, which a change of names does not touch; else by its name."""
+def _match(source: Source, nic: str) -> str:
+    """By its own address, which a change of names or addresses does not touch; else by its name."""
+    try:
+        own = link.attributes(source, nic).get("permanent", b"")
+    except OSError:
+        own = b""
+    if any(own):
+        return f"PermanentMACAddress={own.hex(':')}"
     try:
         if source.text(f"/sys/class/net/{nic}/addr_assign_type").strip() == "0":
             address = source.text(f"/sys/class/net/{nic}/address").strip()
-            return ["[Match]", f"PermanentMACAddress={address}"]
+            return f"PermanentMACAddress={address}"
     except OSError:
         pass
-    return ["[Match]", f"OriginalName={nic}"]
+    return f"OriginalName={nic}"
 
 
-def _base(source: Source, known: dict[str, str]) -> list[str]:
-    """The default's own lines: the first file that matches is the only one systemd uses."""
+def _hidden(source: Source, address: Address) -> list[str]:
+    """What the file that ours hides said, but its matches; a key that ours has too counts last."""
+    rows: list[str] = []
+    for name in (path(address), _in_force(source, address.nic), _DEFAULT_LINK):
+        try:
+            rows = source.text(name).splitlines() if name else []
+        except OSError:
+            continue
+        if rows:
+            break
+    section, found = "", []
+    for row in rows:
+        if row == _OURS:
+            break
+        section = row.strip() if row[:1] == "[" else section
+        if row.strip() and row[:1] not in "#;" and section not in ("", "[Match]"):
+            found.append(row)
+    while found and found[-1][:1] == "[":  # nothing under it
+        found.pop()
+    return found
+
+
+def _in_force(source: Source, nic: str) -> str:
+    """The .link file that udev used for the interface; empty where it does not say."""
     try:
-        text = source.text(_DEFAULT_LINK)
+        index = source.text(f"/sys/class/net/{nic}/ifindex").strip()
+        rows = source.text(f"/run/udev/data/n{index}").splitlines()
     except OSError:
-        return []
-    rows = text.partition("[Link]")[2].splitlines()
-    return [r for r in rows if "=" in r and r[:1] != "#" and r.partition("=")[0] not in known]
+        return ""
+    key = "E:ID_NET_LINK_FILE="
+    return next((row.removeprefix(key) for row in rows if row.startswith(key)), "")
 
 
 _APPEND = 'echo "$1" >> "$2"'
@@ -153,7 +185,10 @@ def normal(address: Address, value: str) -> str:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Without systemd only sysctl.d is read by anything."""
+    """The host's files are for the host; without systemd only sysctl.d is read by anything."""
+    if foreign(source):
+        why = "these files are read for the host, not for a network namespace: use nettop export"
+        return Limits(settable=False, because=why)
     if address.name != "sysctl":
         try:
             source.listing("/run/systemd/system")

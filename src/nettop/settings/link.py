@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from ..netlink.codec import attribute, decode, messages, numbered
+from ..netlink.codec import Field, attribute, decode, messages, numbered
 from ..source import Request, Source
 from . import Address, Deed, Host, Keep, Limits
 from ._sysfs import interface, text
@@ -29,6 +29,7 @@ _TABLE = {
     **numbered(30, "promiscuity"),
     **numbered(41, "gso_max_size"),
     **numbered(50, "min_mtu max_mtu"),
+    54: Field("permanent", "raw"),
     **numbered(58, "gro_max_size tso_max_size"),
     **numbered(63, "gso_ipv4_max_size gro_ipv4_max_size"),
 }
