@@ -10,7 +10,7 @@ from scenes import RING, SCENES, WALL, big, healthy, lossy, storied
 
 from nettop import panes
 from nettop.facts.nic import Counters
-from nettop.panes import history, page
+from nettop.panes import history, page, trend
 from nettop.panes.past import FINE, Past
 from nettop.panes.scene import Scene, Spot, View, chosen, nic_of
 from nettop.text import Line, line_cells, text_of
@@ -142,6 +142,99 @@ def test_flows_sort_filter_and_open() -> None:
     assert "limited by receiver" in opened
     assert "other node" in opened
     assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
+
+
+def test_flows_say_how_many_there_are_and_that_only_the_busiest_are_known() -> None:
+    flows = panes.pane("flows")
+    scene = lossy()
+    assert scene.facts is not None
+    facts = scene.facts
+    view = View(pane="flows")
+    assert "3 of 3" in text_of(flows.lines(scene, view, 120, 20)[0])
+    many = replace(facts, host=replace(facts.host, tcp_flows=10_000))
+    scene = replace(scene, facts=many)
+    assert "the busiest 3 of 10,001" in text_of(flows.lines(scene, view, 120, 20)[0])
+    found = flows.lines(scene, view.at(filter="sshd"), 120, 20)
+    assert "1 of the busiest 3 of 10,001" in text_of(found[0])
+
+
+def test_the_flow_under_the_cursor_is_opened_below_the_list_where_there_is_room() -> None:
+    flows = panes.pane("flows")
+    scene = storied()
+    second = flows.items(scene, View(pane="flows"))[1]
+    view = View(pane="flows").at(on=second, index=1)
+    assert "FLOW sshd[911]" in words(flows.lines(scene, view, 120, 40))
+    assert "FLOW" not in words(flows.lines(scene, view, 120, 22)).replace("FLOWS", "")
+    assert scene.facts is not None
+    many = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(300))
+    crowd = replace(scene, facts=replace(scene.facts, flows=many))
+    told = words(flows.lines(crowd, View(pane="flows"), 120, 38))
+    assert told.count("iperf3[3391]") == 38 - 2 - flows.BELOW + 1
+
+
+@pytest.mark.parametrize("pane", ["flows", "cores", "nic"])
+def test_the_columns_of_a_table_are_those_chosen_in_that_order(pane: str) -> None:
+    known = panes.columns(pane)
+    last, first = known[2], known[0]
+    view = View(pane=pane, columns={pane: (last, first)})
+    told = words(panes.pane(pane).lines(storied(), view, 90, 40))
+    heads = next(row for row in told.splitlines() if row.lower().split()[:2] == [last, first])
+    others = {name for name in known if name not in (first, last)}
+    assert not others & set(heads.split("│")[0].lower().replace("▼", "").split())
+
+
+def test_long_names_leave_the_matrix_in_its_columns() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    long = "enp129s0f0np0-with-a-name-of-forty-cells-漢字"
+    queues = tuple(replace(q, nic=long) for q in scene.facts.queues)
+    scene = replace(scene, facts=replace(scene.facts, queues=queues))
+    for width in (80, 120, 200):
+        rows = panes.pane("cores").lines(scene, View(pane="cores"), width, 30)
+        told = [text_of(row) for row in rows]
+        head = next(t for t in told if t.startswith(" CORE"))
+        queue = next(row for row in rows if "8.12k/s" in text_of(row))
+        assert {line_cells(row) for row in rows} == {width}
+        assert ("…" in text_of(queue)) == (width < 200)
+        at = head.index("  6 ") + 3  # where the column of core 6 ends
+        before = text_of(queue).encode("utf-8").decode()
+        wide = sum(2 if char in "漢字" else 1 for char in before[: before.rindex("8.12k") + 5])
+        assert wide == at
+
+
+def test_a_screen_with_room_shows_the_last_minutes() -> None:
+    overview = panes.pane("overview")
+    for size, graphs in (((80, 24), 0), ((120, 44), 1), ((200, 58), 1)):
+        told = words(overview.lines(storied(), View(), *size))
+        assert ("receive ██" in told) == graphs, size
+        assert "legacy-sack" in told  # never instead of a finding
+    assert "receive ██" not in words(overview.lines(lossy(), View(), 120, 44))  # no past yet
+    cores = words(panes.pane("cores").lines(storied(), View(pane="cores"), 120, 40))
+    assert "last 1 m 43 s" in cores
+    assert "core 6 ██" in cores
+
+
+def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
+    scene = storied()
+    nic = nic_of(scene, View())
+    assert nic is not None
+    moments = []
+    for number, moment in enumerate(scene.past.fine):
+        noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0)
+        moments.append(replace(moment, ports={"eth0": noise}))
+    drawn = {
+        words(trend.pair(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
+        for count in range(len(moments) - 20, len(moments))
+    }
+    assert len(drawn) == 1
+
+
+def test_a_silent_direction_takes_few_rows_of_the_history() -> None:
+    told = words(history.lines(storied(), View(pane="history"), 120, 38)).splitlines()
+    start = next(i for i, row in enumerate(told) if row.strip().startswith("receive"))
+    end = next(i for i, row in enumerate(told) if row.strip().startswith("send"))
+    lost = next(i for i, row in enumerate(told) if row.strip().startswith("lost"))
+    assert end - start > 2 * (lost - end)
 
 
 def test_ten_thousand_flows_and_five_thousand_interfaces() -> None:

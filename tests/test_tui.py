@@ -512,6 +512,11 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
         ('prefix = "SI"', "prefix is si or iec, not 'SI'"),
         ("interval = -1", "interval is 0.1 to 3600 seconds, not -1"),
         ("mouse = 1", "mouse cannot be 1"),
+        ('[columns]\nflows = ["proces"]', "no column 'proces' (did you mean process?)"),
+        ('[columns]\nflow = ["process"]', "an unknown table 'flow' (did you mean flows?)"),
+        ('[columns]\nadvisor = ["x"]', "an unknown table 'advisor'; there are cores, nic, flows"),
+        ("[columns]\nnic = 3", "columns.nic is a list of setting, now, limit, better, unit"),
+        ('[columns]\ncores = ["core", 7]', "no column 7; there are core, node, busy, mostly"),
     ],
 )
 def test_a_configuration_that_cannot_be_is_one_sentence(
@@ -524,8 +529,22 @@ def test_a_configuration_that_cannot_be_is_one_sentence(
     (tmp_path / "nettop" / "config.toml").write_text(told)
     with pytest.raises(ConfigError) as caught:
         load()
-    assert str(caught.value).endswith(said)
+    assert said in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_configured_columns_reach_the_view(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.config import load as configured
+
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text('[columns]\nflows = ["limit", "peer"]')
+    starter.remember(View(pane="journal"))
+    assert starter.remembered(configured().values).columns == {"flows": ("limit", "peer")}
+    assert starter.first(configured().values).columns == {"flows": ("limit", "peer")}
 
 
 def test_the_keys_need_no_textual() -> None:

@@ -5,6 +5,10 @@
     theme = "dark"            units = "bits"        interval = 1.0        mouse = true
     drop_reasons = true                             # count them in the kernel (needs root)
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
+    [columns]                 flows = ["process", "peer", "limit", "rtt"]
+
+`columns` are those of the tables of the panes flows, cores and nic, by their headings in small
+letters, in the order wanted; what does not fit the width is left out from the right.
 
 Rules of the user: `rules/` beside each configuration file. Muted findings: `muted` in the user's
 folder, one `rule@target` a line. All of it is data: nothing in it is ever executed.
@@ -21,7 +25,7 @@ from typing import Any
 SYSTEM = Path("/etc/nettop")
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
-    "interface": str, "profile": str, "limits": dict, "ascii": bool,
+    "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
     "drop_reasons": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
@@ -111,7 +115,28 @@ def _read(path: Path) -> dict[str, Any]:
             raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {value!r}")
         if key == "interval" and not 0.1 <= value <= 3600:
             raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {value!r}")
+        if key == "columns":
+            _check_columns(path, value)
     return found
+
+
+def _check_columns(path: Path, chosen: Mapping[str, Any]) -> None:
+    """Each pane has a table, and each name is one of its columns."""
+    from . import panes
+    from .commands import nearest
+
+    with_tables = [name for name in panes.names() if panes.columns(name)]
+    for pane, wanted in chosen.items():
+        if pane not in with_tables:
+            near = nearest(pane, with_tables) or f"; there are {', '.join(with_tables)}"
+            raise ConfigError(f"{path}: columns of an unknown table {pane!r}{near}")
+        known = panes.columns(pane)
+        if not isinstance(wanted, list) or not wanted:
+            raise ConfigError(f"{path}: columns.{pane} is a list of {', '.join(known)}")
+        for name in wanted:
+            if name not in known:
+                near = nearest(str(name), known) or f"; there are {', '.join(known)}"
+                raise ConfigError(f"{path}: columns.{pane} has no column {name!r}{near}")
 
 
 def muted() -> list[str]:

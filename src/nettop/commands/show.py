@@ -96,7 +96,10 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         raise Refused(str(error), 2) from None
     observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
-    view = View(pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)})
+    view = View(
+        pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)},
+        columns={of: tuple(wanted) for of, wanted in settings.get("columns", {}).items()},
+    )  # fmt: skip
     module = pane(name)
     past = Past()
     first = len(getattr(host, "moments", "ab")) > 1  # one moment alone has no rates, and is shown

@@ -16,7 +16,7 @@ from types import ModuleType
 from ..folder import modules
 
 _SHARED = frozenset(
-    {"scene", "past", "parts", "grid", "page", "path", "asking", "outcome", "clock"}
+    "scene past parts table grid corelist trend page path asking outcome clock".split()
 )  # modules that are no pane
 
 
@@ -33,3 +33,13 @@ def pane(name: str) -> ModuleType:
     if name in _SHARED or not os.path.exists(os.path.join(__path__[0], f"{name}.py")):
         raise KeyError(name)
     return import_module(f"{__name__}.{name}")
+
+
+def columns(name: str) -> tuple[str, ...]:
+    """The columns of a pane's table, by the names the configuration knows; () where none is chosen.
+
+    KeyError for an unknown pane.
+    """
+    from .table import names_of
+
+    return names_of(getattr(pane(name), "COLUMNS", ()))

@@ -13,6 +13,7 @@ from .scene import Scene, View, chosen
 TITLE = "Advisor"
 KEY = "5"
 NEEDS: tuple[str, ...] = ()
+ABREAST: Final = 170  # columns from which findings and silent rules stand side by side
 RISKS: Final = {
     "none": ("no interruption", "good"),
     "queues": ("the queues restart: a few packets are lost", "warn"),
@@ -125,7 +126,6 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if waits is not None or scene.facts is None:
         return waits or []
     found = shown(scene, view)
-    cursor = chosen(tuple(f.id for f in found), view.spot)
     if not found:
         told = (
             "no finding matches the filter"
@@ -134,7 +134,27 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
         out = [section("FINDINGS", "", width), line((f" ✓ {told}", "good"))]
         return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
-    out = []
+    if width >= ABREAST and scene.silent:  # who keeps silent, and why, has the right-hand side
+        half = width * 3 // 5
+        left = findings(scene, view, found, half - 1, height)
+        right = silence(scene, width - half, height)
+        left += [()] * (height - len(left))
+        bar = line(("│", "faint"))
+        return [
+            fit_line(fit_line(a, half - 1) + bar + b, width)
+            for a, b in zip(left, right + [()] * (height - len(right)), strict=True)
+        ]
+    out = findings(scene, view, found, width, height)
+    if height - len(out) > 4 and scene.silent:
+        out.append(())
+        out += silence(scene, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def findings(scene: Scene, view: View, found: list[Any], width: int, height: int) -> list[Line]:
+    """The list and the finding under the cursor, in at most `height` lines."""
+    cursor = chosen(tuple(f.id for f in found), view.spot)
+    out: list[Line] = []
     if not view.spot.open:
         room = min(len(found), max(1, (height - 1) // 3))
         out.append(section("FINDINGS", f"{len(found)}, the most harmful first", width))
@@ -149,8 +169,4 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         how = "PgDn" if view.spot.open else "Enter, then PgDn"
         more = f"{len(full) - top - left + 1} more lines: {how} "
         body[-1] = ends((), line((more, "dim")), width)
-    out += body
-    if height - len(out) > 4 and scene.silent:
-        out.append(())
-        out += silence(scene, width, height - len(out))
-    return [fit_line(one, width) for one in out[:height]]
+    return out + body

@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..facts import Facts
-from ..text import Line, fit, fit_line, level, line
+from ..text import Line, cells, fit, fit_line, level, line
 from ..units import brief, packets, percent
-from . import grid
+from ..units import seconds as duration
+from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
 from .scene import Scene, View, chosen
 
@@ -21,7 +22,10 @@ KEY = "2"
 NEEDS: tuple[str, ...] = ("irqs", "queues")
 SORTS = 4
 _CELL = 6
+_HEAD = 17  # columns of a row's interrupt number and rate
+_PACKETS = 10
 _SORTS = ("name", "interrupts", "packets", "core")
+COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # queues or cores that are all shown
 HOT = 90.0  # percent busy: the queues of such a core come first
 
@@ -130,7 +134,7 @@ def cell(
     if not seen and cpu == first.cpu:
         rate = first.irq_per_s or 0.0
     if rate >= 0.5:
-        return brief(rate), "accent"
+        return brief(round(rate)), "accent"
     rx = any(q.direction == "rx" and cpu in q.rps_cpus for q in group)
     tx = any(q.direction == "tx" and cpu in q.rps_cpus for q in group)
     if rx or tx:
@@ -140,6 +144,21 @@ def cell(
     if cpu == first.cpu:
         return "0", "dim"
     return "", ""
+
+
+def label_of(rows: Sequence[tuple[str, list[Any]]], cores: int, width: int) -> tuple[int, bool]:
+    """The width of a row's head, and whether it tells packets: names whole where there is room."""
+    longest = max((cells(whole(name, group)) for name, group in rows), default=0) + 1
+    free = width - cores * _CELL
+    if free >= _HEAD + _PACKETS + 11 or width >= 100:
+        least = _HEAD + _PACKETS + (17 if width >= 100 else 11)
+        return max(least, min(free, _HEAD + _PACKETS + longest)), True
+    return max(_HEAD + 11, min(free, _HEAD + longest)), False
+
+
+def whole(name: str, group: Sequence[Any]) -> str:
+    """The name of a row: the queues that share its interrupt."""
+    return name + ("+" + group[1].name if len(group) > 1 else "")
 
 
 def head_lines(cores: Sequence[Any], label: int, width: int) -> list[Line]:
@@ -172,11 +191,13 @@ def matrix_row(
     cores: Sequence[Any],
     rates: Mapping[int, Mapping[int, float]],
     label: int,
+    *,
+    tells: bool = True,
 ) -> Line:
-    """One queue: its name and interrupt, rates, and a cell for each core."""
+    """One queue: its name and interrupt, rates (packets if it `tells`), a cell for each core."""
     first = group[0]
-    full = name + ("+" + group[1].name if len(group) > 1 else "")
-    wide = label - 27
+    full = whole(name, group)
+    wide = label - _HEAD - _PACKETS * tells
     off = any(q.off_node for q in group)
     loads = {core.cpu: core_load(core) or 0.0 for core in cores}
     hot = bool(first.irq_per_s) and loads.get(first.cpu, 0.0) >= HOT
@@ -186,18 +207,20 @@ def matrix_row(
         (" " + fit(full, wide - 1), "bad" if hot else "warn" if off else ""),
         (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
         (
-            fit(f"{brief(first.irq_per_s)}/s" if first.irq_per_s is not None else "–", 8, ">")
+            fit(
+                f"{brief(round(first.irq_per_s))}/s" if first.irq_per_s is not None else "–", 8, ">"
+            )
             + " ",
             "strong",
         ),
-        (fit(packets(load) if known else "–", 10, ">"), "dim"),
+        (fit(packets(load) if known else "–", _PACKETS, ">") if tells else "", "dim"),
         ("  ", ""),
     )
-    cells: list[tuple[str, str]] = []
+    crossings: list[tuple[str, str]] = []
     for core in cores:
         text, role = cell(group, core.cpu, rates)
-        cells.append((fit(text, _CELL - 1, ">") + " ", role))
-    return head + grid.merge(cells)
+        crossings.append((fit(text, _CELL - 1, ">") + " ", role))
+    return head + grid.merge(crossings)
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -222,8 +245,23 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
                 width,
             )
         )
-        out += grid.block(facts, width, height - len(out))
+        wanted = view.columns.get("cores", ())
+        if corelist.shows(facts, width, height - len(out), wanted):
+            out += corelist.listed(facts, width, height - len(out), wanted)
+        else:
+            out += grid.block(facts, width, height - len(out))
+    out += lately(scene, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def lately(scene: Scene, width: int, height: int) -> list[Line]:
+    """The load of the busiest cores over the last minutes, where there is room for it."""
+    moments = scene.past.fine[-max(1, width - history.MARGIN) :]
+    if height < 5 or len(moments) < 2:
+        return []
+    seconds = moments[-1].at - moments[0].at
+    out = [(), section("LOAD", f"last {duration(seconds)}, now at the right", width)]
+    return out + history.heat(moments, width - history.MARGIN, height - 2)
 
 
 def matrix(
@@ -238,8 +276,8 @@ def matrix(
     cursor = chosen(tuple(name for name, _ in rows), view.spot)
     visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
     seen = [rows[index] for index in visible]
-    label = 44 if width >= 100 else 38
     cores = of_interest(facts, seen, view.fold)
+    label, tells = label_of(seen, len(cores), width)
     room = max(1, (width - label) // _CELL)
     left = max(0, min(view.spot.left, len(cores) - room))
     serving = next((i for i, c in enumerate(cores) if c.cpu == rows[cursor][1][0].cpu), None)
@@ -251,7 +289,7 @@ def matrix(
         how = "z unfolds, ← →" if view.fold else "← →, z folds"
         told += f", {len(facts.cores) - len(shown)} not shown ({how})"
     rates = spread(scene)
-    drawn = [matrix_row(name, group, shown, rates, label) for name, group in seen]
+    drawn = [matrix_row(name, group, shown, rates, label, tells=tells) for name, group in seen]
     out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
     out += listing(drawn, cursor - visible.start, width, len(drawn))
     out.append(fit_line(explain(rows[cursor], facts), width))

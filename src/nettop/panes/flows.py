@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..facts import Facts
 from ..text import Line, area, fit, fit_line, line
-from ..units import UNKNOWN, amount, percent, seconds, share, size
-from .cores import ranges
-from .parts import Column, heading, listing, matches, row, section, sort_rows, waiting, widths
+from ..units import UNKNOWN, amount, count, seconds, share, size
+from .grid import in_columns
+from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
 from .scene import Scene, View, chosen
+from .table import fitted
 
 TITLE = "Flows"
 KEY = "4"
@@ -20,7 +22,7 @@ COLUMNS: Final = (
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
     Column("LIMIT", 11),
-    Column("RTT", 8, ">"),
+    Column("RTT", 7, ">"),
     Column("RETR/s", 7, ">"),
     Column("CWND", 6, ">"),
     Column("APP", 4, ">"),
@@ -28,7 +30,13 @@ COLUMNS: Final = (
     Column("DISTANCE", 12, grow=1),
     Column("QUEUE", 6),
     Column("NIC", 8),
+    Column("RESENT", 6, ">"),
+    Column("CONTROL", 7),
+    Column("WHY", 34, grow=6),
 )
+SPLIT: Final = 34  # lines from which the flow under the cursor is shown below the list
+BELOW: Final = 14  # lines it takes at the least
+WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
 _ROWS: Final = 2000  # a list longer than this is filtered, not read
 
 
@@ -67,40 +75,39 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(flow.id for flow in rows_of(scene, view))
 
 
-def flow_row(flow: Any, scene: Scene, sizes: list[int]) -> Line:
-    """One flow."""
+def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
+    """One flow, a cell a column."""
     name = flow.process or "?"
     who = f" {name}[{flow.pid}]" if flow.pid is not None else f" {name}"
     bad = bool(flow.far and flow.bulk)
     limit = flow.limit or UNKNOWN
     retr = flow.retransmits_per_s
-    return row(
+    return (
+        (who, "user" if flow.bulk else ""),
+        f"{flow.remote}:{flow.remote_port}",
+        (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
+        (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
+        (limit, "dim" if limit in ("none", "application", UNKNOWN) else "warn"),
+        seconds(flow.rtt),
+        (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
+        UNKNOWN if flow.cwnd is None else str(flow.cwnd),
+        UNKNOWN if flow.app_cpu is None else str(flow.app_cpu),
+        UNKNOWN if flow.irq_cpu is None else str(flow.irq_cpu),
         (
-            (who, "user" if flow.bulk else ""),
-            f"{flow.remote}:{flow.remote_port}",
-            (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
-            (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-            (limit, "dim" if limit in ("none", "application", UNKNOWN) else "warn"),
-            seconds(flow.rtt),
-            (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
-            UNKNOWN if flow.cwnd is None else str(flow.cwnd),
-            UNKNOWN if flow.app_cpu is None else str(flow.app_cpu),
-            UNKNOWN if flow.irq_cpu is None else str(flow.irq_cpu),
-            (
-                (flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
-                "bad" if bad else "dim",
-            ),
-            (flow.queue or UNKNOWN, "dim"),
-            (flow.nic or "", "dim"),
+            (flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
+            "bad" if bad else "dim",
         ),
-        COLUMNS,
-        sizes,
+        (flow.queue or UNKNOWN, "dim"),
+        (flow.nic or "", "dim"),
+        (share(flow.retransmit_ratio), "bad" if (flow.retransmit_ratio or 0) > 0.001 else "dim"),
+        (flow.congestion or "", "dim"),
+        (flow.limit_why or "", "dim"),
     )
 
 
-def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
+def detail(flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:
     """One flow opened: what limits it, where it runs, its figures, its last minutes."""
-    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", "Esc back", width)]
+    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
     out.append(
         line(
             f" {flow.local}:{flow.local_port}  ",
@@ -160,8 +167,9 @@ def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
             ),
         ),
     ]
-    shown = facts if height >= 20 else facts[:4]
-    out += [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
+    shown = facts if height >= 20 or width >= WIDE else facts[:4]
+    told = [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
+    out += in_columns(told, 2, width // 2, width) if width >= WIDE else told
     traces = (
         (
             "rate",
@@ -178,10 +186,10 @@ def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
             break
         known = [v for v in values if v is not None]
         top = max(known, default=0.0)
-        told = (
+        now = (
             f"now {amount(known[-1], unit)}, most {amount(top, unit)}" if known else "not known yet"
         )
-        out.append(section(label, told, width))
+        out.append(section(label, now, width))
         if known:
             out += [
                 line((f" {text}", "good")) for text in area(values, width - 2, rows, top or 1.0)
@@ -189,8 +197,20 @@ def detail(flow: Any, scene: Scene, width: int, height: int) -> list[Line]:
     return [fit_line(one, width) for one in out[:height]]
 
 
+def counted(shown: int, facts: Facts) -> str:
+    """How many flows are shown of how many there are; facts are made of the busiest only."""
+    known = len(facts.flows)
+    others = sum(f.protocol != "tcp" for f in facts.flows)
+    every = max(known, facts.host.tcp_flows + others)
+    if every == known:
+        return f"{count(shown)} of {count(known)}"
+    if shown == known:
+        return f"the busiest {count(shown)} of {count(every)}"
+    return f"{count(shown)} of the busiest {count(known)} of {count(every)}"
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The list, or the opened flow."""
+    """The list, with the flow under the cursor below it where there is room; or the opened flow."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
@@ -201,19 +221,23 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             return [fit_line(line((" this flow has ended", "dim"), ("   Esc back", "key")), width)]
         return detail(flow, scene, width, height)
     shown = rows_of(scene, view)
-    sizes = widths(COLUMNS, width)
+    table = fitted(COLUMNS, width, view.columns.get("flows", ()))
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
     total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
-    told = f"{len(shown)} of {len(facts.flows)}, together {scene.units.rate(total)}"
+    told = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     cursor = chosen(tuple(f.id for f in shown), view.spot)
-    span = max(0, height - 2)
+    below = max(BELOW, height - 2 - max(5, len(shown))) if shown and height >= SPLIT else 0
+    span = max(0, height - 2 - below)
     lo = max(0, cursor - span)
-    near = [flow_row(f, scene, sizes) for f in shown[lo : cursor + span + 1]] if shown else []
+    near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
-    out = [section("FLOWS", told, width), heading(COLUMNS, sizes, _SORTED.get(sort, -1), down)]
+    out = [section("FLOWS", told, width), table.heading(_SORTED.get(sort, -1), down=down)]
     out += listing([*before, *near, *after], cursor, width, span)
+    if below:
+        out += [()] * (height - below - len(out))
+        out += detail(shown[cursor], scene, width, below, "⏎ the whole screen")
     if not shown:
         why = facts.missing.get("sockets_tcp")
         say = (
@@ -223,6 +247,3 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
         out.append(line((say, "dim")))
     return [fit_line(one, width) for one in out[:height]]
-
-
-__all__ = ["percent", "ranges"]

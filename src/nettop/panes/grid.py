@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, Final
 
 from ..facts import Facts
 from ..text import Line, fit, fit_line, level, line, stacked
 from ..units import percent
 from .parts import KINDS, core_load, kinds
+
+_NARROW: Final = 50  # columns that the row of a busy core needs among many
 
 
 def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
@@ -98,6 +100,18 @@ def merge(parts: Sequence[tuple[str, str]]) -> Line:
     return tuple(out)
 
 
+def heats(cores: Sequence[Any], width: int, height: int) -> list[Line]:
+    """The heat map of each group, in at most half of `height` lines."""
+    together, half = groups(cores), max(1, height // 2)
+    if len(together) > half:
+        return heat("", cores, width, half)
+    return [
+        row
+        for name, members in together
+        for row in heat(name, members, width, max(1, half // len(together)))
+    ]
+
+
 def weight(core: Any) -> float:
     """How much a core deserves to be shown: load, interrupts of NICs, network processes."""
     return (
@@ -132,15 +146,11 @@ def block(facts: Facts, width: int, height: int) -> list[Line]:
     need = -(-len(cores) // across)
     if not named and need <= height:
         return in_columns([core_row(core, each, digits) for core in cores], across, each, width)
-    per_group = max(1, (height // 2) // max(1, len(together)))
-    out: list[Line] = []
-    if len(together) > max(1, height // 2):
-        out = heat("", cores, width, max(1, height // 2))
-    else:
-        for name, members in together:
-            out += heat(name, members, width, per_group)
+    out = heats(cores, width, height)
     left = height - len(out)
     if left > 0:
+        across = max(across, width // _NARROW)
+        each = width // across
         busiest = sorted(cores, key=weight, reverse=True)[: left * across]
         shown = sorted((c for c in busiest if weight(c) >= 2), key=lambda c: -weight(c))
         out += in_columns([core_row(core, each, digits) for core in shown], across, each, width)

@@ -18,6 +18,8 @@ KEY = "7"
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (120.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11
+MARGIN: Final = _LABEL + 5  # columns beside a graph
+QUIET: Final = 0.15  # of the scale: a direction that never passes it is drawn in fewer rows
 
 
 def span(view: View) -> float:
@@ -82,7 +84,7 @@ def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | No
 def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
     """The moment drawn in that column of the screen; None beside the graph."""
     moments = seen(scene, view)
-    points = max(10, width - _LABEL - 5)
+    points = max(10, width - MARGIN)
     column = x - _LABEL - 4
     if not moments or not 0 <= column < points:
         return None
@@ -213,7 +215,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if len(moments) < 2:
         out.append(line((" the first moments are being kept …", "dim")))
         return [fit_line(one, width) for one in out[:height]]
-    room = max(10, width - _LABEL - 5)
+    room = max(10, width - MARGIN)
     out += reading(scene, view, moments, name, width)
     tail = ruler(scene, view, moments, room)
     left = height - len(out) - len(tail)
@@ -226,10 +228,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     worst = max((v for v in lost if v is not None), default=0.0)
     gap = 1 if left - cores >= 14 else 0
     low = max(1, (left - cores) // 5) if worst else 1
-    rows = max(1, min(12, (left - cores - low - 3 * gap) // 2))
+    both = max(2, min(24, left - cores - low - 3 * gap))
+    upper = both // 2
+    if both >= 10:
+        most = [max((v for v in values if v is not None), default=0.0) for values in (rx, tx)]
+        upper = 3 if most[0] < QUIET * top else both - 3 if most[1] < QUIET * top else upper
     for each in (
-        band("receive", rx, "b/s", (room, rows), "good", top),
-        band("send", tx, "b/s", (room, rows), "accent", top),
+        band("receive", rx, "b/s", (room, upper), "good", top),
+        band("send", tx, "b/s", (room, both - upper), "accent", top),
         band("lost", lost, "pps", (room, low), "bad", worst),
     ):
         out += [*each, *([()] * gap)]

@@ -7,14 +7,23 @@ from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from ..text import Line, fit, fit_line, line
-from ..units import amount, count, link, per_second, scaled
+from ..units import amount, count, link, packets, per_second, scaled, share
 from . import path
-from .parts import Column, heading, listing, matches, row, section, waiting, widths
+from .cores import ranges
+from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
 from .scene import Scene, View, chosen, nic_of
+from .table import fitted
 
 TITLE = "NIC"
 KEY = "3"
 NEEDS: tuple[str, ...] = ("nicstats_raw", "module", "fec", "linkmodes")
+COLUMNS: Final = (
+    Column(" SETTING", 30, grow=2),
+    Column("NOW", 9, ">"),
+    Column("LIMIT", 8, ">"),
+    Column("BETTER", 9),
+    Column("UNIT", 11, grow=1),
+)
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
     " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
@@ -42,7 +51,7 @@ def _of(nic: Any, group: str, value: Any, names: str) -> Iterator[Setting]:
         most = getattr(value, f"{fact}_max", None)
         told = ("on" if now else "off") if isinstance(now, bool) else str(now)
         unit = next((f.metadata.get("unit", "") for f in fields(value) if f.name == fact), "")
-        yes = "only this" if most is not None and now == most and most <= 1 else "yes"
+        yes = "only" if most is not None and now == most and most <= 1 else "yes"
         yield Setting(
             f"{group}.{name}@{nic.name}", told, "" if most is None else str(most), yes, unit
         )
@@ -169,9 +178,9 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     if nic is None:
         return []
     columns = (
-        Column(" counter", 22, grow=1),
-        Column("per second", 16, ">"),
-        Column("since made", 20, ">"),
+        Column(" counter", 16, grow=1),
+        Column("per second", 15, ">"),
+        Column("since made", 21, ">"),
     )
     sizes = widths(columns, width)
     found: list[tuple[tuple[bool, bool, str], Line]] = []
@@ -191,7 +200,7 @@ def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any,
     if view.raw and scene.frame is not None:
         for entry in scene.frame.tables.get("nicstats_raw", ()):
             if getattr(entry.now, "interface", "") == nic.name:
-                value = getattr(entry.now, "value", None)
+                value = next((n for n in (entry.now.value, entry.now.level) if n is not None), None)
                 rate = getattr(entry.per_s, "value", None)
                 name = str(getattr(entry.now, "name", ""))
                 yield (
@@ -207,23 +216,50 @@ def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any,
             yield field.name, rate, total, field.name in _BAD
 
 
-def setting_row(
-    setting: Setting, better: dict[str, str], columns: tuple[Column, ...], sizes: list[int]
-) -> Line:
-    """One setting."""
+def queues(scene: Scene, nic: Any, width: int, height: int) -> list[Line]:
+    """The interface's queues: which core serves each, and its part of the packets."""
+    found = [q for q in (scene.facts.queues if scene.facts else ()) if q.nic == nic.name]
+    if height < 4 or not found:
+        return []
+    columns = (
+        Column(" queue", 10, grow=1), Column("IRQ", 5, ">"), Column("core", 5, ">"),
+        Column("interrupts", 10, ">"), Column("packets", 10, ">"), Column("share", 6, ">"),
+        Column("RPS, XPS", 12, grow=2),
+    )  # fmt: skip
+    sizes = widths(columns, width)
+    busiest = sorted(found, key=lambda q: (-(q.packets_per_s or 0.0), q.direction, q.number))
+    out = [section("QUEUES", f"{count(len(found))}, the busiest first", width)]
+    out.append(heading(columns, sizes))
+    return out + [row(queue_cells(queue), columns, sizes) for queue in busiest[: height - 2]]
+
+
+def queue_cells(queue: Any) -> tuple[Cell, ...]:
+    """One queue of the interface, a cell a column."""
+    return (
+        f" {queue.name}",
+        (amount(queue.irq), "dim"),
+        (amount(queue.cpu), "warn" if queue.off_node else ""),
+        per_second(queue.irq_per_s),
+        packets(queue.packets_per_s),
+        share(queue.share),
+        (ranges(queue.rps_cpus), "key"),
+    )
+
+
+def setting_cells(setting: Setting, better: dict[str, str]) -> tuple[Cell, ...]:
+    """One setting, a cell a column."""
     name = setting.address.rsplit("@", 1)[0]
     wanted = better.get(setting.address, "")
     differs = wanted not in ("", setting.now)
     fixed = setting.settable != "yes"
-    return row(
-        (
-            (f" {name}", "warn" if differs else "dim" if fixed else ""),
-            (setting.now, "strong" if not fixed else "dim"), (setting.most, "dim"),
-            (f"▸ {wanted}" if differs else "", "good"), (setting.settable, "dim"),
-            (setting.unit, "dim"),
-        ),
-        columns, sizes,
-    )  # fmt: skip
+    limit = setting.most if not fixed else "fixed" if not setting.most else f"only {setting.most}"
+    return (
+        (f" {name}", "warn" if differs else "dim" if fixed else ""),
+        (setting.now, "strong" if not fixed else "dim"),
+        (limit, "dim"),
+        (f"▸ {wanted}" if differs else "", "good"),
+        (setting.unit, "dim"),
+    )
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -240,23 +276,20 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     better = recommended(scene)
     shown = rows_of(scene, view)
     half = width if width < 100 else width * 11 // 20
-    columns = (
-        Column(" setting", 25, grow=2), Column("now", 9, ">"), Column("most", 8, ">"),
-        Column("better", 9), Column("change?", 9), Column("unit", 11, grow=1),
-    )  # fmt: skip
-    sizes = widths(columns, half - 1)
+    table = fitted(COLUMNS, half - 1, view.columns.get("nic", ()))
     cursor = chosen(tuple(s.address for s in shown), view.spot)
-    table = [setting_row(s, better, columns, sizes) for s in shown]
+    rows = [table.row(setting_cells(s, better)) for s in shown]
     side = [
         fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width - half))
         for label, text, role in identity(nic, scene)
     ]
     room = height - len(out)
     if half < width:
-        left = [heading(columns, sizes), *listing(table, cursor, half - 1, room - 1)]
+        left = [table.heading(), *listing(rows, cursor, half - 1, room - 1)]
         name = "COUNTERS (driver's own names)" if view.raw else "COUNTERS"
         right = [*side, section(name, "R raw" if not view.raw else "R normalised", width - half)]
         right += counters(scene, view, width - half)
+        right += queues(scene, nic, width - half, room - len(right))
         for index in range(min(room, max(len(left), len(right)))):
             first = (
                 fit_line(left[index], half - 1) if index < len(left) else ((" " * (half - 1), ""),)
@@ -265,10 +298,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             out.append((*first, ("│", "faint"), *fit_line(second, width - half)))
     else:
         own = max(3, room * 6 // 10)
-        out += [heading(columns, sizes), *listing(table, cursor, width, own - 1)]
+        out += [table.heading(), *listing(rows, cursor, width, own - 1)]
         out.append(section("COUNTERS", "R raw", width))
         out += counters(scene, view, width)
     return [fit_line(one, width) for one in out[:height]]
-
-
-__all__ = ["NEEDS", "TITLE", "amount", "items", "lines", "settings"]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 from ..text import Line, bar, crop, ends, fit, fit_line, line
 from ..units import UNKNOWN, brief, count, per_second, percent
-from . import grid, path
+from . import grid, path, trend
 from .parts import (
     Column,
     heading,
@@ -23,6 +23,8 @@ from .scene import Scene, View, chosen, nic_of
 TITLE = "Overview"
 KEY = "1"
 NEEDS: tuple[str, ...] = ()
+GRAPH: Final = 8  # rows of the last minutes, or half of them
+ROOMY: Final = 48  # rows from which the graph has a place of its own
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
@@ -76,7 +78,7 @@ def keys_of(scene: Scene, finding: Any) -> str:
 def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The interfaces: rates against the possible, loss, where they are."""
     facts = scene.facts
-    if facts is None or height < 2:
+    if facts is None or height < 3:
         return []
     shown = nic_of(scene, view)
     every = sorted(
@@ -98,7 +100,7 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     for nic in every[: height - 1]:
         gone = lost(nic.per_s)
         mark = "▸ " if shown is not None and nic.name == shown.name else "  "
-        pps = f"{brief(nic.per_s.rx_packets)} / {brief(nic.per_s.tx_packets)} pps"
+        pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)} pps"
         out.append(
             row(
                 (
@@ -121,6 +123,10 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if len(every) > height - 1:
         out[-1] = fit_line(line((f"   {len(every) - height + 2} more: 3", "dim")), width)
     return out
+
+
+def _brief(per_s: float | None) -> str:
+    return brief(None if per_s is None else round(per_s))
 
 
 def _load(load: float | None) -> tuple[str, str]:
@@ -225,7 +231,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return tiny(scene, view, width, height)
     facts = scene.facts
     top = [verdict(scene, width), *way(scene, view, width, height)]
-    left = height - len(top)
+    kept = GRAPH + 4 if height >= ROOMY and len(scene.past.fine) > 1 else 0
+    left = height - len(top) - kept
     low = min(1 + max(1, len(scene.findings)), 5 if left >= 16 else 4)
     tables = plan(scene, view, width, left - low)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
@@ -242,6 +249,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     )
     parts = [part for part in (top, cores, *tables, last) if part]
     spare = height - sum(map(len, parts))
+    parts[0] = top + lately(scene, view, width, spare)
+    spare = height - sum(map(len, parts))
     out: list[Line] = []
     for part in parts:
         if out and spare > 0:
@@ -249,6 +258,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             spare -= 1
         out += part
     return [fit_line(one, width) for one in out[:height]]
+
+
+def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
+    """The last minutes, in what is spare: of few heights, so that a row more moves nothing else."""
+    nic = nic_of(scene, view)
+    if nic is None or spare < GRAPH // 2 + 1:
+        return []
+    return trend.pair(scene, nic, width, GRAPH if spare >= GRAPH + 4 else GRAPH // 2)
 
 
 def unread(scene: Scene, width: int) -> list[Line]:

@@ -32,13 +32,13 @@ def header(scene: Scene, view: View, width: int) -> Line:
         left.append((f" ({chosen})", "dim"))
     right: list[tuple[str, str]] = []
     if scene.origin:
-        right.append((f"{scene.origin}  ", "warn"))
+        right.append((f"{crop(scene.origin, max(8, width // 4))}  ", "warn"))
     if view.paused:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
         right.append(("● rec  ", "bad"))
     right.append((f"{seconds(scene.interval)}  ", "dim"))
-    own = facts.host.nettop_cpu if facts is not None else None
+    own = facts.host.nettop_cpu if facts is not None and not scene.origin else None
     if own is not None:
         right.append((f"self {percent(own)} ", "dim"))
     tail = tuple(right)

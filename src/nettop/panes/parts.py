@@ -70,23 +70,28 @@ def heading(
     for index, (column, size) in enumerate(zip(columns, sizes, strict=True)):
         if size:
             title = column.title + ("▼" if down else "▲") * (index == sort)
-            parts.append(
-                (fit(title, size, column.align) + " ", "select" if index == sort else "head")
-            )
+            parts.append((fit(title, size, column.align), "select" if index == sort else "head"))
+            parts.append((" ", ""))
     return tuple(parts)
 
 
-Cell = str | tuple[str, str]
+Cell = str | tuple[str, str] | Line
 
 
 def row(values: Sequence[Cell], columns: Sequence[Column], sizes: Sequence[int]) -> Line:
-    """One line of a table; a value is text or (text, role)."""
+    """One line of a table; a value is text, (text, role) or a whole line."""
     parts: list[tuple[str, str]] = []
     for value, column, size in zip(values, columns, sizes, strict=True):
-        if size:
-            text, role = value if isinstance(value, tuple) else (value, "")
+        if not size:
+            continue
+        if isinstance(value, str):
+            parts.append((fit(value, size, column.align), ""))
+        elif value and isinstance(value[0], str):
+            text, role = value
             parts.append((fit(text, size, column.align), role))
-            parts.append((" ", ""))
+        else:
+            parts += fit_line(value, size)
+        parts.append((" ", ""))
     return tuple(parts)
 
 
@@ -188,7 +193,7 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
 
 
 __all__ = [
-    "KINDS", "MARKS", "Column", "core_load", "ends", "flow_words", "heading", "join", "kinds",
-    "listing", "load_role", "matches", "row", "section", "severity", "sort_rows", "waiting",
-    "widths", "window",
+    "KINDS", "MARKS", "Cell", "Column", "core_load", "ends", "flow_words", "heading", "join",
+    "kinds", "listing", "load_role", "matches", "row", "section", "severity", "sort_rows",
+    "waiting", "widths", "window",
 ]  # fmt: skip

@@ -72,7 +72,7 @@ def rates(nic: Any, units: Units, width: int) -> Line:
     return ends(both, tail, width)
 
 
-def stage_cells(stage: Any) -> tuple[str, str, str, str]:
+def stage_cells(stage: Any, *, brief: bool = False) -> tuple[str, str, str, str]:
     """A stage in four words: name, what it is here, what passes, what is lost."""
     unit = _SHORT.get(stage.unit, stage.unit)
     rate = "" if stage.rate is None else (
@@ -82,7 +82,7 @@ def stage_cells(stage: Any) -> tuple[str, str, str, str]:
     if stage.lost is None:
         lost = "lost ?" if stage.why else ""
     elif stage.lost > 0:
-        lost = f"✗ {per_second(stage.lost, 'lost')}"
+        lost = f"✗ {per_second(stage.lost, '' if brief else 'lost')}"
     else:
         lost = "0 lost"
     return stage.name, stage.detail, rate, lost
@@ -94,6 +94,9 @@ def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
     if not told:
         return []
     sizes = _sizes(told, width)
+    if any(cells(lost) > size for (_, _, _, lost), size in zip(told, sizes, strict=True)):
+        told = [stage_cells(stage, brief=True) for stage in path.stages]  # the figure, whole
+        sizes = _sizes(told, width)
     out: list[list[tuple[str, str]]] = [[("  ", "")] for _ in range(4)]
     for index, ((name, detail, rate, lost), size) in enumerate(zip(told, sizes, strict=True)):
         stage = path.stages[index]

@@ -192,6 +192,7 @@ class View:
     zoom: int = 0  # step of the history's span
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # the test form's edited values
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a pane's table
     editing: str = ""  # the form field or setting whose value is typed
     draft: str = ""  # what was typed so far
     sheet: int = 0  # of a question

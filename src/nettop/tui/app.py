@@ -158,7 +158,12 @@ def first(settings: Mapping[str, Any]) -> View:
     """The view as configured, for who has none to remember."""
     from ..panes.scene import View
 
-    return View(nic=str(settings.get("interface", "")))
+    return View(nic=str(settings.get("interface", "")), columns=columns(settings))
+
+
+def columns(settings: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
+    """The columns of each pane's table, as configured."""
+    return {name: tuple(wanted) for name, wanted in settings.get("columns", {}).items()}
 
 
 def remembered(settings: Mapping[str, Any]) -> View:

@@ -1,0 +1,92 @@
+"""Cores as a table: where each stands, what it does, what interrupts it, what it loses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from ..facts import Facts
+from ..text import Line, line, stacked
+from ..units import UNKNOWN, brief, percent
+from . import grid
+from .parts import KINDS, Cell, Column, core_load, kinds
+from .table import fitted, names_of
+
+COLUMNS: Final = (
+    Column(" CORE", 5, ">"),
+    Column("NODE", 4, ">"),
+    Column("BUSY", 22),
+    Column("MOSTLY", 12),
+    Column("NIC IRQ/s", 9, ">"),
+    Column("PACKETS/s", 9, ">"),
+    Column("QUEUES", 24, grow=3),
+    Column("PROCESSES", 22, grow=3),
+    Column("SQUEEZED/s", 10, ">"),
+    Column("LOST/s", 6, ">"),
+    Column("RPS/s", 6, ">"),
+    Column("KSOFTIRQD", 9, ">"),
+    Column("CLOCK", 8, ">"),
+)
+
+
+def core_cells(core: Any) -> tuple[Cell, ...]:
+    """One core, a cell a column."""
+    load = core_load(core)
+    parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
+    hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
+    busy = line(*stacked(parts, 16), (f" {percent(load):>4}", hot or ("" if load else "dim")))
+    lost = core.backlog_drops
+    clock = UNKNOWN if core.frequency is None else f"{core.frequency / 1e9:.2f}GHz"
+    return (
+        (f"{core.cpu}", "head"),
+        (UNKNOWN if core.node is None else str(core.node), "dim"),
+        busy,
+        (kinds(core) if (load or 0) >= 1 else "", hot or "dim"),
+        _rate(core.nic_irqs),
+        _rate(core.processed),
+        (" ".join(core.queues), "accent"),
+        (" ".join(core.processes), "user"),
+        (_rate(core.squeezed)[0], "warn" if core.squeezed else "dim"),
+        (_rate(lost)[0], "bad" if lost else "dim"),
+        _rate(core.received_rps),
+        (percent(core.ksoftirqd), "warn" if (core.ksoftirqd or 0) >= 10 else "dim"),
+        (clock, "dim"),
+    )
+
+
+def _rate(per_s: float | None) -> tuple[str, str]:
+    if per_s is None:
+        return UNKNOWN, "dim"
+    return brief(round(per_s)), "" if per_s >= 0.5 else "dim"
+
+
+def listed(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> list[Line]:
+    """All cores when they fit `height`; of more, a heat map of all and the busiest as rows."""
+    cores = facts.cores
+    if height < 3 or not cores:
+        return []
+    out: list[Line] = []
+    shown = list(cores)
+    if len(cores) + 1 > height:
+        out = grid.heats(cores, width, height)
+        busiest = sorted(cores, key=lambda core: (-grid.weight(core), core.cpu))
+        shown = busiest[: max(0, height - len(out) - 1)]
+    told = [core_cells(core) for core in shown]
+    table = fitted(COLUMNS, width, chosen or _known(told))
+    return [*out, table.heading(), *(table.row(cells) for cells in told)]
+
+
+def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
+    """The columns of which anything is known of any core."""
+    names = names_of(COLUMNS)
+    return tuple(
+        name
+        for index, name in enumerate(names)
+        if any(cells[index] not in ((UNKNOWN, "dim"), (UNKNOWN, "")) for cells in rows)
+    )
+
+
+def shows(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> bool:
+    """Whether a table says more than the compact rows: there is the width, or it was asked for."""
+    whole = len(facts.cores) + 1 <= height
+    return bool(chosen) or (width >= 110 and whole) or width >= 160

@@ -1,0 +1,44 @@
+"""A table of which the reader may choose the columns, by their headings in small letters.
+
+[columns]
+flows = ["process", "peer", "limit", "rtt"]
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..text import Line
+from .parts import Cell, Column, heading, row, widths
+
+
+def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
+    """What the columns are called in the configuration."""
+    return tuple(column.title.strip().lower() for column in columns)
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Columns in the order shown; a size of 0 is one for which there is no room."""
+
+    order: tuple[int, ...]  # where each stands among the pane's own
+    columns: tuple[Column, ...]
+    sizes: tuple[int, ...]
+
+    def heading(self, sort: int = -1, *, down: bool = True) -> Line:
+        """The titles; `sort` is the pane's own number of the sorted column."""
+        at = self.order.index(sort) if sort in self.order else -1
+        return heading(self.columns, self.sizes, at, down)
+
+    def row(self, values: Sequence[Cell]) -> Line:
+        """One line, of a value for each of the pane's own columns."""
+        return row([values[index] for index in self.order], self.columns, self.sizes)
+
+
+def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) -> Table:
+    """The columns chosen (all, when none is) as wide as `width` allows."""
+    known = names_of(columns)
+    order = tuple(known.index(name) for name in chosen if name in known) or range(len(columns))
+    shown = tuple(columns[index] for index in order)
+    return Table(tuple(order), shown, tuple(widths(shown, width)))
