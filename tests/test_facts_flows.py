@@ -44,7 +44,7 @@ from nettop.facts.counters import middle
 from nettop.facts.flow import Flow
 from nettop.facts.joined import NEEDS, Joiner, triple
 from nettop.facts.nic import Counters, Nic, Pcie
-from nettop.facts.toeplitz import Packet, key_bytes, queue_of
+from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, toeplitz
 from nettop.facts.wiring import Routes
 from nettop.frame import Frame, entries
 
@@ -196,7 +196,16 @@ def test_its_process_and_the_sums() -> None:
     [
         ({"rss": []}, "does not tell how"),
         ({"rss": [rss.Row("eth0", None, (0, 1), "toeplitz")]}, "hides its RSS key"),
-        ({"rss": [rss.Row("eth0", KEY, (0, 1), "toeplitz", symmetric=True)]}, "transform"),
+        (
+            {
+                "rss": [
+                    rss.Row(
+                        "eth0", KEY, (0, 1), "toeplitz", hash_tcp4="sdfn", transform="transform 4"
+                    )
+                ]
+            },
+            "a transform 4 makes",
+        ),
         ({"rss": [rss.Row("eth0", KEY, (0, 1), "toeplitz")]}, "which fields"),
         ({"rss": [rss.Row("eth0", KEY, (0, 1), "xor", hash_tcp4="sdfn")]}, "cannot be computed"),
         ({"routes": [], "addresses": []}, "no route"),
@@ -208,6 +217,17 @@ def test_an_unknown_queue_has_its_reason(change: Tables, why: str) -> None:
     assert flow.queue is None
     assert why in (flow.queue_why or "")
     assert flow.irq_cpu is None
+
+
+@pytest.mark.parametrize("transform", [None, "symmetric-xor", "symmetric-or-xor"])
+def test_a_transform_before_the_hash_is_part_of_the_computation(transform: str | None) -> None:
+    first, second = moving()
+    row = rss.Row("eth0", KEY, tuple(range(128)), "toeplitz", hash_tcp4="sdfn", transform=transform)
+    (flow,) = joined({**first, "rss": [row]}, {**second, "rss": [row]}).flows
+    packet = Packet(flow.remote, flow.local, flow.remote_port, flow.local_port)
+    data = hashed(packet, "sdfn", transform or "")
+    assert data is not None
+    assert flow.queue == f"rx-{toeplitz(key_bytes(KEY), data) % 128}"
 
 
 def queue_counts(first: int, second: int) -> list[nicqueues.Row]:

@@ -334,12 +334,28 @@ def rss_answers(table: tuple[int, ...], key: bytes) -> dict[str, bytes | int]:
     }
 
 
+@pytest.mark.parametrize(
+    ("number", "symmetric", "transform"),
+    [(1, True, "symmetric-xor"), (2, True, "symmetric-or-xor"), (4, False, "transform 4")],
+)
+def test_rss_tells_what_is_done_before_the_hash(
+    number: int, symmetric: bool, transform: str
+) -> None:
+    answers = rss_answers((0, 1), KEY)
+    whole = bytearray(answers["rss/eth0"])
+    whole[17] = number  # struct ethtool_rxfh.input_xfrm, Linux 6.8
+    answers["rss/eth0"] = bytes(whole)
+    found = rss.read(Fake({"route/links": link(2, "eth0")}, answers))[0]
+    assert (found.symmetric, found.transform) == (symmetric, transform)
+
+
 def test_rss_gives_key_table_and_hashed_fields() -> None:
     source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1, 2, 3) * 32, KEY))
     found = rss.read(source)[0]
     assert found.table == (0, 1, 2, 3) * 32
     assert found.key == KEY.hex(":")
     assert (found.function, found.rings, found.symmetric) == ("toeplitz", 4, False)
+    assert found.transform is None
     assert (found.hash_tcp4, found.hash_udp4, found.hash_tcp6) == ("sdfn", "sd", None)
 
 

@@ -20,6 +20,7 @@ from nettop.collect._driver_statistics import Reading
 from nettop.facts.nic import Counters
 from nettop.netlink import driver, netdev
 from nettop.netlink.codec import attribute
+from nettop.sampler import Sampler
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of outputs")
@@ -300,6 +301,18 @@ def _napi(*values: tuple[int, int]) -> bytes:
 def _queue(index: int, queue: int, kind: int, napi: int | None) -> bytes:
     told = [] if napi is None else [(4, napi)]
     return _napi((2, index), (1, queue), (3, kind), *told)
+
+
+def test_what_is_no_counter_has_a_level_and_no_rate() -> None:
+    source = host(["peer_ifindex", "rx_queue_0_drops"], [7, 3])
+    source.ioctls["drvinfo/eth0"] = struct.pack("=I32s32s32s32s64x", 3, b"veth", b"1.0", b"", b"")
+    frames = Sampler(source)
+    frames.take(["nicstats_raw"])
+    source.wait(2.0)
+    entries = frames.take(["nicstats_raw"]).tables["nicstats_raw"]
+    assert [(e.now.name, e.now.value, e.now.level, e.rate("value")) for e in entries] == [
+        ("peer_ifindex", None, 7, None), ("rx_queue_0_drops", 3, None, 0.0),
+    ]  # fmt: skip
 
 
 def test_the_kernel_tells_the_queues_of_an_interrupt() -> None:

@@ -20,7 +20,7 @@ COUNTS: Final = (
 )  # fmt: skip
 QUEUE_COUNTS: Final = ("packets", "bytes", "drops")
 _KEYS: Final = {
-    "title": str, "notes": str, "section": str, "queues": list, "count": dict,
+    "title": str, "notes": str, "section": str, "queues": list, "count": dict, "levels": list,
     "arfs": bool, "para": bool, "fcs_counted": bool, "virtual": bool,
 }  # fmt: skip
 
@@ -39,14 +39,19 @@ class Driver:
     section: re.Pattern[str] | None = None
     queues: tuple[re.Pattern[str], ...] = ()
     count: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
+    levels: tuple[re.Pattern[str], ...] = ()  # statistics that are no counters
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which of a driver's statistics, by place, are summed to what: made once for its names."""
+    """Which of a driver's statistics, by place, are summed to what: made once for its names.
+
+    `levels` are the places of those that are no counters.
+    """
 
     counts: Mapping[str, tuple[int, ...]]
     queues: Mapping[str, Mapping[str, tuple[int, ...]]]
+    levels: frozenset[int] = frozenset()
 
 
 def plan(driver: Driver, names: Sequence[str]) -> Plan:
@@ -58,7 +63,12 @@ def plan(driver: Driver, names: Sequence[str]) -> Plan:
             if places:
                 counts[what] = places
                 break
-    return Plan(counts, _queues(driver, names))
+    levels = (
+        place
+        for place, name in enumerate(names)
+        if any(pattern.fullmatch(name) for pattern in driver.levels)
+    )
+    return Plan(counts, _queues(driver, names), frozenset(levels))
 
 
 def _queues(driver: Driver, names: Sequence[str]) -> dict[str, dict[str, tuple[int, ...]]]:
@@ -130,11 +140,14 @@ def _driver(name: str, values: Mapping[str, Any]) -> Driver:
             name=name,
             section=re.compile(values["section"]) if "section" in values else None,
             queues=tuple(re.compile(pattern) for pattern in values.get("queues", ())),
+            levels=tuple(re.compile(pattern) for pattern in values.get("levels", ())),
             count={
                 what: tuple(re.compile(pattern) for pattern in patterns)
                 for what, patterns in values.get("count", {}).items()
             },
-            **{k: v for k, v in values.items() if k not in {"section", "queues", "count"}},
+            **{
+                k: v for k, v in values.items() if k not in {"section", "queues", "levels", "count"}
+            },
         )
     except re.error as error:
         raise ValueError(f"drivers.toml: [{name}] has a wrong pattern: {error}") from None

@@ -1,11 +1,14 @@
-"""All statistics of the drivers under their own names, as `ethtool -S` prints them."""
+"""All statistics of the drivers under their own names, as `ethtool -S` prints them.
+
+A few of them are no counters (veth's `peer_ifindex`, a temperature): the driver table says which.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..frame import counter, label, light
+from ..frame import counter, gauge, label, light
 from ..source import Source
 from ._driver_statistics import readings
 
@@ -20,13 +23,16 @@ class Row:
     interface: str = label("interface name")
     place: int = label("place in the driver's list")
     name: str = label("the driver's name")
-    value: int = counter("its value; most are counters, a few are not")
+    value: int | None = counter("what it counted; None: it is no counter")
+    level: int | None = gauge("what it is now, where it is no counter", default=None)
 
 
 def read(source: Source) -> Sequence[Row]:
     """Every statistic of every interface."""
     return [
-        Row(reading.interface, place, name, value)
+        Row(reading.interface, place, name, None, value)
+        if place in reading.plan.levels
+        else Row(reading.interface, place, name, value)
         for reading in readings(source)
         for place, (name, value) in enumerate(zip(reading.names, reading.values, strict=True))
     ]

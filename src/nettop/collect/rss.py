@@ -1,7 +1,9 @@
 """How receive queues are chosen: the RSS key and table (ETHTOOL_GRSSH) and the hashed fields.
 
 By ioctl, which every kernel since 3.16 answers (net/ethtool/ioctl.c, ethtool_get_rxfh()); RSS over
-netlink came in 6.2. Some drivers (vmxnet3) hide the key: then it is None, not zeros.
+netlink came in 6.2. Some drivers (vmxnet3) hide the key: then it is None, not zeros. Since 6.8 a
+NIC may be told to transform addresses and ports before it hashes them, so that both directions of
+a flow meet; an older kernel cannot ask for that.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from ..source import Source
 EVERY = 10.0
 
 _FUNCTIONS: Final = {1: "toeplitz", 2: "xor", 4: "crc32"}  # ETH_RSS_HASH_*_BIT
+_TRANSFORMS: Final = {0: None, 1: "symmetric-xor", 2: "symmetric-or-xor"}  # RXH_XFRM_*
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,11 @@ class Row:
     hash_udp4: str | None = gauge("fields hashed for UDP over IPv4", default=None)
     hash_tcp6: str | None = gauge("fields hashed for TCP over IPv6", default=None)
     hash_udp6: str | None = gauge("fields hashed for UDP over IPv6", default=None)
+    transform: str | None = gauge(
+        "done to addresses and ports before hashing: symmetric-xor symmetric-or-xor, or the number "
+        "of another; None: nothing",
+        default=None,
+    )
 
 
 def read(source: Source) -> Sequence[Row]:
@@ -53,8 +61,9 @@ def read(source: Source) -> Sequence[Row]:
                 key=found.key.hex(":") if any(found.key) else None,
                 table=found.table,
                 function=_FUNCTIONS.get(found.function),
-                symmetric=bool(found.symmetric & 3),
+                symmetric=bool(found.transform & 3),
                 rings=rings,
+                transform=_TRANSFORMS.get(found.transform, f"transform {found.transform}"),
                 **fields,
             )
         )

@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 
 from .port import Port
 from .queue import Queue
-from .toeplitz import Packet, key_bytes, queue_of
+from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of
 from .wiring import Routes
 
 COMPUTED: Final = "computed from RSS"
@@ -70,15 +70,18 @@ class Landing:
             return None, "the driver does not tell how it spreads packets"
         if rss.key is None or not rss.table:
             return None, "the driver hides its RSS key or table"
-        if rss.symmetric:
-            return None, "RSS makes both directions alike by a transform of its own"
+        transform = rss.transform or ""
+        if transform not in ("", *TRANSFORMS):
+            return None, f"RSS hashes what a {transform} makes of addresses and ports"
         family = "6" if ":" in (row.remote or "") and "." not in row.remote else "4"
         fields = getattr(rss, f"hash_{protocol}{family}", None)
         if not fields or not rss.function:
             return None, "the driver does not tell which fields it hashes"
         packet = Packet(row.remote, row.local, row.remote_port, row.local_port)
         try:
-            number = queue_of(key_bytes(rss.key), rss.table, rss.function, fields, packet)
+            number = queue_of(
+                key_bytes(rss.key), rss.table, rss.function, fields, packet, transform
+            )
         except (ValueError, TypeError, AttributeError):
             number = None
         if number is None:

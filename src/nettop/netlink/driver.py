@@ -83,7 +83,7 @@ class Rss:
     table: tuple[int, ...]
     key: bytes
     function: int
-    symmetric: int  # RXH_XFRM_SYM_XOR 1, RXH_XFRM_SYM_OR_XOR 2 (Linux 6.8)
+    transform: int  # RXH_XFRM_SYM_XOR 1, RXH_XFRM_SYM_OR_XOR 2 (Linux 6.8)
 
 
 def rss(source: Source, device: str) -> Rss:
@@ -101,9 +101,9 @@ def rss(source: Source, device: str) -> Rss:
     end = 24 + 4 * entries
     if len(raw) < end + key:
         raise ValueError("the answer about RSS is cut off")
-    function, symmetric = raw[16], raw[17]
+    function, transform = raw[16], raw[17]
     return Rss(
-        struct.unpack_from(f"={entries}I", raw, 24), raw[end : end + key], function, symmetric
+        struct.unpack_from(f"={entries}I", raw, 24), raw[end : end + key], function, transform
     )
 
 
