@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import json
 import os
+import pty
 import re
+import select
 import shutil
+import signal
+import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+import termios
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +76,11 @@ class Playground:
         self.environment = {**os.environ, "NETTOP_STATE": str(state)}
         self.environment.pop("SSH_CONNECTION", None)
 
+    def inside(self, *words: str) -> list[str]:
+        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n", *words]
+
     def see(self, *words: str, ok: bool = True) -> str:
-        inside = ["nsenter", "-t", str(self.holder.pid), "-m", "-n", *words]
+        inside = self.inside(*words)
         done = subprocess.run(
             inside, capture_output=True, text=True, check=False, env=self.environment, timeout=60
         )
@@ -157,3 +168,63 @@ def test_what_was_kept_is_so_again_after_a_boot(place: Playground) -> None:
     assert place.files() == {}
     left = place.see("find", "/etc/systemd/system", "-name", "nettop*")
     assert left == ""
+
+
+class Screen:
+    """nettop's screen on a pseudo-terminal, inside the playground."""
+
+    def __init__(self, place: Playground) -> None:
+        self.text = ""
+        words = place.inside(sys.executable, "-c", AS_HOST, "--interval", "0.5")
+        self.pid, self.tty = pty.fork()
+        if self.pid == 0:
+            os.execvpe(words[0], words, {**place.environment, "TERM": "xterm", "LANG": "C.UTF-8"})
+        fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
+
+    def until(self, true: Callable[[], bool], what: str, seconds: float = 25) -> None:
+        """Let it draw until something is so."""
+        end = time.monotonic() + seconds
+        while not true():
+            assert time.monotonic() < end, f"{what} did not come:\n{self.text[-4000:]}"
+            if select.select([self.tty], [], [], 0.1)[0]:
+                data = os.read(self.tty, 65536)
+                for _ in range(data.count(b"\x1b[6n")):
+                    os.write(self.tty, b"\x1b[1;1R")
+                self.text += data.decode("utf-8", "replace")
+
+    def press(self, keys: str, shows: str) -> None:
+        """Type; return when the words are on the screen."""
+        self.text = ""
+        os.write(self.tty, keys.encode())
+        self.until(lambda: shows in self.text, shows)
+
+    def close(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.tty)
+
+
+def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playground) -> None:
+    def sack() -> str:
+        return place.see("sysctl", "-n", "net.ipv4.tcp_sack").strip()
+
+    place.see("sysctl", "-qw", "net.ipv4.tcp_sack=0")
+    screen = Screen(place)
+    try:
+        screen.until(lambda: "loss-recovery-crippled" in screen.text, "the finding")
+        screen.press("5", "SILENT")
+        screen.press("/loss-recovery\r", "loss-recovery")
+        screen.press("s", "90-nettop.conf")
+        assert "net.ipv4.tcp_sack = 1" in screen.text
+        assert (place.files(), sack()) == ({}, "0")
+        screen.press("\r", "applied")
+        screen.until(lambda: bool(place.files()), "the file")
+        (text,) = place.files().values()
+        assert (text.splitlines()[1:], sack()) == (["net.ipv4.tcp_sack = 1"], "1")
+        screen.press("u", "undone")
+        screen.until(lambda: not place.files(), "the end of the file")
+        screen.press("u", "undone")
+        screen.until(lambda: sack() == "0", "the old value")
+    finally:
+        screen.close()
