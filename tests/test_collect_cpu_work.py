@@ -217,19 +217,24 @@ def test_only_changed_lines_make_new_rows() -> None:
     assert second == interrupts.parse(source.words)
 
 
+CPUS = 30  # enough that more counts of a line change than are looked for one by one
+
+
 @given(st.randoms(use_true_random=False), st.integers(1, 12), st.sampled_from([1, 10, 11]))
 def test_updating_is_parsing(randomly: random.Random, steps: int, width: int) -> None:
     """Lines and CPUs that come and go leave nothing stale, whatever the width of a column."""
     source, memory = Text(), dict[str, Any]()
-    counts = [[randomly.choice((0, 7, 1 << 31)) for _ in range(6)] for _ in range(9)]
-    cpus, irqs = list(range(6)), list(range(9))
+    counts = [[randomly.choice((0, 7, 1 << 31)) for _ in range(CPUS)] for _ in range(9)]
+    cpus, irqs = list(range(CPUS)), list(range(9))
     for _ in range(steps):
         if randomly.random() < 0.2:
-            cpus = sorted(randomly.sample(range(6), randomly.randint(1, 6)))
+            cpus = sorted(randomly.sample(range(CPUS), randomly.randint(1, CPUS)))
         if randomly.random() < 0.2:
             irqs = sorted(randomly.sample(range(9), randomly.randint(0, 9)))
         for _ in range(randomly.randint(0, 8)):
-            counts[randomly.randrange(9)][randomly.randrange(6)] += randomly.choice((1, 99, -7))
+            counts[randomly.randrange(9)][randomly.randrange(CPUS)] += randomly.choice((1, 99, -7))
+        if randomly.random() < 0.5:  # a timer
+            counts[8] = [count + randomly.choice((0, 1, 250)) for count in counts[8]]
         lines = ["".join(f"  CPU{n:<6}" for n in cpus)]
         for irq in irqs:
             row = "".join(f" {max(0, counts[irq][n]):{width}}" for n in cpus)

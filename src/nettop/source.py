@@ -113,10 +113,12 @@ class Live:
             first = os.read(handle, 1 << 16)
             if len(first) < 4096 and not path.startswith("/proc/"):
                 return first
-            parts = [first]
-            while part := os.read(handle, 1 << 16):
-                parts.append(part)
-            return b"".join(parts)
+            if not os.read(handle, 1 << 16):
+                return first
+            # perhaps megabytes: into one growing piece of memory, not many that are then joined
+            with open(handle, "rb", buffering=0, closefd=False) as file:
+                file.seek(0)
+                return file.readall()
         finally:
             os.close(handle)
 

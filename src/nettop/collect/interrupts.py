@@ -21,6 +21,8 @@ from ..frame import counter, gauge, label, light, vector
 from ..source import Source
 
 _WIDTH: Final = 11  # of a count, with the space before it
+_FEW: Final = 12  # counts of a line; when more are others, parsing it whole is quicker
+_NEWLINE: Final = ord("\n")
 
 _TAIL: Final = re.compile(
     r"""(?P<chip>
@@ -59,32 +61,28 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         memory["cpus"] = header(first.decode("utf-8", "replace"))
         memory["header"] = first
     cpus: tuple[int, ...] = memory["cpus"]
-    past: list[bytes] = memory.get("lines", [])
     fixed: set[int] = memory.setdefault("fixed", set())
+    lines: list[bytes] = list(memory.get("lines", ()))
     rows: list[Row | None] = list(memory.get("rows", ()))
-    lines: list[bytes] = []
-    at, whole = len(first) + 1, len(data)
+    at, whole, place = len(first) + 1, len(data), 0
     while at < whole:
-        place = len(lines)
-        line = past[place] if place < len(past) else b""
-        end = at + len(line)
-        if line and data.startswith(line, at) and data[end : end + 1] in (b"\n", b""):
-            lines.append(line)  # not even copied: most of megabytes
-        else:
+        past = lines[place] if place < len(lines) else b""
+        end = at + len(past)
+        if not past or not data.startswith(past, at) or (end < whole and data[end] != _NEWLINE):
             end = data.find(b"\n", at)
             end = whole if end < 0 else end
-            before, line = line, data[at:end]
-            lines.append(line)
+            line = data[at:end]
             old = rows[place] if place < len(rows) else None
-            made = _step(line, before, cpus, old) if old and place in fixed else None
+            made = _step(line, past, cpus, old) if old and place in fixed else None
             if made is None:
                 made = row(line, cpus)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
                     fixed.add(place)
+            lines[place : place + 1] = [line]
             rows[place : place + 1] = [made]
-        at = end + 1
-    del rows[len(lines) :]
+        at, place = end + 1, place + 1
+    del lines[place:], rows[place:]
     memory["lines"], memory["rows"] = lines, rows
     return [made for made in rows if made is not None]
 
@@ -130,30 +128,34 @@ def _is_fixed(line: bytes, cpus: tuple[int, ...]) -> bool:
 
 
 def _step(line: bytes, past: bytes, cpus: tuple[int, ...], old: Row) -> Row | None:
-    """`old` with the counts in which its line and the new one differ; None: parse it whole.
-
-    The few of hundreds of columns that changed are found by halving.
-    """
+    """`old` with the few counts in which its line and the new one differ; None: parse it whole."""
     begin = line.find(b":") + 1
     end = begin + _WIDTH * len(cpus)
     if len(line) != len(past) or line[:begin] != past[:begin] or line[end:] != past[end:]:
         return None
     counts = dict(old.by_cpu)
-    halves = [(0, len(cpus))]
-    while halves:
-        low, high = halves.pop()
-        here = slice(begin + _WIDTH * low, begin + _WIDTH * high)
-        if line[here] == past[here]:
-            continue
-        if high - low > 1:
-            middle = (low + high) // 2
-            halves += ((low, middle), (middle, high))
-            continue
-        word = line[here]
+    at = begin
+    for _ in range(_FEW):
+        if line[at:end] == past[at:end]:
+            return Row(old.irq, old.name, old.chip, counts, sum(counts.values()))
+        at = _differs(line, past, at, end)
+        word = line[at : at + _WIDTH]
         if not word.startswith(b" ") or not word.lstrip(b" ").isdigit():
             return None
-        counts[cpus[low]] = int(word)
-    return Row(old.irq, old.name, old.chip, counts, sum(counts.values()))
+        counts[cpus[(at - begin) // _WIDTH]] = int(word)
+        at += _WIDTH
+    return None
+
+
+def _differs(line: bytes, past: bytes, low: int, high: int) -> int:
+    """Where the first count that is another begins, found by halving the counts between."""
+    while high - low > _WIDTH:
+        middle = low + (high - low) // _WIDTH // 2 * _WIDTH
+        if line[low:middle] == past[low:middle]:
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def _named(irq: str, tail: bytes) -> tuple[str | None, str]:

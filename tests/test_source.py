@@ -1,0 +1,29 @@
+"""Reading the host: whole files whatever their size, from the disk and from the kernel."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from nettop.source import Live
+
+
+@pytest.mark.parametrize("folder", ["proc", "sys"])
+@pytest.mark.parametrize("size", [0, 1, 4095, 4096, 65535, 65536, 65537, 131072, 1_000_003])
+def test_a_file_is_read_whole(tmp_path: Path, folder: str, size: int) -> None:
+    body = (b"0123456789abcdef" * (size // 16 + 1))[:size]
+    (tmp_path / folder).mkdir()
+    (tmp_path / folder / "file").write_bytes(body)
+    source = Live(str(tmp_path))
+    assert source.data(f"/{folder}/file") == body
+    assert source.text(f"/{folder}/file") == body.decode()
+
+
+def test_the_kernel_gives_a_file_in_many_pieces() -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    found = Live().text("/proc/kallsyms").splitlines()
+    assert len(found) > 1000
+    assert all(len(line.split()) >= 3 for line in found)
+    assert len(os.listdir("/proc/self/fd")) == before
