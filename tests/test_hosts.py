@@ -43,9 +43,9 @@ def quiet_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def last(path: Path) -> Observation:
     source = Replay(load(str(path)))
     observer = Observer(source)
-    seen = observer.step(collect.names())
+    seen = observer.step(collect.always())
     while source.wait(1):
-        seen = observer.step(collect.names())
+        seen = observer.step(collect.always())
     return seen
 
 
@@ -137,7 +137,7 @@ def test_recording_a_replay_gives_the_same_archive(path: Path) -> None:
     again = Record(replay, comment=replay.comment)
     sampler = Sampler(again)
     while True:
-        sampler.take(collect.names())
+        sampler.take(collect.always())
         if not again.wait(1):
             break
     there, here = Replay(archive), Replay(again.archive())

@@ -23,6 +23,7 @@ ALLOWED = {
     "fcntl": ("source.py", "netlink", "settings", "trials", "changes"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
+    "ctypes": ("bpf", "trials"),
 }
 PURE = ("facts", "advice", "panes", "formulas.py", "text.py", "units.py", "frame.py")
 # reading rule files and the folder of panes; nothing of the host

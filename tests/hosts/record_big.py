@@ -101,7 +101,7 @@ def record(name: str, out: Path) -> int:
         tape = Record(Clocked(folder, big), comment=comment)
         sampler = Sampler(tape)
         for _ in range(MOMENTS):
-            sampler.take({*collect.names()} - WITHOUT)
+            sampler.take({*collect.always()} - WITHOUT)
             tape.wait(1.0)
     path = str(out / f"{name}.host.gz")
     save(path, tape.archive())
