@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import fake_host
 import pytest
 from scenes import RING, lossy
 
@@ -14,6 +15,8 @@ from nettop.source import Live
 from nettop.tui.actions import Actions
 from nettop.tui.kept import result_of
 from nettop.tui.keys import Ask
+from nettop.tui.notes import Update
+from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import Bench, options_of
 
 FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "reverse": "no"}
@@ -142,6 +145,77 @@ def test_interrupts_are_spread_over_cores_before_their_siblings() -> None:
     assert [value for _, value in wanted] == ["4", "5", "6", "7"]
     assert wanted[0][0] == "irq.affinity@eth0/rx-0"
     assert spread_of(scene, "nope")[1] == []
+
+
+def four_cores() -> Scene:
+    """The losing host with the four cores that the fake host's files have."""
+    scene = lossy()
+    assert scene.facts is not None
+    cores = tuple(replace(core, node=None, siblings=()) for core in scene.facts.cores[:4])
+    nics = tuple(replace(n, local_cpus=(0, 1, 2, 3)) for n in scene.facts.nics if n.name == "eth0")
+    queues = tuple(
+        replace(q, cpu=3, allowed=(0, 1, 2, 3), node=None, off_node=False)
+        for q in scene.facts.queues
+        if q.nic == "eth0"
+    )
+    return replace(scene, facts=replace(scene.facts, cores=cores, nics=nics, queues=queues))
+
+
+async def test_interrupts_are_spread_moved_and_put_back_by_key(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.changes import privilege
+
+    monkeypatch.setattr(privilege, "needed", lambda _address: False)
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    host = fake_host.make(tmp_path / "host")
+    host.source.live = True  # type: ignore[misc]
+
+    def affinity() -> list[str]:
+        folder = tmp_path / "host/proc/irq"
+        return [(folder / irq / "smp_affinity_list").read_text().strip() for irq in ("25", "26")]
+
+    app = Nettop(View(pane="cores"), four_cores())
+
+    def post(update: Update) -> None:
+        app.post_message(Tick(update))
+
+    app.actions = actions = Actions(host.source, post, lambda: None, host)
+
+    def shown() -> str:
+        return "\n".join("".join(text for text, _ in row) for row in app.board.shown)
+
+    async with app.run_test(size=(120, 40)) as pilot:
+
+        async def done(*pressed: str) -> None:
+            await pilot.press(*pressed)
+            assert actions.wait(10)
+            await pilot.pause()
+
+        await done("S")
+        assert "Spread 2 interrupts of eth0" in shown()
+        assert "irq.affinity@eth0/rx-0: 0-3 → 0" in shown()
+        assert "irq.affinity@eth0/tx-0: 0-3 → 1" in shown()
+        assert affinity() == ["0-3", "0-3"]  # shown, not done
+        await done("escape")
+        assert "nothing was changed" in shown()
+        await done("S")
+        await done("enter")
+        assert affinity() == ["0", "1"]
+        await done("e", "2")
+        assert "irq.affinity@eth0/rx-0 = 2" in shown()
+        await done("enter")
+        assert "irq.affinity@eth0/rx-0: 0 → 2" in shown()
+        await done("enter")
+        assert affinity() == ["2", "1"]
+        await done("u")  # the newest change first
+        assert affinity() == ["0", "1"]
+        await done("8")
+        assert "2 in force of 3" in shown()
+        await done("j", "u")
+        await done("j", "u")
+        assert affinity() == ["0-3", "0-3"]
 
 
 def test_without_rights_the_line_is_said(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from .notes import Post, asked, note
 from .trying import Bench, options_of
 
 if TYPE_CHECKING:
+    from ..settings import Host
     from .keys import Ask
 
 LOOK: Final = 3.0  # seconds between looks at the journal while a change is pending
@@ -32,13 +33,18 @@ LOOK: Final = 3.0  # seconds between looks at the journal while a change is pend
 class Actions:
     """Does what keys ask for, on this host."""
 
-    def __init__(self, source: Source, post: Post, changed: Callable[[], None]) -> None:
-        """`post` may be called from any thread; `changed` tells the engine to read anew."""
+    def __init__(
+        self, source: Source, post: Post, changed: Callable[[], None], host: Host | None = None
+    ) -> None:
+        """`post` may be called from any thread; `changed` tells the engine to read anew.
+
+        `host` is what changes are written to, when it is not this machine.
+        """
         self.source = source
         self.post = post
         self.changed = changed
         self.bench = Bench(post, self.reload)
-        self.changing = Changing(source, post, self._altered)
+        self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
         self.listed = False  # whether the studies were read
         self.looked = 0.0  # when the journal was last read for a pending change

@@ -20,6 +20,7 @@ from .notes import Post, asked, note
 if TYPE_CHECKING:
     from ..changes import Change
     from ..changes import Result as Outcome
+    from ..settings import Host
     from .keys import Ask
 
 Wanted = Sequence[tuple[str, str]]
@@ -32,13 +33,24 @@ ENDING: Final = {"shell": "sh", "sysctl": "conf", "systemd": "txt", "ansible": "
 class Changing:
     """Does to this host what keys ask for; one change at a time."""
 
-    def __init__(self, source: Source, post: Post, altered: Callable[[], None]) -> None:
-        """`altered` is called after anything was written."""
+    def __init__(
+        self, source: Source, post: Post, altered: Callable[[], None], host: Host | None = None
+    ) -> None:
+        """`altered` is called after anything was written to `host` (else to this machine)."""
         self.source = source
+        self.given = host
         self.post = post
         self.altered = altered
         self.busy = threading.Lock()
         self.rooted = False  # something was changed through sudo: root's journal counts too
+
+    def host(self) -> Host:
+        """What is written to."""
+        if self.given is not None:
+            return self.given
+        from ..settings import Host
+
+        return Host(source=self.source)
 
     # -- asked for ---------------------------------------------------------------------------------
 
@@ -200,7 +212,7 @@ class Changing:
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)
             terms = Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh.peer()))
-            results = apply(changes, settings.Host(source=self.source), Journal(), terms)
+            results = apply(changes, self.host(), Journal(), terms)
         self.tell(results)
         return results
 
@@ -235,8 +247,7 @@ class Changing:
         if any(r.state in ("refused", "conflict") for r in made):
             return
         with self.busy:
-            host = settings.Host(source=self.source)
-            kept = persist.keep(wanted, host, Journal(), finding)
+            kept = persist.keep(wanted, self.host(), Journal(), finding)
         self.tell(kept)
 
     # -- taken back, confirmed ---------------------------------------------------------------------
@@ -245,7 +256,6 @@ class Changing:
         """Take back the entry under the cursor of the journal, else the newest that stands."""
         from ..changes.journal import Journal
         from ..changes.undo import undo
-        from ..settings import Host
 
         standing = [m for m in scene.journal if m.state in STANDING]
         number = ask.target if view.pane == "journal" else ""
@@ -258,7 +268,7 @@ class Changing:
             if number.startswith(ROOTS):
                 results = self._sudo(["undo", number.removeprefix(ROOTS)])
             else:
-                results = undo(Journal(), Host(), (int(number),))
+                results = undo(Journal(), self.host(), (int(number),))
         self.tell(results)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
