@@ -172,34 +172,34 @@ def snapshot(card: Card) -> tuple[object, ...]:
     return state, card.wanted, card.active, card.table, card.key, dict(card.rules)
 
 
-@pytest.mark.parametrize(
-    ("setting", "value", "state", "after"),
-    [
-        ("ring.rx@eth0", "4096", "applied", "4096"),
-        ("ring.tx@eth0", "1000", "rounded", "1024"),
-        ("coalesce.rx-usecs@eth0", "50", "applied", "50"),
-        ("coalesce.adaptive-rx@eth0", "on", "applied", "on"),
-        ("pause.rx@eth0", "off", "applied", "off"),
-        ("channels.combined@eth0", "4", "applied", "4"),
-        ("feature.tx-checksum-ipv4@eth0", "off", "applied", "off"),
-        ("feature.rx-gro@eth0", "off", "applied", "off"),
-        ("rss.table@eth0", "equal 2", "applied", "equal 2"),
-        ("rss.table@eth0", ",".join("0011223344556677"), "applied", ",".join("0011223344556677")),
-        (
-            "ntuple.rule@eth0/7",
-            "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
-            "applied",
-            "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
-        ),
-        (
-            "ntuple.rule@eth0/0",
-            "udp6 dst-ip 2001:db8::1 drop",
-            "applied",
-            "udp6 dst-ip 2001:db8::1 drop",
-        ),
-        ("rss.key@eth0", ":".join(["6d"] * 40), "applied", ":".join(["6d"] * 40)),
-    ],
-)
+PLAYED = [
+    ("ring.rx@eth0", "4096", "applied", "4096"),
+    ("ring.tx@eth0", "1000", "rounded", "1024"),
+    ("coalesce.rx-usecs@eth0", "50", "applied", "50"),
+    ("coalesce.adaptive-rx@eth0", "on", "applied", "on"),
+    ("pause.rx@eth0", "off", "applied", "off"),
+    ("channels.combined@eth0", "4", "applied", "4"),
+    ("feature.tx-checksum-ipv4@eth0", "off", "applied", "off"),
+    ("feature.rx-gro@eth0", "off", "applied", "off"),
+    ("rss.table@eth0", "equal 2", "applied", "equal 2"),
+    ("rss.table@eth0", ",".join("0011223344556677"), "applied", ",".join("0011223344556677")),
+    (
+        "ntuple.rule@eth0/7",
+        "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
+        "applied",
+        "tcp4 src-ip 192.0.2.1 dst-port 5001 queue 2",
+    ),
+    (
+        "ntuple.rule@eth0/0",
+        "udp6 dst-ip 2001:db8::1 drop",
+        "applied",
+        "udp6 dst-ip 2001:db8::1 drop",
+    ),
+    ("rss.key@eth0", ":".join(["6d"] * 40), "applied", ":".join(["6d"] * 40)),
+]
+
+
+@pytest.mark.parametrize(("setting", "value", "state", "after"), PLAYED)
 def test_apply_then_undo_leaves_the_card_as_it_was(
     card: Card, host: Host, book: Journal, setting: str, value: str, state: str, after: str
 ) -> None:

@@ -6,31 +6,10 @@ import time
 from collections.abc import Callable
 
 import pytest
-from lab.inside.kernel import (
-    INTEL,
-    VMWARE,
-    Nettop,
-    affinity,
-    autoneg,
-    merges,
-    mtu,
-    ring,
-    usecs,
-)
+from lab.inside.changed import CHANGES
+from lab.inside.kernel import INTEL, VMWARE, Nettop
 
 pytestmark = pytest.mark.topology("two-nodes")
-CHANGES = [
-    (f"ring.rx@{INTEL}", "512", ring, INTEL),
-    (f"coalesce.rx-usecs@{INTEL}", "50", usecs, INTEL),
-    (f"pause.autoneg@{INTEL}", "off", autoneg, INTEL),
-    (f"feature.rx-gro@{INTEL}", "off", merges, INTEL),
-    (f"link.mtu@{INTEL}", "1400", mtu, INTEL),
-    (f"irq.affinity@{INTEL}/rx-0", "5", affinity, INTEL),
-    (f"ring.rx@{VMWARE}", "512", ring, VMWARE),
-    (f"feature.rx-gro@{VMWARE}", "off", merges, VMWARE),
-    (f"link.mtu@{VMWARE}", "1400", mtu, VMWARE),
-    (f"irq.affinity@{VMWARE}/rx-0", "3", affinity, VMWARE),
-]
 
 
 @pytest.mark.parametrize(
