@@ -1,19 +1,33 @@
 """What the NIC lost and why, from the driver's own statistics (`ethtool -S`, ETHTOOL_GSTATS).
 
 Names are the driver's; `rules/drivers.toml` folds them into these few and says which may be summed.
+What the driver does not tell there is taken from the standard statistics, where it gives those.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
+from .. import drivers
 from ..drivers import COUNTS
 from ..frame import counter, gauge, label
 from ..source import Source
+from . import _standard_statistics
 from ._driver_statistics import Reading, readings
 
 EVERY = 0.2
+
+_STANDARD: Final = {
+    "phy_errors": ("eth-mac-FrameCheckSequenceErrors", "eth-mac-AlignmentErrors"),
+    "length_errors": (
+        "eth-mac-InRangeLengthErrors", "eth-mac-OutOfRangeLengthField",
+        "eth-mac-FrameTooLongErrors",
+    ),
+    "phy_discards": ("eth-mac-FramesLostDueToIntMACRcvError",),
+}  # fmt: skip
+_NONE: Final[Mapping[str, int]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,14 +62,32 @@ class Row:
 
 def read(source: Source) -> Sequence[Row]:
     """Every interface with statistics, known driver or not."""
-    return [row(reading) for reading in readings(source)]
+    try:
+        standard = _standard_statistics.readings(source)
+    except (OSError, ValueError):
+        standard = {}
+    own = {reading.interface: reading for reading in readings(source)}
+    return [
+        row(own.get(name) or _bare(name), standard.get(name, _NONE)) for name in {**own, **standard}
+    ]
 
 
-def row(reading: Reading) -> Row:
-    """The sums of one interface."""
+def _bare(interface: str) -> Reading:
+    """An interface without statistics of the driver's own."""
+    return Reading(interface, drivers.Driver(""), drivers.Plan({}, {}), (), ())
+
+
+def row(reading: Reading, standard: Mapping[str, int] = _NONE) -> Row:
+    """The sums of one interface; `standard` are its statistics as 802.3 defines them."""
     values, sums = reading.values, reading.plan.counts
     counted = {
-        what: sum(values[place] for place in sums[what]) if what in sums else None
+        what: sum(values[place] for place in sums[what]) if what in sums else _sum(standard, what)
         for what in COUNTS
     }
     return Row(reading.interface, reading.driver.name, **counted)
+
+
+def _sum(standard: Mapping[str, int], what: str) -> int | None:
+    """What the standard statistics say of a normalised name; None where they do not."""
+    known = [standard[name] for name in _STANDARD.get(what, ()) if name in standard]
+    return sum(known) if known else None

@@ -16,7 +16,7 @@ from .table import fitted
 
 TITLE = "NIC"
 KEY = "3"
-NEEDS: tuple[str, ...] = ("nicstats_raw", "module", "fec", "linkmodes")
+NEEDS: tuple[str, ...] = ("nicstats_raw", "ethstats", "module", "fec", "linkmodes")
 COLUMNS: Final = (
     Column(" SETTING", 30, grow=2),
     Column("NOW", 9, ">"),
@@ -24,6 +24,7 @@ COLUMNS: Final = (
     Column("BETTER", 9),
     Column("UNIT", 11, grow=1),
 )
+_BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
     " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
@@ -198,17 +199,13 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
 
 def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any, bool]]:
     if view.raw and scene.frame is not None:
-        for entry in scene.frame.tables.get("nicstats_raw", ()):
-            if getattr(entry.now, "interface", "") == nic.name:
-                value = next((n for n in (entry.now.value, entry.now.level) if n is not None), None)
-                rate = getattr(entry.per_s, "value", None)
-                name = str(getattr(entry.now, "name", ""))
-                yield (
-                    name,
-                    rate,
-                    value,
-                    any(word in name for word in ("drop", "err", "miss", "discard")),
-                )
+        tables = scene.frame.tables
+        for entry in (*tables.get("nicstats_raw", ()), *tables.get("ethstats", ())):
+            now = entry.now
+            if now.interface == nic.name:
+                value = now.value if now.value is not None else now.level
+                bad = any(word in now.name.lower() for word in _BAD_WORDS)
+                yield now.name, entry.rate("value"), value, bad
         return
     for field in fields(nic.total):
         rate, total = getattr(nic.per_s, field.name), getattr(nic.total, field.name)
