@@ -76,7 +76,9 @@ FILES: dict[str, Callable[[int], str]] = {
     "/proc/net/softnet_stat": _softnet,
     "/proc/softirqs": lambda t: f"   CPU0 CPU1 CPU2 CPU3\nNET_RX: {t} {t} {t} {t}\n",
     "/proc/net/dev": lambda t: (
-        f"a\nb\n eth0: {t * 10**8} {t * 10**5} {t % 7} 0 0 0 0 0 "
+        "Inter-|   Receive                            |  Transmit\n"
+        " face |bytes packets errs drop fifo frame compressed multicast|bytes packets\n"
+        f" eth0: {t * 10**8} {t * 10**5} {t % 7} 0 0 0 0 0 "
         f"{t * 10**6} {t * 10**4} 0 0 0 0 0 0\n"
     ),
     "/proc/sys/kernel/osrelease": lambda _: "6.1.0\n",
