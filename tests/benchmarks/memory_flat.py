@@ -1,21 +1,26 @@
 """Whether memory stays flat: resident size over many frames of a small host with a day's traffic.
 
     python tests/benchmarks/memory_flat.py [--frames 100000]
+    python tests/benchmarks/memory_flat.py --screen [--frames 36000]
 
 Each frame is sampled, joined and judged, added to the past that the screen keeps, and drawn. The
 past is full after 900 fine and 2,880 coarse moments (29,700 frames at one a second); flat means
-from there on. Prints resident MiB; asserts nothing (`tests/test_memory.py` counts objects).
+from there on. With --screen each frame goes through the screen itself (no terminal, every pane in
+turn), ten a second of the host's clock: 36,000 are an hour of a replay at 10 Hz. Prints resident
+MiB; asserts nothing (`tests/test_memory.py` counts objects).
 """
 
 from __future__ import annotations
 
 import argparse
+import asyncio
 import os
 import time
 from collections.abc import Callable
+from dataclasses import replace
 
 from nettop.facts.joined import NEEDS
-from nettop.observe import Observer
+from nettop.observe import Observation, Observer
 from nettop.panes import page
 from nettop.panes.past import Past
 from nettop.panes.scene import Scene, View
@@ -27,14 +32,15 @@ CPUS = 4
 class Small(Live):
     """A host of four CPUs and one interface, all in memory; its counters go on with the clock."""
 
-    def __init__(self) -> None:
-        """Second 0."""
+    def __init__(self, every: float = 1.0) -> None:
+        """Second 0; `every` seconds of its clock pass for each step of its counters."""
         super().__init__("/nowhere", host="small")
         self.second = 0
+        self.every = every
 
     def now(self) -> float:
         """Simulated seconds."""
-        return float(self.second)
+        return self.second * self.every
 
     def data(self, path: str) -> bytes:
         """The few files there are."""
@@ -91,11 +97,52 @@ def resident() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
+def always(seen: Observation, past: Past) -> Callable[[Scene], Scene]:
+    """An update that forgets the scene before."""
+    scene = Scene(seen.facts, seen.frame, seen.judgement.findings, past=past, wall=seen.frame.at)
+    return lambda _old: scene
+
+
+async def screen(frames: int) -> None:
+    """Each frame drawn by the application, as the engine's scenes are."""
+    os.environ["TEXTUAL_FPS"] = "1000"  # drawn at once: nothing here waits for an eye
+    from nettop import panes
+    from nettop.tui.screen import Nettop, Tick
+
+    source = Small(every=0.1)
+    observer, past, began = Observer(source), Past(), time.process_time()
+    app = Nettop(View(), Scene())
+    names = panes.names()
+    async with app.run_test(size=(120, 40)):
+        for number in range(1, frames + 1):
+            if number % 250 == 0:
+                app.step(replace(app.view, pane=names[number // 250 % len(names)]), None)
+            seen = observer.step(panes.pane(app.view.pane).NEEDS)
+            past = past.add(seen.facts, seen.frame.at)
+            app.on_tick(Tick(always(seen, past)))
+            drawn = asyncio.Event()
+            app.call_after_refresh(drawn.set)
+            await drawn.wait()
+            source.second += 1
+            if number in (1, frames // 10, frames // 2, frames):
+                spent = time.process_time() - began
+                print(
+                    f"{number:>7} frames: {resident():6.1f} MiB resident, "
+                    f"{1e3 * spent / number:.2f} ms a frame, {app.board.drawn} rows drawn",
+                    flush=True,
+                )
+
+
 def main() -> None:
     """Run the frames and print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int, default=100_000)
-    frames = parser.parse_args().frames
+    parser.add_argument("--frames", type=int)
+    parser.add_argument("--screen", action="store_true")
+    args = parser.parse_args()
+    if args.screen:
+        asyncio.run(screen(args.frames or 36_000))
+        return
+    frames = args.frames or 100_000
     marks = {1, 1_000, 10_000, 30_000, frames // 2, frames}
     source = Small()
     observer, past, view = Observer(source), Past(), View()
