@@ -170,3 +170,24 @@ def test_every_setting_a_rule_writes_exists() -> None:
                 settings.parse(text)
                 seen += 1
     assert seen > 20
+
+
+def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.settings import qdisc
+
+    monkeypatch.setattr(qdisc, "every", lambda *_: [qdisc.Qdisc(1, 2, "htb r2q 5", plain=False)])
+    address = settings.parse("qdisc.root@eth0")
+    qdisc.fits(host.source, address, "fq maxrate 10gbit")  # nothing is known of its modules
+    modules = tmp_path / "lib/modules/6.1.0"
+    modules.mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.1.0\n")
+    (modules / "modules.builtin").write_text("kernel/net/sched/sch_fq_codel.ko\n")
+    (modules / "modules.dep").write_text("kernel/net/sched/sch_cake.ko.xz: kernel/x.ko\n")
+    for kind in ("fq_codel", "cake", "htb", "pfifo limit 5"):
+        qdisc.fits(host.source, address, kind)
+    for kind in ("fq maxrate 10gbit", "codel", "x"):
+        with pytest.raises(ValueError, match="this kernel has no qdisc"):
+            qdisc.fits(host.source, address, kind)

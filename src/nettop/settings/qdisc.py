@@ -38,6 +38,7 @@ _DEFAULTS = {
     "fq_codel": {"target": 4999, "limit": 10240, "interval": 99999, "ecn": 1, "flows": 1024},
 }
 _PLAIN = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo", "noop"})
+_ALWAYS = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo"})  # of net/sched itself
 _UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
 
 
@@ -200,6 +201,20 @@ def normal(address: Address, value: str) -> str:
     if not words or any(word[0] == "-" for word in words):
         raise ValueError(f"{address} needs a kind of qdisc, such as fq")
     return " ".join(words)
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """Only kinds that the kernel has or can load; without its list of modules it judges itself."""
+    kind = value.split()[0]
+    if kind in _ALWAYS or kind in {q.value.split()[0] for q in every(source, address.nic)}:
+        return
+    try:
+        folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
+        known = source.text(f"{folder}/modules.builtin") + source.text(f"{folder}/modules.dep")
+    except OSError:
+        return
+    if f"/sch_{kind}.ko" not in known:
+        raise ValueError(f"this kernel has no qdisc {kind!r}")
 
 
 def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
