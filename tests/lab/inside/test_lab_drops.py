@@ -1,0 +1,56 @@
+"""Why the kernel drops packets, on a distribution's kernel: told apart, exact, gone afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import socket
+import time
+
+import pytest
+
+from nettop.observe import Observer
+from nettop.sampler import Sampler
+from nettop.source import Live
+
+pytestmark = pytest.mark.topology("two-nodes")
+SENT = 200
+
+
+def test_a_closed_port_and_a_full_socket_have_their_names_on_the_path() -> None:
+    source = Live()
+    observer = Observer(source)
+    observer.drop_reasons = True
+    first = observer.step()
+    assert "drop_reasons" not in first.frame.missing
+    with (
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door,
+        socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as full,
+    ):
+        for _ in range(SENT):
+            with contextlib.suppress(ConnectionRefusedError):
+                door.sendto(b"x", ("127.0.0.1", 9))
+        full.bind(("127.0.0.1", 0))
+        full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
+        for _ in range(SENT):
+            door.sendto(b"x" * 1000, full.getsockname())
+        time.sleep(1)
+        seen = observer.step()
+    seconds = seen.frame.at - first.frame.at
+    (reasons,) = (path.reasons for path in seen.facts.paths if path.reasons is not None)
+    dropped = {reason: rate * seconds for reason, rate in reasons}
+    print(f"drop reasons on {os.uname().release}: {dropped}")
+    assert dropped["NO_SOCKET"] == pytest.approx(SENT, abs=3)
+    assert SENT - 10 <= dropped["SOCKET_RCVBUFF"] <= SENT
+    observer.drop_reasons = False
+    assert all(path.reasons is None for path in observer.step().facts.paths)
+
+
+def test_statistics_of_802_3_are_given_or_named_as_missing() -> None:
+    """e1000e of Linux 6.1 gives none; nothing is a zero that nobody counted."""
+    frame = Sampler(Live()).take(["ethstats", "nicstats", "irqs"])
+    print(f"802.3 statistics: {len(frame.rows('ethstats'))} rows, missing {frame.missing}")
+    assert "ethstats" in frame.tables
+    assert {row.interface for row in frame.rows("ethstats")} <= {
+        row.interface for row in frame.rows("nicstats")
+    }
