@@ -205,8 +205,8 @@ def normal(address: Address, value: str) -> str:
 
 def fits(source: Source, address: Address, value: str) -> None:
     """Only kinds that the kernel has or can load; without its list of modules it judges itself."""
-    kind = value.split()[0]
-    if kind in _ALWAYS or kind in {q.value.split()[0] for q in every(source, address.nic)}:
+    kind = value.partition(" ")[0]
+    if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
     try:
         folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
