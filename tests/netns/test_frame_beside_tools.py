@@ -124,7 +124,7 @@ def test_what_each_cpu_did_is_mpstats() -> None:
         }
 
     def mine() -> dict[str, float]:
-        out = {}
+        out: dict[str, float] = {}
         for row in frame("cpu").rows("cpu"):
             shares = {
                 "usr": row.user - row.guest, "nice": row.nice, "sys": row.system,
