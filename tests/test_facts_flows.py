@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,15 +39,16 @@ from nettop.collect import (
     sysctls,
     topology,
 )
-from nettop.facts import Facts, bottleneck, distance, profile
+from nettop.facts import Facts, bottleneck, capture, distance, profile
 from nettop.facts.core import Core
 from nettop.facts.counters import middle
 from nettop.facts.flow import Flow
 from nettop.facts.joined import NEEDS, Joiner, triple
 from nettop.facts.nic import Counters, Nic, Pcie
+from nettop.facts.queue import Queue
 from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, toeplitz
 from nettop.facts.wiring import Routes
-from nettop.frame import Frame, entries
+from nettop.frame import Entry, Frame, entries
 
 Tables = Mapping[str, Sequence[Any]]
 KEY = bytes.fromhex(
@@ -340,6 +342,31 @@ def test_udp_sockets_that_lose() -> None:
 
 def listener(inode: int, **more: Any) -> packet_sockets.Row:
     return packet_sockets.Row(inode, **{"index": 2, "protocol": 3, "type": "raw", **more})
+
+
+def test_where_a_capture_could_go() -> None:
+    """A card's interrupts take its packets; of a device without any, RPS names who does."""
+    queues = [
+        Queue("eth0", "rx-0", "rx", 0, rps_cpus=(1,)), Queue("eth0", "tx-0", "tx", 0, rps_cpus=(3,))
+    ]  # fmt: skip
+    veth, card = Nic("eth0", "veth"), Nic("eth0", "nic", irq_cpus=(2,), local_cpus=(0, 1, 2))
+    assert capture.receiving(veth, queues) == (1,)
+    assert capture.receiving(card, queues) == (2,)
+    assert capture.receiving(Nic("eth0", "nic"), queues) == ()
+
+    def seen(nic: Nic, cpu: int) -> tuple[bool | None, tuple[int, ...]]:
+        task = SimpleNamespace(cpu=cpu, row=SimpleNamespace(nice=0))
+        cores = {n: Core(n, siblings=(n ^ 1,)) for n in range(4)}
+        tasks: Any = SimpleNamespace(by_pid={70: task})
+        owners, nics = {5: (70, "tool")}, {"eth0": nic}
+        scene = capture.Scene({2: "eth0"}, owners, tasks, nics, cores, {"eth0": queues})
+        (one,) = capture.build([Entry(listener(5))], scene)
+        return one.on_irq_cpu, one.elsewhere
+
+    assert seen(veth, 1) == (True, (2, 3))
+    assert seen(veth, 2) == (False, (0,))
+    assert seen(card, 2) == (True, (0, 1))
+    assert seen(card, 3) == (False, (0, 1))
 
 
 def test_captures_and_what_is_none() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -11,6 +11,7 @@ from ..frame import gauge, label
 from .core import Core
 from .nic import Nic
 from .process import Tasks
+from .queue import Queue
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +35,19 @@ class Capture:
     fanout_size: int | None = gauge("sockets in its group", "sockets", default=None)
     cpu: int | None = gauge("CPU its owner runs on", default=None)
     node: int | None = gauge("NUMA node of that CPU", default=None)
-    on_irq_cpu: bool | None = gauge("that CPU takes the NIC's interrupts", default=None)
+    on_irq_cpu: bool | None = gauge(
+        "that CPU takes the NIC's interrupts, or its packets by RPS where it has none", default=None
+    )
     on_irq_sibling: bool | None = gauge(
         "that CPU is an SMT sibling of the interrupt's", default=None
     )
     off_node: bool | None = gauge("not on the NIC's node", default=None)
     core_load: float | None = gauge("load of that CPU", "%", default=None)
     nice: int | None = gauge("nice value of the owner", default=None)
+    elsewhere: tuple[int, ...] = gauge(
+        "CPUs near the interface that neither take its packets nor share a core with its own",
+        default=(),
+    )
 
 
 CONTROL: Final = frozenset(
@@ -69,6 +76,7 @@ class Scene:
     tasks: Tasks = field(default_factory=Tasks)
     nics: Mapping[str, Nic] = field(default_factory=dict)
     cores: Mapping[int, Core] = field(default_factory=dict)
+    queues: Mapping[str, Sequence[Queue]] = field(default_factory=dict)  # by interface
 
 
 def of(entries: Sequence[Any], owners: Mapping[int, tuple[int, str]]) -> list[Any]:
@@ -98,7 +106,7 @@ def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
         for nic in scene.nics.values()
         if nic.name == name or (name is None and nic.kind == "nic")
     ]
-    taken = {c for nic in heard for c in nic.irq_cpus}
+    taken = {c for nic in heard for c in receiving(nic, scene.queues.get(nic.name, ()))}
     beside = {s for c in taken if c in scene.cores for s in scene.cores[c].siblings}
     nodes = {nic.node for nic in heard if nic.node is not None}
     arrives = sum(nic.per_s.rx_bytes or 0.0 for nic in heard)
@@ -113,4 +121,23 @@ def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
         core.node not in nodes if core is not None and core.node is not None and nodes else None,
         100.0 - core.idle if core is not None and core.idle is not None else None,
         task.row.nice if task is not None else None,
+        _elsewhere(cpu, taken, heard, scene.cores),
     )  # fmt: skip
+
+
+def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
+    """The CPUs that take its packets off its queues.
+
+    A device without interrupts (veth) is received where its sender runs, unless RPS names CPUs.
+    """
+    if nic.irq_cpus or nic.kind == "nic":
+        return nic.irq_cpus
+    return tuple(sorted({c for q in queues if q.direction == "rx" for c in q.rps_cpus}))
+
+
+def _elsewhere(
+    cpu: int | None, taken: Collection[int], heard: Sequence[Nic], cores: Mapping[int, Core]
+) -> tuple[int, ...]:
+    own = cores.get(cpu) if cpu is not None else None
+    near = {c for nic in heard for c in nic.local_cpus} or set(cores)
+    return tuple(sorted(near - {*taken, cpu, *(own.siblings if own is not None else ())}))

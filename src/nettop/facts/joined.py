@@ -103,7 +103,7 @@ class Joiner:
                 doubts,
             ),
         )  # fmt: skip
-        scene = capture.Scene(_indices(here), holders, tasks, nics, by_cpu)
+        scene = capture.Scene(_indices(here), holders, tasks, nics, by_cpu, moment.by_nic)
         captures = capture.build(captured, scene)
         processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
         host = sums.build(
