@@ -257,3 +257,16 @@ def test_what_others_changed_meanwhile_is_told_and_left(
     with pytest.raises(lever.LeverError, match="could not be put back"):
         switch.restore()
     assert file.read_text().strip() == "7"
+
+
+def test_a_figure_that_counts_losses_is_not_guarded_by_them() -> None:
+    """What is delivered has every drop in it: two of a thousand lost after do not undo a gain."""
+    fake = Fake()
+
+    def take(state: int) -> Sample:
+        return Sample(99.0 if state else 40.0, {"softnet drops": 0.02 * state, "retransmits": 0.0})
+
+    assert experiment.compare(fake, take, METRICS["delivered"], Plan()).comparison.verdict == (
+        "better"
+    )
+    assert experiment.compare(fake, take, RATE, Plan()).comparison.verdict == "worse"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import socket
 from typing import Any
 
 import pytest
@@ -113,6 +114,51 @@ def test_the_busiest_core_counts() -> None:
     after = {"0": [10, 0, 20, 70, 0, 0, 0, 0], "1": [0, 0, 90, 0, 10, 0, 0, 0]}
     assert blast.busy(before, after) == 90.0
     assert blast.busy(before, before) == 0.0
+
+
+def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A clock that only moves when slept, but for one pause of a tenth of a second."""
+    now, slept, batches = [0.0], [0.0], [0]
+
+    def clock() -> float:
+        now[0] += 1e-7
+        if batches[0] == 50:
+            batches[0] += 1
+            now[0] += 0.1
+        return now[0]
+
+    def sleep(seconds: float) -> None:
+        assert seconds > 0
+        slept[0] += seconds
+        now[0] += seconds
+
+    sizes = []
+
+    class Libc:
+        def __init__(self, *_: Any, **__: Any) -> None:
+            pass
+
+        @staticmethod
+        def sendmmsg(_number: int, _batch: Any, want: int, _flags: int) -> int:
+            sizes.append(want)
+            batches[0] += 1
+            return want
+
+    monkeypatch.setattr("ctypes.CDLL", Libc)
+    monkeypatch.setattr("time.perf_counter", clock)
+    monkeypatch.setattr("time.sleep", sleep)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+        sent = blast.flood(sock, 18, 1.0, 40_000)
+        assert sent == sum(sizes)
+        assert sent == pytest.approx(0.9 * 40_000, rel=0.01)  # what the pause cost is not sent
+        assert slept[0] > 0.85
+        assert max(sizes) <= blast.BATCH
+        assert sorted(sizes)[len(sizes) // 2] == 40  # about a millisecond's worth
+        few = len(sizes)
+        assert blast.flood(sock, 18, 1.0, 10) == 9
+        assert sizes[few:] == [1] * 9
 
 
 def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from ..trials.tune import Offer
 
 T = TypeVar("T")
+STARTING = 30.0  # seconds a trial may take until its traffic flows
 HELP = "test, change, test: keep a fix only when it proved better"
 
 
@@ -37,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bench_arguments(parser)
     parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--look", type=seconds, default=2.0, help="seconds to look for it (2)")
+    parser.add_argument("--look", type=seconds, default=4.0, help="seconds to look for it (4)")
     json_argument(parser)
     source_arguments(parser)
 
@@ -175,24 +176,30 @@ def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
     """What `look` sees while the trial runs: most problems show only under load."""
     import threading
+    import time
     from dataclasses import replace
 
     from ..peer import PeerError
     from ..trials import run as runner
 
-    over = threading.Event()
+    over, flows = threading.Event(), threading.Event()
     options = replace(on.options, seconds=seconds + 4, warmup=0.0)
 
     def load() -> None:
         try:
-            runner.run(on.tool, options, cancel=over)
+            runner.run(on.tool, options, lambda _: flows.set(), over)
         except (PeerError, runner.TrialError, runner.Cancelled, OSError):
             return  # what is wrong with it shows when the experiment itself begins
+        finally:
+            flows.set()
 
     thread = threading.Thread(target=load)
     thread.start()
     try:
-        on.cancel.wait(1.0)
+        begun = time.monotonic()  # the first second of traffic is told when it has passed
+        while not flows.wait(0.1) and not on.cancel.is_set():
+            if time.monotonic() > begun + STARTING:
+                break
         return look()
     finally:
         over.set()

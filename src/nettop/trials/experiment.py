@@ -33,6 +33,7 @@ class Metric:
     unit: str
     read: Callable[[Result], float | None]
     higher: bool = True
+    guards: tuple[str, ...] = GUARDS  # losses that this figure does not count itself
 
 
 def _latency(name: str) -> Callable[[Result], float | None]:
@@ -56,7 +57,7 @@ METRICS: Final[Mapping[str, Metric]] = {
         Metric("rate", "bit/s", lambda r: r.bits_per_second),
         Metric("p50", "µs", _latency("p50"), higher=False),
         Metric("p99", "µs", _latency("p99"), higher=False),
-        Metric("delivered", "%", _delivered),
+        Metric("delivered", "%", _delivered, guards=("retransmits",)),
         Metric("per-core", "bit/s per busy core", _per_core),
     )
 }
@@ -246,7 +247,7 @@ def compare(
 
     runner.alternate(2, enough)
     a, b = runner.figures(0), runner.figures(1)
-    guards = guards_of(runner.samples.get(0, []), runner.samples.get(1, []))
+    guards = guards_of(runner.samples.get(0, []), runner.samples.get(1, []), chosen.guards)
     verdict = statistics.guarded(statistics.compare(a, b, higher=chosen.higher), guards)
     faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]
     if faults and verdict.verdict in ("better", "worse"):
@@ -261,10 +262,12 @@ def compare(
     )  # fmt: skip
 
 
-def guards_of(a: Sequence[Sample], b: Sequence[Sample]) -> tuple[Guard, ...]:
+def guards_of(
+    a: Sequence[Sample], b: Sequence[Sample], names: Sequence[str] = GUARDS
+) -> tuple[Guard, ...]:
     """Median losses of both states, side by side; those that never happened are left out."""
     found = []
-    for name in GUARDS:
+    for name in names:
         before = [s.losses.get(name, 0.0) for s in a]
         after = [s.losses.get(name, 0.0) for s in b]
         if before and after and (any(before) or any(after)):
@@ -312,7 +315,7 @@ def sweep(
     rows = [Row(names[0], tuple(runner.figures(0)), None)]
     for state, name in enumerate(names[1:], 1):
         found = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
-        guards = guards_of(base, runner.samples[state])
+        guards = guards_of(base, runner.samples[state], chosen.guards)
         rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(found, guards)))
     return tuple(rows)
 

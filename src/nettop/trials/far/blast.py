@@ -11,6 +11,7 @@ from nettop.trials.far.link import listen, pin, say, stopping
 from nettop.trials.far.sample import cores, read
 
 BATCH = 64
+TICK = 0.001  # seconds between paced batches
 HEAD = struct.Struct("!II")  # point, sequence number
 
 
@@ -56,7 +57,12 @@ def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float
 
 
 def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
-    """Equal datagrams in batches for `seconds`, at most `rate` a second (0: no limit)."""
+    """Equal datagrams in batches for `seconds`, at most `rate` a second (0: no limit).
+
+    Between paced batches of about a millisecond's datagrams it sleeps: whatever else is to run on
+    its core runs. What it was kept from sending is not made up for: a burst would be lost for
+    reasons of its own.
+    """
     payload = ctypes.create_string_buffer(os.urandom(min(size, 64)), max(1, size))
     vector = Vector(ctypes.addressof(payload), size)
     batch = (Message * BATCH)()
@@ -66,20 +72,21 @@ def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
     sendmmsg = ctypes.CDLL(None, use_errno=True).sendmmsg
     number = sock.fileno()
     clock = time.perf_counter
+    step = max(1, min(BATCH, int(rate * TICK)))
     begun = clock()
-    done = 0
+    done = given_up = 0
     while not stopping.is_set():
         now = clock() - begun
         if now >= seconds:
             break
         want = BATCH
         if rate:
-            want = min(BATCH, int(rate * now) + 1 - done)
-            if want <= 0:
-                ahead = done / rate - now
-                if ahead > 0.0002:
-                    time.sleep(ahead / 2)
+            due = int(rate * now) - done - given_up
+            if due < step:
+                time.sleep((done + given_up + step) / rate - now)
                 continue
+            given_up += max(0, due - 2 * BATCH)
+            want = min(BATCH, due)
         sent = sendmmsg(number, batch, want, 0)
         if sent > 0:
             done += sent

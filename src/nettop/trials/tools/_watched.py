@@ -1,4 +1,8 @@
-"""A capture of the user's own, watched by what its packet sockets lose (sk_drops, packet_diag)."""
+"""A capture of the user's own, watched by what is lost on the way to it.
+
+That is what its packet sockets lose (sk_drops, packet_diag) and, before them, what the interface
+drops: a full backlog loses packets that no socket has seen.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from ...collect import packet_sockets
 from ...source import Live
+from ..far.sample import interfaces, read
 from ..run import Trial, TrialError
 
 if TYPE_CHECKING:
@@ -16,11 +21,21 @@ if TYPE_CHECKING:
 
 
 @contextmanager
-def watched(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:  # noqa: ARG001
-    """What is yielded gives the packets that the process lost since; nothing is started."""
+def watched(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
+    """What is yielded gives the packets that were lost since; nothing is started."""
     pid = trial.options.pid or 0
-    before = drops(pid)
-    yield lambda: {"dropped": (drops(pid) - before) & 0xFFFFFFFF}
+    before, above = drops(pid), dropped(wish.interface)
+
+    def counts() -> Mapping[str, Any]:
+        early = max(0, dropped(wish.interface) - above)
+        return {"dropped": early + ((drops(pid) - before) & 0xFFFFFFFF), "early": early}
+
+    yield counts
+
+
+def dropped(interface: str) -> int:
+    """What the interface received and dropped, missed packets included (/proc/net/dev)."""
+    return interfaces(read("/proc/net/dev")).get(interface, [0] * 4)[3]
 
 
 def drops(pid: int) -> int:

@@ -3,7 +3,8 @@
 The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
 papers compute it, of the packets that were sent, and corrected for framing where the link has a
 line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ.
-With `--pid` a running capture of the user's own is watched instead: what its socket lost.
+With `--pid` a running capture of the user's own is watched instead: what its socket lost, and the
+interface before it.
 """
 
 from __future__ import annotations
@@ -132,6 +133,8 @@ def row(
         "capture_bits": rate,
         "generator_busy": float(sent.get("busy", 0.0)),
     }
+    if "early" in got:
+        found["dropped_early"] = int(got["early"])  # by the interface, before any socket
     speed = link.get("speed")
     if speed and link.get("subsystem") and link.get("driver") != "virtio_net":
         found["framed_loss"] = max(0.0, formulas.framed_loss_percent(rate, speed * 1e6, frame))
