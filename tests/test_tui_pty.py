@@ -116,6 +116,49 @@ def test_it_ends_when_the_terminal_is_gone(terminal: Terminal) -> None:
     terminal.pid = 0
 
 
+def test_escape_alone_is_a_key(terminal: Terminal) -> None:
+    terminal.read(15, b"FINDINGS")
+    os.write(terminal.tty, b"?")
+    assert b" PANES" in terminal.read(6, b" PANES")
+    os.write(terminal.tty, b"\x1b")
+    assert b"FINDINGS" in terminal.read(6, b"FINDINGS")
+
+
+def test_suspended_and_resumed_it_still_takes_keys(terminal: Terminal) -> None:
+    terminal.read(15, b"FINDINGS")
+    os.write(terminal.tty, b"\x1a")
+    end = time.monotonic() + 8
+    while (found := os.waitpid(terminal.pid, os.WUNTRACED | os.WNOHANG))[0] == 0:
+        terminal.read(0.05)
+        assert time.monotonic() < end, "Ctrl-Z did not stop it"
+    assert os.WIFSTOPPED(found[1])
+    restored(terminal.seen)
+    os.kill(terminal.pid, signal.SIGCONT)
+    terminal.read(8, b"FINDINGS")
+    os.write(terminal.tty, b"2")
+    assert b"QUEUES" in terminal.read(6, b"QUEUES")
+
+
+def sleeps(pid: int) -> dict[str, int]:
+    """How often each thread went to sleep so far."""
+    return {
+        task.name: int(
+            (task / "status").read_text().split("\nvoluntary_ctxt_switches:")[1].split()[0]
+        )
+        for task in Path(f"/proc/{pid}/task").iterdir()
+    }
+
+
+def test_nobody_looks_for_keys_while_none_comes(terminal: Terminal) -> None:
+    terminal.read(15, b"FINDINGS")
+    os.write(terminal.tty, b" ")  # paused: the terminal is asked nothing
+    terminal.read(2)
+    before = sleeps(terminal.pid)
+    terminal.read(4)
+    often = {task: count - before.get(task, 0) for task, count in sleeps(terminal.pid).items()}
+    assert max(often.values()) < 25, often  # ten times a second would be forty
+
+
 def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path) -> None:
     one = Terminal(tmp_path)
     one.answers = False

@@ -15,6 +15,8 @@ from typing import ClassVar, Protocol
 from textual import events
 from textual.app import App, ComposeResult, SystemCommand
 from textual.binding import Binding, BindingType
+from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.screen import Screen
 
@@ -26,6 +28,7 @@ from . import keys, themes
 from .board import Board
 from .gate import QUERY, Gate
 from .keys import Ask
+from .terminal import Terminal
 
 PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
 CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
@@ -101,6 +104,11 @@ class Nettop(App[int]):
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # what is shown while paused
         self.on_leave: Callable[[View], None] = lambda _view: None
+
+    def get_driver_class(self) -> type[Driver]:
+        """On a terminal, nettop's own; in a browser or a test, what Textual says."""
+        chosen = super().get_driver_class()
+        return Terminal if chosen is LinuxDriver else chosen
 
     def compose(self) -> ComposeResult:
         """The board alone."""
