@@ -107,6 +107,8 @@ def test_udp_sockets() -> None:
     assert (row.recv_q, row.uid, row.inode, row.drops, row.ipv6) == (3328, 101, 26519, 297, False)
     assert sockets_udp.end("000080FE00000000FF005450FE000ABC:1F90")[1] == 8080
     assert sockets_udp.end("00000000000000000000000001000000:0000") == ("::1", 0)
+    mapped = "0000000000000000FFFF00000202 4D0A:DDD0".replace(" ", "")
+    assert sockets_udp.end(mapped) == ("10.77.2.2", 0xDDD0)
     assert [row.local for row in sockets_udp.read(host({"/proc/net/udp": UDP}))] == ["127.0.0.1"]
 
 

@@ -74,4 +74,7 @@ def _address(digits: str) -> str:
     raw = bytes.fromhex(digits)
     if sys.byteorder == "little":
         raw = b"".join(raw[i : i + 4][::-1] for i in range(0, len(raw), 4))
-    return str(IPv4Address(raw) if len(raw) == 4 else IPv6Address(raw))
+    if len(raw) == 4:
+        return str(IPv4Address(raw))
+    address = IPv6Address(raw)
+    return str(address.ipv4_mapped or address)  # IPv4 at an IPv6 socket, as sockets_tcp tells it

@@ -36,7 +36,7 @@ def lines(question: Question, view: View, width: int, height: int) -> list[Line]
     more = f"{rest} more lines ↓ " if rest > 0 else ""
     out += [()] * (height - 1 - len(out))
     keys = line(
-        (" ⏎ ", "key"), (question.yes, "strong"), ("   Esc ", "key"), "leave it",
+        (" Enter ", "key"), (question.yes, "strong"), ("   Esc ", "key"), "leave it",
         ("   y ", "key"), "copy",
     )  # fmt: skip
     out = [*out[: height - 1], ends(keys, line((more, "dim")), width)]

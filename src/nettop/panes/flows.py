@@ -237,7 +237,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
-        out += detail(shown[cursor], scene, width, below, "⏎ the whole screen")
+        out += detail(shown[cursor], scene, width, below, "Enter the whole screen")
     if not shown:
         why = facts.missing.get("sockets_tcp")
         say = (

@@ -182,7 +182,7 @@ def reading(
     found = min(moments, key=lambda m: abs(m.at - here)) if moments and here is not None else (
         moments[-1] if moments else None
     )  # fmt: skip
-    hint = "⏎ mark B" if view.marks else "← → move, ⏎ mark A"
+    hint = "Enter mark B" if view.marks else "← → move, Enter mark A"
     port = found.ports.get(nic) if found is not None else None
     if port is None or found is None:
         return [line((f" {hint}", "dim"))]

@@ -131,7 +131,7 @@ def table(
 
 def paper(found: Paper, last: Result | None, width: int, height: int) -> list[Line]:
     """One study: what is repeated, what it needs, and the latest figures beside the published."""
-    out = [section(f"STUDY {found.id}", "⏎ run it", width)]
+    out = [section(f"STUDY {found.id}", "Enter run it", width)]
     out.append(line((f" {found.title}", "strong")))
     out.append(line((f" {found.paper}, {found.place}; tool {found.tool}", "dim")))
     out += [line((f" {told}", "warn")) for told in found.requires[: max(0, height - 8)]]
@@ -146,7 +146,7 @@ def paper(found: Paper, last: Result | None, width: int, height: int) -> list[Li
 
 def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
     """Two results beside each other: figures, ratio, and the settings that differed."""
-    out = [section("COMPARE", "⏎ on another; Esc ends", width)]
+    out = [section("COMPARE", "Enter on another; Esc ends", width)]
     for name, one in (("A", a), ("B", b)):
         said = scaled(one.bits_per_second, "b/s") if one.bits_per_second is not None else ""
         told = "  ".join(f"{x} {y}" for x, y in one.figures)

@@ -72,7 +72,7 @@ def finding_row(finding: Any, width: int, keys: str, longest: int = 34) -> Line:
 
 def keys_of(scene: Scene, finding: Any) -> str:
     """The keys that help with a finding."""
-    return "a apply  p prove " if scene.plans.get(finding.id) else "⏎ why "
+    return "a apply  p prove " if scene.plans.get(finding.id) else "Enter why "
 
 
 def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:

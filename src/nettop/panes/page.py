@@ -55,13 +55,16 @@ def footer(view: View, width: int) -> Line:
     if view.typing:
         return fit_line(
             line(
-                (" /", "key"), view.spot.filter, ("▏", "accent"), ("   ⏎ keep   Esc clear", "dim")
+                (" /", "key"),
+                view.spot.filter,
+                ("▏", "accent"),
+                ("   Enter keep   Esc clear", "dim"),
             ),
             width,
         )
     if view.editing and not view.editing.startswith("form."):
         asked = line((f" {view.editing} = ", "key"), (f"{view.draft}▏", "input"))
-        return ends(asked, line(("⏎ apply  Esc leave ", "dim")), width)
+        return ends(asked, line(("Enter apply  Esc leave ", "dim")), width)
     parts: list[tuple[str, str]] = []
     for name, text in tabs(view, width):
         here = name == view.pane

@@ -54,7 +54,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def form(view: View, cursor: str, width: int) -> list[Line]:
     """The form."""
-    out = [section("NEW TEST", "⏎ edit, then start", width)]
+    out = [section("NEW TEST", "Enter edits, then starts", width)]
     now = values(view)
     for name, label, _, _ in FIELDS:
         here = cursor == f"form.{name}"
@@ -174,7 +174,7 @@ def padded(rows: list[Line], count: int) -> list[Line]:
 def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
     """The results, newest first, then the studies; the part of them that the cursor is in."""
     shown, papers = rows_of(scene, view), papers_of(scene, view)
-    told = "⏎ marks one to compare"
+    told = "Enter marks one to compare"
     out = [section(f"RESULTS {len(shown)}", told, width)]
     columns = (
         Column(" WHEN", 20), Column("TOOL", 12), Column("RATE", 11, ">"), Column("VERDICT", 13),

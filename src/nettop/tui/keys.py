@@ -53,7 +53,7 @@ KEYS: Final = (
     Key(("pagedown",), "page_down", "a page down", "moving", "PgDn"),
     Key(("g", "home"), "first", "first row", "moving", "g"),
     Key(("G", "end"), "last", "last row", "moving", "G"),
-    Key(("enter",), "enter", "open, edit, set a mark of the ruler", "moving", "⏎"),
+    Key(("enter",), "enter", "open, edit, set a mark of the ruler", "moving", "Enter"),
     Key(("escape",), "escape", "back; clear the filter", "moving", "Esc"),
     Key(("/",), "filter", "filter rows", "looking"),
     Key(("<",), "sort_less", "sort by the column before", "looking"),
