@@ -108,6 +108,7 @@ def text_of(row: Line) -> str:
     return "".join(text for text, _ in row)
 
 
+@lru_cache(maxsize=512)  # most lines of a screen are those of the one before
 def fit_line(row: Line, width: int, role: str = "") -> Line:
     """The line made safe and exactly `width` cells wide; padding carries `role`."""
     out: list[tuple[str, str]] = []
@@ -225,9 +226,9 @@ def area(values: Sequence[float | None], width: int, height: int, top: float) ->
         for v in resample(values, width)
     ]
     rows = []
-    for row in range(height):
-        floor = (height - 1 - row) * 8
-        rows.append("".join((" " + LEVELS)[min(8, max(0, e - floor))] for e in eighths))
+    for floor in range(most - 8, -1, -8):  # what stands under this row, in eighths
+        glyphs = " " * (floor + 1) + LEVELS + LEVELS[-1] * (most - 8 - floor)
+        rows.append("".join([glyphs[e] for e in eighths]))
     return rows
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from operator import attrgetter
 from typing import Any, Final
 
 from ..facts import Facts
@@ -11,6 +12,7 @@ from ..text import Line, fit, fit_line, level, line, stacked
 from ..units import percent
 from .parts import KINDS, core_load, kinds
 
+_SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns that the row of a busy core needs among many
 
 
@@ -34,9 +36,10 @@ def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
 
 def main_kind(core: Any) -> str:
     """The role of what a core mostly does."""
-    if (core_load(core) or 0.0) < 3:
+    if core.idle is None or core.idle > 97:
         return "idle"
-    return max(KINDS, key=lambda kind: getattr(core, kind[0]) or 0.0)[3]
+    shares = [share or 0.0 for share in _SHARES(core)]
+    return KINDS[shares.index(max(shares))][3]
 
 
 def who(core: Any) -> Line:
@@ -83,7 +86,7 @@ def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]
         for index, chunk in enumerate(chunks[start : start + room]):
             if index and chunk[0].l3[:1] != chunks[start + index - 1][0].l3[:1] and spaced:
                 parts.append((" ", ""))
-            top = max(chunk, key=lambda core: core_load(core) or 0.0)
+            top = chunk[0] if each == 1 else max(chunk, key=lambda core: core_load(core) or 0.0)
             parts.append((level(core_load(top)), main_kind(top)))
         out.append(fit_line(merge(parts), width))
     return out
@@ -151,8 +154,9 @@ def block(facts: Facts, width: int, height: int) -> list[Line]:
     if left > 0:
         across = max(across, width // _NARROW)
         each = width // across
-        busiest = sorted(cores, key=weight, reverse=True)[: left * across]
-        shown = sorted((c for c in busiest if weight(c) >= 2), key=lambda c: -weight(c))
+        heavy = [(weigh, core) for core in cores if (weigh := weight(core)) >= 2]
+        heavy.sort(key=lambda pair: -pair[0])
+        shown = [core for _, core in heavy[: left * across]]
         out += in_columns([core_row(core, each, digits) for core in shown], across, each, width)
     return out[:height]
 
