@@ -1,0 +1,150 @@
+"""A user logged in over the very interface that is changed: sshd and ssh in two namespaces."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+SSHD = "/usr/sbin/sshd"
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(
+        not (os.path.exists(SSHD) and shutil.which("ssh") and shutil.which("ssh-keygen")),
+        reason="needs an SSH server and client",
+    ),
+]
+HERE, THERE = f"nt-ssh-a-{os.getpid()}", f"nt-ssh-b-{os.getpid()}"
+SETTING = "link.txqueuelen@va"
+# Root may be locked on this machine, and sshd lets nobody locked in: here it is not.
+SERVE = (
+    'mkdir -p /run/sshd && mount --bind "$1/shadow" /etc/shadow && exec /usr/sbin/sshd -D '
+    '-f "$1/config" -E "$1/log"'
+)
+
+
+def run(*words: str) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, (words, done.stderr)
+    return done.stdout
+
+
+class Login:
+    """The far user's end: every command comes over the link."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name in ("host", "user"):
+            run("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", str(folder / name))
+        (folder / "shadow").write_text("root:*:20000:0:99999:7:::\n")
+        (folder / "config").write_text(
+            f"HostKey {folder}/host\nAuthorizedKeysFile {folder}/user.pub\nPidFile none\n"
+            "Port 2222\nListenAddress 10.79.0.1\nUsePAM no\nStrictModes no\nPermitRootLogin yes\n"
+        )
+        self.ssh = [
+            "ip", "netns", "exec", THERE, "ssh", "-p", "2222", "-i", str(folder / "user"),
+            "-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null",
+            "-o", "LogLevel=ERROR", "-o", "BatchMode=yes", "root@10.79.0.1",
+        ]  # fmt: skip
+
+    def line(self, *words: str) -> str:
+        """What the far user's shell there is given."""
+        state = f"NETTOP_STATE={self.folder}/state"
+        return shlex.join(["env", state, sys.executable, "-m", "nettop", *words])
+
+    def nettop(self, *words: str) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [*self.ssh, self.line(*words, "--json")], capture_output=True, text=True, check=False,
+            timeout=60,
+        )  # fmt: skip
+        assert done.stdout, done.stderr
+        found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
+        return found
+
+
+@pytest.fixture
+def login(tmp_path: Path) -> Iterator[Login]:
+    try:
+        run("ip", "netns", "add", HERE)
+        run("ip", "netns", "add", THERE)
+        pair = f"ip link add va netns {HERE} type veth peer name vb netns {THERE}"
+        run(*pair.split())
+        for place, name, number in ((HERE, "va", 1), (THERE, "vb", 2)):
+            run("ip", "-n", place, "address", "add", f"10.79.0.{number}/24", "dev", name)
+            run("ip", "-n", place, "link", "set", name, "up")
+        user = Login(tmp_path)
+        words = ["ip", "netns", "exec", HERE, "unshare", "-m", "sh", "-c", SERVE, "sh"]
+        with subprocess.Popen([*words, str(tmp_path)]) as server:
+            try:
+                for _ in range(100):
+                    done = subprocess.run([*user.ssh, "true"], capture_output=True, check=False)
+                    if not done.returncode:
+                        break
+                    time.sleep(0.1)
+                assert not done.returncode, (done.stderr, (tmp_path / "log").read_text())
+                yield user
+            finally:
+                server.kill()
+    finally:
+        for place in (HERE, THERE):
+            subprocess.run(["ip", "netns", "del", place], check=False)
+
+
+def length() -> str:
+    return run("ip", "netns", "exec", HERE, "cat", "/sys/class/net/va/tx_queue_len").strip()
+
+
+def after(value: str, seconds: float) -> bool:
+    end = time.monotonic() + seconds
+    while length() != value and time.monotonic() < end:
+        time.sleep(0.05)
+    return length() == value
+
+
+def test_whatever_is_changed_on_the_sessions_own_device_must_be_confirmed(login: Login) -> None:
+    (made,) = login.nettop("set", SETTING, "2000", "--confirm", "3")
+    assert (made["state"], made["risk"], length()) == ("pending", "none", "2000")
+    assert after("1000", 3 + 5)
+    (made,) = login.nettop("set", SETTING, "2000", "--confirm", "4")
+    (kept,) = login.nettop("confirm", str(made["id"]))
+    time.sleep(5)
+    assert (kept["state"], length()) == ("applied", "2000")
+    (back,) = login.nettop("undo", "--all")
+    assert (back["state"], length()) == ("undone", "1000")
+
+
+def test_enter_at_the_countdown_keeps_it_and_a_lost_session_reverts_it(login: Login) -> None:
+    words = [
+        *login.ssh[:-1],
+        "-tt",
+        login.ssh[-1],
+        login.line("set", SETTING, "2000", "--confirm=4"),
+    ]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as terminal:
+        assert terminal.stdin is not None
+        assert terminal.stdout is not None
+        screen = b""
+        while b"Enter" not in screen and (more := os.read(terminal.stdout.fileno(), 4096)):
+            screen += more
+        terminal.stdin.write(b"\n")
+        terminal.stdin.flush()
+        assert terminal.wait(30) == 0, screen
+    time.sleep(5)
+    assert length() == "2000"
+    login.nettop("undo", "--all")
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as terminal:
+        assert after("2000", 20)
+        terminal.kill()
+    assert after("1000", 4 + 5)
+    time.sleep(1)
+    assert login.nettop("journal")[-1]["state"] == "reverted"
