@@ -1,12 +1,13 @@
 """How soon a key is answered while every core is busy: nettop beside htop, both in a terminal.
 
-    python tests/benchmarks/key_latency.py [--seconds 20] [--size 120x40] [--no-load] [--only htop]
+    python tests/benchmarks/key_latency.py [--seconds 20] [--busy 2] [--no-load] [--only htop]
 
-As many busy processes as there are CPUs run meanwhile and, where root may, a transfer of iperf3
-between two namespaces. The time is from writing the key to the pseudo-terminal to reading the first
-bytes it causes, so it holds this program's own wait for a CPU too, the same for both. Before each
-key the terminal has been silent for 30 ms: what the program writes by itself once a second is not
-taken for an answer. Prints median, 95th percentile and worst in ms; asserts nothing.
+As many busy processes as there are CPUs (or as --busy says) run meanwhile and, where root may, a
+transfer of iperf3 between two namespaces. The time is from writing the key to the pseudo-terminal
+to reading the first bytes it causes, so it holds this program's own wait for a CPU too, the same
+for both. Before each key the terminal has been silent for 30 ms: what the program writes by itself
+once a second is not taken for an answer. Prints median, 95th percentile and worst in ms; asserts
+nothing.
 """
 
 from __future__ import annotations
@@ -69,9 +70,8 @@ def transfer() -> Iterator[bool]:
 
 
 @contextlib.contextmanager
-def busy() -> Iterator[int]:
-    """One endless process a CPU."""
-    count = os.cpu_count() or 1
+def busy(count: int) -> Iterator[int]:
+    """So many endless processes."""
     running = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(count)]
     try:
         yield count
@@ -160,13 +160,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=20.0, help="of keys, a program")
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--only", default="")
+    parser.add_argument("--busy", type=int, default=os.cpu_count(), help="endless processes")
     parser.add_argument("--no-load", action="store_true", help="on a machine at rest")
     args = parser.parse_args()
     width, height = map(int, args.size.split("x"))
     with contextlib.ExitStack() as load:
         told = "at rest"
         if not args.no_load:
-            count = load.enter_context(busy())
+            count = load.enter_context(busy(args.busy))
             moving = load.enter_context(transfer())
             told = f"{count} busy processes" + ", iperf3 over veth" * moving
         print(f"{'program':<10}{'keys':>6}{'median':>9}{'p95':>9}{'worst':>9}   ms, {told}")
