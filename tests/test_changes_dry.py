@@ -124,6 +124,20 @@ def test_keeping_is_part_of_the_dry_run(tmp_path: Path, capsys: pytest.CaptureFi
     code, told = dry(tmp_path, capsys, "napi.threaded@eth0", "on", "--keep")
     assert (code, told["changes"][1]["state"]) == (4, "refused")
     assert "no systemd is in charge" in told["changes"][1]["because"]
+    assert "files" not in told
+
+
+def test_of_a_recorded_host_the_files_are_shown(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nobody recorded whether systemd is in charge there: that is no reason to refuse."""
+    demo = str(Path(__file__).parents[1] / "rules/demo.host.gz")
+    words = ["set", "ring.rx@enp0s12", "64", "--dry-run", "--keep", "--json", "--replay", demo]
+    assert main(words) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [c["state"] for c in told["changes"]] == ["planned", "planned"]
+    (text,) = told["files"].values()
+    assert text.splitlines()[1:] == [
+        "[Match]", "OriginalName=enp0s12", "", "[Link]", "# nettop's:", "RxBufferSize = 64",
+    ]  # fmt: skip
 
 
 def test_one_value_that_cannot_be_stops_them_all(tmp_path: Path) -> None:

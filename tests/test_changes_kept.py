@@ -144,6 +144,10 @@ def test_a_link_is_matched_by_its_permanent_address(
     assert matched() == "PermanentMACAddress=02:00:00:00:00:07"
     Path(host.root, "sys/class/net/eth0/addr_assign_type").write_text("1\n")
     assert matched() == "OriginalName=eth0"
+    udev = Path(host.root, "run/udev/data")
+    udev.mkdir(parents=True)
+    (udev / "n2").write_text("E:ID_NET_DRIVER=virtio_net\nE:ID_PATH=pci-0000:00:03.0\n")
+    assert matched() == "Path=pci-0000:00:03.0"
 
 
 def test_a_namespace_is_not_kept_in_files_of_the_host(

@@ -134,8 +134,10 @@ def _dry(
 
     files: dict[str, str] = {}
     if args.keep and not report.code(seen):
-        files = persist.preview(wanted, source)
-        seen = [*seen, *persist.forecasts(wanted, source)]
+        lines = persist.forecasts(wanted, source)
+        pairs = zip(wanted, lines, strict=True)
+        files = persist.preview([one for one, line in pairs if line.state == "planned"], source)
+        seen = [*seen, *lines]
     if args.json:
         return finish(seen, notes, as_json=True, files=files)
     report.show(seen)

@@ -91,7 +91,8 @@ def render(source: Source, address: Address, known: dict[str, str]) -> str:
     if address.name == "sysctl":
         return "\n".join([_MARK, *(f"{k} = {v}" for k, v in sorted(known.items()))]) + "\n"
     if address.name == "link":
-        rows = [_MARK, "[Match]", _match(source, address.nic), "", *_hidden(source, address)]
+        hidden = _hidden(source, address)
+        rows = [_MARK, "[Match]", _match(source, address.nic), *([""] if hidden else []), *hidden]
         rows += ["", "[Link]", _OURS, *(f"{k} = {v}" for k, v in sorted(known.items()))]
         return "\n".join(rows) + "\n"
     rows = [
@@ -118,7 +119,7 @@ def _quoted(word: str) -> str:
 
 
 def _match(source: Source, nic: str) -> str:
-    """By its own address, which a change of names or addresses does not touch; else by its name."""
+    """By its own address, else by its place on the bus: udev's names come after the match."""
     try:
         own = link.attributes(source, nic).get("permanent", b"")
     except OSError:
@@ -131,13 +132,15 @@ def _match(source: Source, nic: str) -> str:
             return f"PermanentMACAddress={address}"
     except OSError:
         pass
-    return f"OriginalName={nic}"
+    where = _udev(source, nic, "ID_PATH")
+    return f"Path={where}" if where else f"OriginalName={nic}"
 
 
 def _hidden(source: Source, address: Address) -> list[str]:
     """What the file that ours hides said, but its matches; a key that ours has too counts last."""
     rows: list[str] = []
-    for name in (path(address), _in_force(source, address.nic), _DEFAULT_LINK):
+    in_force = _udev(source, address.nic, "ID_NET_LINK_FILE")
+    for name in (path(address), in_force, _DEFAULT_LINK):
         try:
             rows = source.text(name).splitlines() if name else []
         except OSError:
@@ -156,15 +159,15 @@ def _hidden(source: Source, address: Address) -> list[str]:
     return found
 
 
-def _in_force(source: Source, nic: str) -> str:
-    """The .link file that udev used for the interface; empty where it does not say."""
+def _udev(source: Source, nic: str, key: str) -> str:
+    """What udev knows of the interface; empty where it does not say."""
     try:
         index = source.text(f"/sys/class/net/{nic}/ifindex").strip()
         rows = source.text(f"/run/udev/data/n{index}").splitlines()
     except OSError:
         return ""
-    key = "E:ID_NET_LINK_FILE="
-    return next((row.removeprefix(key) for row in rows if row.startswith(key)), "")
+    lead = f"E:{key}="
+    return next((row.removeprefix(lead) for row in rows if row.startswith(lead)), "")
 
 
 _APPEND = 'echo "$1" >> "$2"'
@@ -189,7 +192,8 @@ def limits(source: Source, address: Address) -> Limits:
     if foreign(source):
         why = "these files are read for the host, not for a network namespace: use nettop export"
         return Limits(settable=False, because=why)
-    if address.name != "sysctl":
+    recording = getattr(source, "root", None) is None  # does not tell who is in charge
+    if address.name != "sysctl" and not recording:
         try:
             source.listing("/run/systemd/system")
         except OSError:
