@@ -115,6 +115,18 @@ def test_the_matrix_marks_where_an_interrupt_may_not_go() -> None:
     assert "8.12k" in queue
 
 
+def test_a_queue_without_an_interrupt_offers_no_move() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    view = View(pane="cores")
+    assert "e move" in words(panes.pane("cores").lines(scene, view, 120, 30))
+    queues = tuple(replace(q, irq=None, cpu=None, allowed=()) for q in scene.facts.queues)
+    scene = replace(scene, facts=replace(scene.facts, queues=queues))
+    told = words(panes.pane("cores").lines(scene, view, 120, 30))
+    assert "no interrupt of its own" in told
+    assert "e move" not in told
+
+
 def test_idle_cores_fold() -> None:
     folded = panes.pane("cores").lines(big(), View(pane="cores"), 500, 60)
     opened = panes.pane("cores").lines(big(), View(pane="cores", fold=False), 500, 60)

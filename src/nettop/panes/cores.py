@@ -315,6 +315,8 @@ def explain(found: tuple[str, list[Any]], facts: Facts) -> Line:
         parts.append(f"{'RPS' if queue.direction == 'rx' else 'XPS'} {ranges(queue.rps_cpus)}")
     if queue.off_node:
         parts.append("NOT ON THE NIC'S NODE")
+    if queue.irq is None:
+        return line((" · ".join([*parts, "no interrupt of its own: nothing to move"]), "dim"))
     return line(
         (" · ".join(parts), "warn" if queue.off_node else "dim"), ("   e move  S spread", "key")
     )

@@ -16,9 +16,10 @@ from .scene import Made, Scene, View, nic_of
 TITLE = "History"
 KEY = "7"
 NEEDS: tuple[str, ...] = ()
-SPANS: Final = (120.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
+SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11
 MARGIN: Final = _LABEL + 5  # columns beside a graph
+MOST: Final = 40  # rows of both directions together
 QUIET: Final = 0.15  # of the scale: a direction that never passes it is drawn in fewer rows
 
 
@@ -228,7 +229,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     worst = max((v for v in lost if v is not None), default=0.0)
     gap = 1 if left - cores >= 14 else 0
     low = max(1, (left - cores) // 5) if worst else 1
-    both = max(2, min(24, left - cores - low - 3 * gap))
+    both = max(2, min(MOST, left - cores - low - 3 * gap))
     upper = both // 2
     if both >= 10:
         most = [max((v for v in values if v is not None), default=0.0) for values in (rx, tx)]

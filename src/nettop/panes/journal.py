@@ -55,8 +55,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
         return [fit_line(one, width) for one in out[:height]]
     columns = (
-        Column(" STATE", 12), Column("SETTING", 28, grow=3), Column("BEFORE", 12, grow=1),
-        Column("AFTER", 12, grow=1), Column("WHEN", 20), Column("BECAUSE OF", 24, grow=2),
+        Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
+        Column("AFTER", 10, grow=1), Column("WHEN", 19), Column("BECAUSE OF", 24, grow=2),
         Column("BY", 8), Column("ID", 8),
     )  # fmt: skip
     sizes = widths(columns, width)
