@@ -132,8 +132,11 @@ def _dry(
     from ..changes import persist, report
     from ..text import safe
 
+    seen = [_to_confirm(one, args, source) for one in seen]
     files: dict[str, str] = {}
     if args.keep and not report.code(seen):
+        if any(one.because for one in seen):
+            notes = [*notes, "it is kept once it is confirmed: repeat this with --keep then"]
         lines = persist.forecasts(wanted, source)
         pairs = zip(wanted, lines, strict=True)
         files = persist.preview([one for one, line in pairs if line.state == "planned"], source)
@@ -147,6 +150,21 @@ def _dry(
         print(safe(f"would write {path}:"))
         print("\n".join("    " + safe(row) for row in text.splitlines()))
     return report.code(seen)
+
+
+def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result:
+    """What is planned, with the word that it would revert by itself, where it would."""
+    from dataclasses import replace
+
+    from .. import settings
+    from ..changes import ssh
+    from ..changes.apply import risky
+
+    peer = getattr(args, "ssh_peer", None) or ssh.peer()
+    carries = ssh.carriers(source, peer) if source.live else ()
+    if one.state != "planned" or not risky(settings.parse(one.setting), carries):
+        return one
+    return replace(one, because=f"to be confirmed within {args.confirm:g} s, or it reverts")
 
 
 def _do(
