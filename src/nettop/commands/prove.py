@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 STARTING = 30.0  # seconds a trial may take until its traffic flows
+HELD = 2.0  # seconds that a finding stands before it is worth trying
 HELP = "test, change, test: keep a fix only when it proved better"
 
 
@@ -38,7 +39,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bench_arguments(parser)
     parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--look", type=seconds, default=4.0, help="seconds to look for it (4)")
+    parser.add_argument("--look", type=seconds, default=6.0, help="seconds to look for it (6)")
     json_argument(parser)
     source_arguments(parser)
 
@@ -136,39 +137,43 @@ def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, s
     if len(args.what) > 1 or "@" not in args.what[0]:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]
-    wanted, known = _seen(args)
-    if finding not in wanted:
+    found = _findings(args, finding)
+    if finding not in found:
         print("not seen while idle: looking again while a test runs", file=sys.stderr)
-        wanted, known = under_load(on, args.look, lambda: _seen(args))
-    if finding not in wanted:
-        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, known)}", 2)
-    if not wanted[finding]:
+        found = under_load(on, args.look, lambda: _findings(args, finding))
+    if finding not in found:
+        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, found)}", 2)
+    if not found[finding].wanted:
         raise Refused(f"{finding} has advice only: there is nothing to try", 4)
-    return finding, wanted[finding]
+    return finding, [(w.setting, w.value) for w in found[finding].wanted]
 
 
-def _seen(args: argparse.Namespace) -> tuple[dict[str, list[tuple[str, str]]], list[str]]:
-    findings = _findings(args)
-    wanted = {f.id: [(w.setting, w.value) for w in f.wanted] for f in findings}
-    return wanted, [f.id for f in findings]
-
-
-def _findings(args: argparse.Namespace) -> tuple[Finding, ...]:
+def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
+    """What held for HELD seconds at any moment of the look, by its id; no longer than `wanted`."""
+    from ..config import ConfigError
+    from ..observe import Observer, watch
     from ..source import Live
-    from .advise import look
 
-    window = argparse.Namespace(seconds=args.look, profile=args.profile, interface=None)
-    return tuple(look(Live(), window).judgement.findings)
+    try:
+        observer = Observer(Live(), profile=args.profile, window=min(HELD, args.look))
+    except (ConfigError, ValueError) as error:
+        raise Refused(str(error), 2) from None
+    found: dict[str, Finding] = {}
+    for seen in watch(observer, args.look):
+        found |= {finding.id: finding for finding in seen.judgement.findings}
+        if wanted in found:
+            break
+    return found
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
     """The findings under load that have something to try, the largest promise first."""
     from ..trials.tune import Offer
 
-    found = sorted(under_load(on, args.look, lambda: _findings(args)), key=lambda f: -f.gain)
+    found = under_load(on, args.look, lambda: _findings(args))
     return [
         Offer(f.id, f.title, [(w.setting, w.value) for w in f.wanted], f.safety)
-        for f in found
+        for f in sorted(found.values(), key=lambda f: -f.gain)
         if f.wanted
     ]
 

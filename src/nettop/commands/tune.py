@@ -24,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bench_arguments(parser)
     parser.set_defaults(budget=600.0)
     parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--look", type=seconds, default=4.0, help="seconds to look (4)")
+    parser.add_argument("--look", type=seconds, default=6.0, help="seconds to look (6)")
     json_argument(parser)
     source_arguments(parser)
 
