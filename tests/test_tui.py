@@ -533,6 +533,22 @@ def test_a_configuration_that_cannot_be_is_one_sentence(
     assert "\n" not in str(caught.value)
 
 
+def test_the_configuration_of_the_readme_is_whole_and_taken(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop import config
+
+    readme = (SHOTS.parent / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(theme = .*?)```", readme, re.DOTALL)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text(block)
+    found = config.load()
+    assert {*found.values, "limits"} == set(config.KNOWN)  # every key there is, none there is not
+    assert set(found.values["columns"]) == {n for n in panes.names() if panes.columns(n)}
+    assert all(name in block for name in themes.NAMES)
+
+
 def test_configured_columns_reach_the_view(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -593,7 +609,7 @@ SCREENS = {
     "cores": Shot("storied", View(pane="cores"), 120, 34),
     "cores-many": Shot("big", View(pane="cores"), 120, 40),
     "nic": Shot("storied", View(pane="nic")),
-    "flows": Shot("storied", View(pane="flows"), 120, 24),
+    "flows": Shot("storied", View(pane="flows")),
     "advisor": Shot("lossy", View(pane="advisor")),
     "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
     "history": Shot("storied", View(pane="history", zoom=2, marks=(200.0, 560.0))),

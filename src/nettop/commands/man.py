@@ -22,7 +22,10 @@ EXITS = (
     ("5", "done, and reverted because nobody confirmed it"),
 )
 FILES = (
-    ("/etc/nettop/config.toml, ~/.config/nettop/config.toml", "theme, units, interval, thresholds"),
+    (
+        "/etc/nettop/config.toml, ~/.config/nettop/config.toml",
+        "theme, units, interval, columns, thresholds",
+    ),
     ("/etc/nettop/rules/, ~/.config/nettop/rules/", "rules of your own"),
     ("~/.config/nettop/muted", "findings that are not shown"),
     ("/var/lib/nettop/", "root's journal of changes; another user's is in ~/.local/state/nettop"),
