@@ -172,6 +172,24 @@ def test_every_setting_a_rule_writes_exists() -> None:
     assert seen > 20
 
 
+def test_a_congestion_control_that_the_kernel_loads_by_itself_is_taken(
+    host: Host, tmp_path: Path
+) -> None:
+    address = settings.parse("sysctl.net.ipv4.tcp_congestion_control")
+    assert settings.limits(host.source, address).choices == ("reno", "cubic", "bbr")
+    modules = tmp_path / "lib/modules/6.1.0"
+    modules.mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/osrelease").write_text("6.1.0\n")
+    (modules / "modules.builtin").write_text("kernel/net/ipv4/tcp_cubic.ko\n")
+    (modules / "modules.dep").write_text(
+        "kernel/net/ipv4/tcp_dctcp.ko.xz:\nkernel/net/ipv4/tcp_diag.ko: kernel/net/inet_diag.ko\n"
+        "kernel/drivers/iscsi_tcp.ko:\nkernel/x/y.ko: kernel/net/ipv4/tcp_vegas.ko\n"
+    )
+    assert settings.limits(host.source, address).choices == ("reno", "cubic", "bbr", "dctcp")
+    assert settings.check(host.source, address, "dctcp") == "dctcp"
+
+
 def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

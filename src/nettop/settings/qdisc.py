@@ -17,7 +17,7 @@ from typing import Any
 from ..netlink.codec import Field, attributes, decode, messages, numbered, text
 from ..netlink.route import NEWQDISC, names, qdiscs
 from ..source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Deed, Host, Keep, Limits, _modules
 
 RISK = "none"
 NIC = True
@@ -208,12 +208,8 @@ def fits(source: Source, address: Address, value: str) -> None:
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
-    try:
-        folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
-        known = source.text(f"{folder}/modules.builtin") + source.text(f"{folder}/modules.dep")
-    except OSError:
-        return
-    if f"/sch_{kind}.ko" not in known:
+    known = _modules.names(source)
+    if known and f"sch_{kind}" not in known:
         raise ValueError(f"this kernel has no qdisc {kind!r}")
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Deed, Host, Keep, Limits, _modules
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -18,9 +18,8 @@ RISK = "none"
 TARGET = False
 TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
 _LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
-_CHOICES = {
-    "net.ipv4.tcp_congestion_control": "/proc/sys/net/ipv4/tcp_available_congestion_control",
-}
+_CONTROL = "net.ipv4.tcp_congestion_control"
+_NO_CONTROL = frozenset({"diag", "sigpool"})  # modules named like one
 # what the kernel refuses: net/ipv4/sysctl_net_ipv4.c, net/core/sysctl_net_core.c
 _INT = (1 << 31) - 1
 _SWITCH = (0, 255)  # kept in one byte since Linux 5.13
@@ -95,9 +94,8 @@ def _decimal(word: str) -> str:
 def limits(source: Source, address: Address) -> Limits:
     """The kernel tells none; those of the usual parameters are known, the others it judges."""
     now = read(source, address)
-    listed = _CHOICES.get(address.name)
-    if listed:
-        return Limits(choices=tuple(source.text(listed).split()))
+    if address.name == _CONTROL:
+        return Limits(choices=_controls(source))
     least, most = _BOUNDS.get(address.name, (None, None))
     if len(now.split()) > 1 or most is None:
         return Limits()
@@ -120,6 +118,14 @@ def fits(source: Source, address: Address, value: str) -> None:
             raise ValueError(f"{address} cannot be below {least} (the kernel's limit)")
         if most is not None and int(word) > most:
             raise ValueError(f"{address} cannot exceed {most} (the kernel's limit)")
+
+
+def _controls(source: Source) -> tuple[str, ...]:
+    """The congestion controls that are loaded, and those that the kernel loads when asked."""
+    loaded = source.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
+    parts = (name.partition("tcp_") for name in _modules.names(source))
+    others = {name for before, tcp, name in parts if tcp and not before} - _NO_CONTROL
+    return (*loaded, *sorted(others - {*loaded}))
 
 
 def _absent(source: Source) -> str:

@@ -1,0 +1,20 @@
+"""Which parts of the kernel it has, or loads by itself when they are asked for."""
+
+from __future__ import annotations
+
+import re
+
+from ..source import Source
+
+_NAME = re.compile(r"/([a-z0-9_]+)\.ko")
+
+
+def names(source: Source) -> frozenset[str]:
+    """Its modules, those built in among them; empty where the host does not list them."""
+    try:
+        folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
+        built_in, others = (source.text(f"{folder}/modules.{end}") for end in ("builtin", "dep"))
+    except OSError:
+        return frozenset()
+    own = (row.partition(":")[0] for row in others.splitlines())  # the rest is what it rests on
+    return frozenset(_NAME.findall("\n".join([built_in, *own])))
