@@ -11,7 +11,8 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
-from operator import attrgetter
+from itertools import repeat
+from operator import attrgetter, sub, truediv
 from typing import Any, TypeVar, cast
 
 _Kind = TypeVar("_Kind")
@@ -193,11 +194,12 @@ def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
     run = _run(kind)
     if run is not None:
         try:
-            steps = [(now - was) / seconds for was, now in zip(old[run], new[run], strict=True)]
+            steps = list(map(sub, new[run], old[run]))
         except TypeError:  # one of them is unknown
-            steps = [-1.0]
+            steps = [-1]
         if min(steps) >= 0:
-            return tuple.__new__(kind, (*new[: run.start], *steps, *new[run.stop :]))
+            rates = map(truediv, steps, repeat(seconds))
+            return tuple.__new__(kind, (*new[: run.start], *rates, *new[run.stop :]))
     moving, values, made = _plan(kind)
     if not moving:
         return new

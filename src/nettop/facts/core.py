@@ -123,8 +123,8 @@ def build(
     frame: Frame, spots: Sequence[Spot], load: Mapping[int, Load], duty: Duty
 ) -> tuple[Core, ...]:
     """A core for each online CPU."""
-    soft = {e.now.cpu: e.per_s for e in frame.tables.get("softirqs", ()) if e.per_s is not None}
-    work = {e.now.cpu: e.per_s for e in frame.tables.get("softnet", ()) if e.per_s is not None}
+    soft = {rate.cpu: rate for e in frame.tables.get("softirqs", ()) if (rate := e.per_s)}
+    work = {rate.cpu: rate for e in frame.tables.get("softnet", ()) if (rate := e.per_s)}
     resting = _resting(spots, load)
     zero = 0.0 if duty.counted else None
     out = []

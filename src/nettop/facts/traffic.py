@@ -59,7 +59,7 @@ def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, 
     """Rates by CPU of every line of /proc/interrupts, by place; sums them up by CPU."""
     entries = frame.tables.get("interrupts", ())
     rates: list[Mapping[int, float] | None] = [
-        entry.per_s.by_cpu if entry.per_s is not None else None for entry in entries
+        None if (rate := entry.per_s) is None else rate.by_cpu for entry in entries
     ]
     moment.counted = any(rate is not None for rate in rates)
     devices = (
