@@ -34,7 +34,7 @@ COLUMNS: Final = (
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
 )
-SPLIT: Final = 34  # lines from which the flow under the cursor is shown below the list
+SPLIT: Final = 28  # lines from which the flow under the cursor is shown below the list
 BELOW: Final = 14  # lines it takes at the least
 WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
 _ROWS: Final = 2000  # a list longer than this is filtered, not read
