@@ -19,8 +19,8 @@ class Beside:
     """Its counters stand side by side."""
 
     name: str = label("name")
-    one: int | None = counter("one", default=None)
-    two: int | None = counter("two", default=None)
+    one: float | None = counter("one", default=None)
+    two: float | None = counter("two", default=None)
     state: int | None = gauge("state", default=None)
 
 
@@ -30,9 +30,9 @@ class Mixed:
     """A gauge stands between its counters."""
 
     name: str = label("name")
-    one: int | None = counter("one", default=None)
+    one: float | None = counter("one", default=None)
     state: int | None = gauge("state", default=None)
-    two: int | None = counter("two", default=None)
+    two: float | None = counter("two", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class Plain:
     """An ordinary dataclass with counters by CPU."""
 
     name: str = label("name")
-    one: int | None = counter("one", default=None)
-    two: int | None = counter("two", default=None)
+    one: float | None = counter("one", default=None)
+    two: float | None = counter("two", default=None)
     state: int | None = gauge("state", default=None)
     by_cpu: Mapping[int, int] | None = vector("by CPU", default=None)
 
@@ -54,8 +54,10 @@ COUNT = st.none() | st.integers(0, 1 << 64)
 def test_each_counter_has_its_own_rate(
     kind: Any, a: int | None, b: int | None, c: int | None, d: int | None, seconds: float
 ) -> None:
-    old, new = kind(name="x", one=a, two=b, state=1), kind(name="x", one=c, two=d, state=7)
-    rate = per_second(old, new, seconds)
+    old: Any = kind(name="x", one=a, two=b, state=1)
+    new: Any = kind(name="x", one=c, two=d, state=7)
+    rate: Any = per_second(old, new, seconds)
+    assert rate is not None
     assert type(rate) is kind
     assert (rate.name, rate.state) == ("x", 7)
     for was, now, found in ((a, c, rate.one), (b, d, rate.two)):
