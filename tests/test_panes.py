@@ -10,7 +10,7 @@ from scenes import RING, SCENES, WALL, big, healthy, lossy, storied
 
 from nettop import panes
 from nettop.facts.nic import Counters
-from nettop.panes import history, page, trend
+from nettop.panes import history, outcome, page, trend
 from nettop.panes.past import FINE, Past
 from nettop.panes.scene import Scene, Spot, View, chosen, nic_of
 from nettop.text import Line, line_cells, text_of
@@ -375,3 +375,30 @@ def test_hot_queues_of_many_come_first_with_their_cores() -> None:
     assert {group[0].cpu for _, group in first} == hot
     columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold=True)
     assert {c.cpu for c in columns[: len(hot)]} == hot
+
+
+def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> None:
+    from stories import PROOF
+
+    from nettop.panes.scene import Progress
+
+    half = replace(PROOF, before=PROOF.before[:3], after=PROOF.after[:2], interval=(0.31, 0.36),
+                   middle=0.335)  # fmt: skip
+    scene = replace(
+        lossy(),
+        progress=Progress("prove rx-ring-overrun@eth0", 60.0, 145.0, (7e9, 8e9), 5.0,
+                          {0: 91.0}, {1: 40.0}, "changed, run 3", half),
+    )  # fmt: skip
+    for width, height in ((200, 60), (120, 40), (80, 24), (80, 11)):
+        told = words(page.compose(scene, View(pane="tests"), width, height))
+        assert "changed, run 3, 1 m 25 s left" in told
+        assert "so far +33.5%, +31.0% to +36.0% of 2 pairs" in told
+    wide = words(page.compose(scene, View(pane="tests"), 200, 60))
+    assert outcome.figure(half.before[1], half.unit) in wide
+    assert outcome.figure(half.after[1], half.unit) in wide
+    assert "no gain" in wide
+    first = replace(half, after=(), interval=(0.0, 0.0))
+    scene = replace(scene, progress=replace(scene.progress, proof=first))  # type: ignore[type-var]
+    assert "so far" not in words(page.compose(scene, View(pane="tests"), 120, 40))
+    long = replace(half, before=tuple(range(1, 40)), after=tuple(range(2, 41)))
+    assert "    39  " in text_of(outcome.so_far(long, 80, 10)[5])  # the latest stay in sight

@@ -14,7 +14,16 @@ from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
 from nettop.trials.experiment import METRICS, Plan, Sample
-from nettop.trials.result import Latency, Loss, Measured, Options, Progress, Result, Side
+from nettop.trials.result import (
+    Latency,
+    Loss,
+    Measured,
+    Options,
+    Progress,
+    Result,
+    Side,
+    Standing,
+)  # fmt: skip
 from nettop.trials.run import Cancelled, TrialError
 
 RATE = METRICS["rate"]
@@ -270,3 +279,33 @@ def test_a_figure_that_counts_losses_is_not_guarded_by_them() -> None:
         "better"
     )
     assert experiment.compare(fake, take, RATE, Plan()).comparison.verdict == "worse"
+
+
+def test_the_pairs_so_far_are_told_with_every_run() -> None:
+    told: list[Progress] = []
+    fake = Fake()
+    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, Plan(), told.append)
+    assert told[0].note == "baseline, is it steady?"
+    assert told[0].standing == Standing("bit/s", True, (), ())
+    last = told[-1].standing
+    assert last is not None
+    assert last.before == found.a
+    assert last.after == found.b[:-1]  # the last run is not told of: it ends the experiment
+    assert last.interval is not None
+    assert last.interval[0] <= last.middle <= last.interval[1]
+    assert [len(p.standing.after) for p in told[2:] if p.standing] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
+    rows: list[Progress] = []
+    experiment.sweep(Fake(), ["a", "b", "c"], lambda state: Sample(1.0 + state), RATE,
+                     Plan(least=1, most=1), rows.append)  # fmt: skip
+    assert {row.standing for row in rows} == {None}
+
+
+def test_a_finding_of_a_capture_is_measured_on_that_capture() -> None:
+    assert prove.fitting("capture-on-irq-core@eth0/77") == "capture"
+    assert prove.fitting("rx-ring-overrun@eth0") == "bulk"
+    on = prove.bench("capture", Options(to="h"))
+    moved = prove.watching(on, [("process.affinity@4711", "2")])
+    assert (moved.options.pid, on.options.pid) == (4711, None)
+    assert prove.watching(on, [("ring.rx@eth0", "512")]) is on
+    bulk = prove.bench("bulk", Options(to="h"))
+    assert prove.watching(bulk, [("process.affinity@4711", "2")]) is bulk

@@ -12,6 +12,9 @@ from scenes import RING, lossy
 from nettop.panes.cores import spread_of
 from nettop.panes.scene import Made, Scene, View
 from nettop.source import Live
+from nettop.trials import prove
+from nettop.trials import result as trials
+from nettop.trials.result import Standing
 from nettop.tui.actions import Actions
 from nettop.tui.kept import result_of
 from nettop.tui.keys import Ask
@@ -246,6 +249,34 @@ def test_a_test_without_an_address_is_not_started() -> None:
     bench.test(FORM)
     assert "address" in heard.last
     assert not bench.stop()
+
+
+def test_a_proof_shows_its_pairs_while_it_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[tuple[str, Scene]] = []
+    heard = Heard(lossy())
+
+    def prove_(finding: str, wanted: object, on: prove.Bench) -> dict[str, str]:
+        standing = Standing("bit/s", True, (1e9, 1.1e9), (2e9,), 1.0, (0.9, 1.1))
+        on.outer(trials.Progress("experiment", 12.0, 40.0, note="changed, run 2",
+                                 standing=standing))  # fmt: skip
+        on._inner(trials.Progress("send", 1.0, 2.0, 1.9e9, (50.0,)))
+        seen.append((f"{on.tool} {finding} {wanted}", heard.scene))
+        return {"verdict": "better", "kept": "yes"}
+
+    monkeypatch.setattr(prove, "prove", prove_)
+    Bench(heard, lambda: None).prove(RING, {**FORM, "to": "192.0.2.1"})
+    ((told, scene),) = seen
+    assert told.startswith(f"bulk {RING.id}")
+    progress = scene.progress
+    assert progress is not None
+    assert progress.proof is not None
+    assert (progress.elapsed, progress.seconds, progress.stage) == (13.0, 40.0, "changed, run 2")
+    assert progress.proof.before == (1e9, 1.1e9)
+    assert progress.proof.after == (2e9,)
+    assert (progress.proof.interval, progress.proof.middle) == ((0.9, 1.1), 1.0)
+    assert progress.intervals == (1.9e9,)
+    assert heard.scene.progress is None
+    assert heard.last == f"{RING.id}: better; kept"
 
 
 def test_a_stored_result_is_read_in_the_panes_words() -> None:

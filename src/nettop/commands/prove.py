@@ -48,7 +48,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     """What measures, and how long."""
     trial_arguments(parser)
     add = parser.add_argument
-    add("--tool", default="bulk", metavar="TOOL", help="the test tool (bulk)")
+    add("--tool", metavar="TOOL", help="the test tool (bulk; capture for findings of captures)")
     add("--metric", metavar="NAME", help="rate, p50, p99, delivered or per-core")
     add("--pairs", type=int, metavar="N", help="at least N pairs of runs (5)")
     add("--most", type=int, metavar="N", help="at most N pairs (21)")
@@ -60,8 +60,9 @@ def bench_of(args: argparse.Namespace) -> Bench:
     from .. import trials
     from ..trials import experiment, prove
 
-    if args.tool not in trials.names():
-        raise Refused(f"no test tool {args.tool!r}{nearest(args.tool, trials.names())}", 2)
+    tool = args.tool or prove.fitting(getattr(args, "what", [""])[0])
+    if tool not in trials.names():
+        raise Refused(f"no test tool {tool!r}{nearest(tool, trials.names())}", 2)
     if args.metric is not None and args.metric not in experiment.METRICS:
         raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
     for name in ("pairs", "most"):
@@ -76,7 +77,7 @@ def bench_of(args: argparse.Namespace) -> Bench:
     if os.geteuid() != 0:
         raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
     return prove.bench(
-        args.tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
+        tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=tell, cancel=stopper(),
     )  # fmt: skip
 
@@ -87,23 +88,12 @@ def run(args: argparse.Namespace) -> int:
 
     on = bench_of(args)
     finding, wanted = _wanted(args, on)
-    _watch_moved(on, wanted)
     document = attempt(lambda: prove.prove(finding, wanted, on, keep=not args.no_keep))
     if args.json:
         emit(document)
     else:
         print(prove.describe(document), end="")
     return 0 if document["verdict"] == "better" else 1
-
-
-def _watch_moved(on: Bench, wanted: list[tuple[str, str]]) -> None:
-    """A capture that is moved to other CPUs is itself the one whose losses count."""
-    from dataclasses import replace
-
-    mark = "process.affinity@"
-    moved = [setting.removeprefix(mark) for setting, _ in wanted if setting.startswith(mark)]
-    if on.tool == "capture" and on.options.pid is None and moved and moved[0].isdigit():
-        on.options = replace(on.options, pid=int(moved[0]))
 
 
 def attempt(work: Any) -> dict[str, Any]:

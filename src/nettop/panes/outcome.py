@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..text import Line, area, bar, fit, fit_line, line
 from ..units import scaled
@@ -38,7 +39,7 @@ def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
     ]
 
 
-def pairs(found: Result, width: int, rows: int) -> list[Line]:
+def pairs(found: Result, width: int, rows: int, first: int = 1) -> list[Line]:
     """Each pair of a proof: how it was, how it was changed, and the difference."""
     both = list(zip(found.before, found.after, strict=False))
     top = max((*found.before, *found.after), default=0.0) or 1.0
@@ -46,7 +47,7 @@ def pairs(found: Result, width: int, rows: int) -> list[Line]:
     out = [
         line(("   pair ", "dim"), (fit("before", room + 13), "head"), (fit("after", room), "head"))
     ]
-    for number, (a, b) in enumerate(both[: max(0, rows - 1)], 1):
+    for number, (a, b) in enumerate(both[: max(0, rows - 1)], first):
         parts: list[tuple[str, str]] = [(f"   {number:>3}  ", "dim")]
         better = (b > a) == (found.higher is not False)
         for value, role in ((a, "dim"), (b, "good" if better else "bad")):
@@ -84,6 +85,20 @@ def span(found: Result, width: int) -> list[Line]:
         line((f"   {low:>+7.1%} ", "dim"), *cells, (f" {high:+.1%}", "dim")),
         line((" " * (12 + at(0.0) - 3), ""), ("no gain", "dim")),
     ]
+
+
+def so_far(found: Result, width: int, height: int) -> list[Line]:
+    """The pairs of a proof that runs, the latest last, and the interval of their difference."""
+    shown = max(1, height - 5)
+    cut = max(0, min(len(found.before), len(found.after)) - shown)
+    latest = replace(found, before=found.before[cut:], after=found.after[cut:])
+    out = pairs(latest, width, shown + 1, first=cut + 1)
+    if found.after:
+        low, high = found.interval
+        told = f"{found.middle:+.1%}, {low:+.1%} to {high:+.1%}"
+        out.append(line((f"   so far {told} of {len(found.after)} pairs", "strong")))
+        out += span(found, width) if height >= 9 else []
+    return out
 
 
 def result(found: Result, width: int, height: int) -> list[Line]:

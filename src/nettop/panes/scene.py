@@ -95,6 +95,7 @@ class Progress:
     here: Mapping[int, float] = field(default_factory=dict)  # CPU: percent busy
     there: Mapping[int, float] = field(default_factory=dict)
     stage: str = ""
+    proof: Result | None = None  # the pairs of a proof so far
 
 
 @dataclass(frozen=True, slots=True)

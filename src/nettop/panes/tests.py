@@ -102,6 +102,9 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
 def running(progress: Progress, width: int, height: int) -> list[Line]:
     """The test that runs: where it is, rates so far, both ends' cores."""
     told = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
+    if progress.proof is not None:
+        left = max(0.0, progress.seconds - progress.elapsed)
+        told = f"{progress.stage}, {seconds(left)} left"
     out = [section(f"RUNNING {progress.title}", told, width)]
     last = progress.intervals[-1] if progress.intervals else None
     filled, rest = bar(progress.elapsed / progress.seconds if progress.seconds else None, 20)
@@ -117,7 +120,9 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
             ("   Ctrl+X stops", "key"),
         )
     )
-    out += outcome.plot(progress.intervals, width, max(1, min(6, height - 5)))
+    if progress.proof is not None and progress.proof.after:
+        out += outcome.so_far(progress.proof, width, height - 3)
+    out += outcome.plot(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
     for name, cores in (("here", progress.here), ("there", progress.there)):
         if cores:
             out.append(loads(name, cores, width))

@@ -10,13 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
 from . import statistics
 from .lever import Lever
-from .result import Progress, Result, Side, record
+from .result import Progress, Result, Side, Standing, record
 from .run import Cancelled, TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
@@ -133,6 +133,7 @@ class Runner:
     watch: Watch = nobody
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
+    metric: Metric | None = None  # of two states that are compared
     samples: dict[int, list[Sample]] = field(default_factory=dict)
     begun: float = 0.0
     steady: bool = True
@@ -156,8 +157,21 @@ class Runner:
         left = (states * max(self.plan.least, rounds) - sum(map(len, self.samples.values()))) * each
         note = f"{'baseline' if state == 0 else f'change {state}' if states > 2 else 'changed'}"
         self.watch(
-            Progress("experiment", done, done + max(each, left), note=f"{note}, run {rounds}")
-        )
+            Progress("experiment", done, done + max(each, left),
+                     note=f"{note}, run {rounds}" if rounds else "baseline, is it steady?",
+                     standing=self.standing())
+        )  # fmt: skip
+
+    def standing(self) -> Standing | None:
+        """The pairs so far; None where more than two states are run."""
+        if self.metric is None:
+            return None
+        a, b = tuple(self.figures(0)), tuple(self.figures(1))
+        gains = statistics.gains(a, b, higher=self.metric.higher)
+        found = Standing(self.metric.unit, self.metric.higher, a, b)
+        if not gains:
+            return found
+        return replace(found, middle=median(gains), interval=statistics.interval(gains)[:2])
 
     def probe(self, states: int) -> None:
         """Run the baseline, uncounted, until two in a row agree (four at the most)."""
@@ -239,7 +253,7 @@ def compare(
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
     """Baseline against changed, to a verdict. Cancelled and errors leave the lever restored."""
-    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
+    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock, chosen)
 
     def enough() -> bool:
         found = statistics.gains(runner.figures(0), runner.figures(1), higher=chosen.higher)

@@ -57,7 +57,7 @@ class Bench:
         second = min(self.seen.of, self.seen.second + progress.second)
         self.watch(
             replace(progress, what=self.seen.what, second=second, of=self.seen.of,
-                    note=self.seen.note)
+                    note=self.seen.note, standing=self.seen.standing)
         )  # fmt: skip
 
     def about(self) -> dict[str, Any]:
@@ -102,12 +102,27 @@ def bench(
     return Bench(tool, options, chosen, plan, watch, cancel or threading.Event())
 
 
+def fitting(finding: str) -> str:
+    """The built-in tool whose figure a finding is about."""
+    return "capture" if finding.startswith("capture-") else "bulk"
+
+
+def watching(on: Bench, wanted: Wanted) -> Bench:
+    """A capture that is moved to other CPUs is itself the one whose losses count."""
+    mark = "process.affinity@"
+    moved = [setting.removeprefix(mark) for setting, _ in wanted if setting.startswith(mark)]
+    if on.tool != "capture" or on.options.pid is not None or not (moved and moved[0].isdigit()):
+        return on
+    return replace(on, options=replace(on.options, pid=int(moved[0])))
+
+
 def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict[str, Any]:
     """Try the wanted settings against how the host is; keep them only when they are better.
 
     ValueError, LookupError, OSError: they cannot be tried, and nothing was done. LeverError: a
     write went wrong. Cancelled, TrialError, PeerError: the host is as it was.
     """
+    on = watching(on, wanted)
     with Switch([wanted], finding) as lever:
         if not lever.changes:
             raise ValueError("nothing to try: the host has these settings already")

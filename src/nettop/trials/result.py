@@ -42,6 +42,18 @@ class Options:
 
 
 @dataclass(frozen=True, slots=True)
+class Standing:
+    """How an experiment of two states stands while it runs."""
+
+    unit: str
+    higher: bool  # whether more is better
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+    middle: float = 0.0  # the median relative gain of the pairs so far
+    interval: tuple[float, float] | None = None  # None: there is no pair yet
+
+
+@dataclass(frozen=True, slots=True)
 class Progress:
     """One second of a running trial or experiment, for a live plot."""
 
@@ -53,6 +65,7 @@ class Progress:
     note: str = ""
     busy_there: tuple[float, ...] = ()  # percent busy of each core there; empty: not told
     retransmits: int | None = None  # TCP segments sent again by the sending end since the start
+    standing: Standing | None = None  # of an experiment
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
-from ..panes.scene import Progress, Scene
+from ..panes.scene import Progress, Result, Scene
 from ..units import scaled
 from .notes import Post, note
-
-PROOF: Final = "bulk"  # the tool of a proof: both ends are ours, nothing need be installed
 
 
 class Bench:
@@ -55,7 +53,8 @@ class Bench:
         wanted = [(w.setting, w.value) for w in finding.wanted]
 
         def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
-            bench = prove.bench(PROOF, options_of(form), watch=watch, cancel=cancel)
+            tool = prove.fitting(finding.id)  # both ends are ours, nothing need be installed
+            bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
             document = prove.prove(finding.id, wanted, bench)
             kept = "kept" if document.get("kept") else "taken back"
             verdict = str(document.get("verdict", ""))
@@ -120,6 +119,7 @@ class Bench:
                 here=dict(enumerate(progress.busy)),
                 there=dict(enumerate(progress.busy_there)),
                 stage=stage or progress.note,
+                proof=proof_of(progress.standing),
             )
             self.post(lambda old: replace(old, progress=now))
 
@@ -131,6 +131,16 @@ class Bench:
             self.cancel = None
             self.post(idle)
             self.reload()
+
+
+def proof_of(standing: Any) -> Result | None:
+    """An experiment's pairs so far, as the pane shows those of a finished one."""
+    if standing is None:
+        return None
+    return Result(
+        "", 0.0, "", "", unit=standing.unit, higher=standing.higher, before=standing.before,
+        after=standing.after, middle=standing.middle, interval=standing.interval or (0.0, 0.0),
+    )  # fmt: skip
 
 
 def idle(scene: Scene) -> Scene:
