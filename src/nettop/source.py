@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
     from .bpf.drops import Counter
@@ -80,6 +80,14 @@ class Source(Protocol):
         """
 
 
+_RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
+
+
+def _one_record(path: str) -> bool:
+    """Whether the kernel gives the file in one read where that holds it (fs/seq_file.c)."""
+    return not path.startswith("/proc/") or path.startswith("/proc/sys/") or path.endswith(_RECORD)
+
+
 class Live:
     """This machine, or any directory that looks like one."""
 
@@ -111,7 +119,7 @@ class Live:
         handle = os.open(self.root + path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             first = os.read(handle, 1 << 16)
-            if len(first) < 4096 and not path.startswith("/proc/"):
+            if len(first) < 4096 and _one_record(path):
                 return first
             if not os.read(handle, 1 << 16):
                 return first

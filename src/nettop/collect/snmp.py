@@ -120,25 +120,30 @@ def _parts() -> tuple[tuple[str, ...], ...]:
     return tuple(tuple(_SUMS[item.name].split()) for item in fields(Row))
 
 
+_ASKED: Final = frozenset(name for names in _SUMS.values() for name in names.split())
+
+
 def sections(text: str) -> dict[str, int]:
-    """Figures by `Section.Name`, from pairs of lines."""
+    """The figures that a row adds up by `Section.Name`, from pairs of lines."""
     told: dict[str, int] = {}
     lines = text.splitlines()
-    for names, figures in zip(lines[::2], lines[1::2], strict=False):
-        section, known = _names(names)
-        if not figures.startswith(section):
+    for names, line in zip(lines[::2], lines[1::2], strict=False):
+        section, places = _places(names)
+        if not line.startswith(section):
             raise ValueError(f"names without figures: {names[:60]!r}")
-        told.update(zip(known, map(int, figures[len(section) :].split()), strict=False))
+        figures = line.split()
+        told.update((name, int(figures[at])) for at, name in places if at < len(figures))
     return told
 
 
-@lru_cache(maxsize=64)  # a kernel's names do not change: a hundred a section
-def _names(line: str) -> tuple[str, tuple[str, ...]]:
-    """The section with its colon, and its names with the section before them."""
+@lru_cache(maxsize=64)  # a kernel's names do not change: a hundred a section, of which few matter
+def _places(line: str) -> tuple[str, tuple[tuple[int, str], ...]]:
+    """The section with its colon; at which word of the figures each name stands."""
     section, colon, header = line.partition(":")
     if not colon:
         raise ValueError(f"names without figures: {line[:60]!r}")
-    return f"{section}:", tuple(f"{section}.{name}" for name in header.split())
+    names = enumerate((f"{section}.{name}" for name in header.split()), start=1)
+    return f"{section}:", tuple((at, name) for at, name in names if name in _ASKED)
 
 
 def sockets(text: str) -> dict[str, int]:
@@ -153,6 +158,6 @@ def sockets(text: str) -> dict[str, int]:
 
 
 def singles(text: str) -> dict[str, int]:
-    """Figures of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
-    pairs = (line.split() for line in text.splitlines())
+    """The figures that a row adds up of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
+    pairs = (line.split() for line in text.splitlines() if line.startswith("Udp6"))
     return {f"6.{pair[0]}": int(pair[1]) for pair in pairs if len(pair) == 2}
