@@ -642,6 +642,18 @@ def storied() -> Scene:
                     nic = replace(nic, per_s=fast, total=total)
                 ports.append(nic)
             moment = replace(moment, nics=tuple(ports))
+        swing = abs(second % 46 - 23) / 23  # a flow breathes
+        flows = (
+            replace(
+                moment.flows[0],
+                rx_per_s=(0.84 + 0.16 * swing) * (moment.flows[0].rx_per_s or 0.0),
+                rtt=0.00021 + 0.00009 * (1 - swing) + second % 5 * 4e-6,
+                cwnd=10 + round(34 * swing),
+                retransmits_per_s=float(second % 46 == 23) * 3,
+            ),
+            *moment.flows[1:],
+        )
+        moment = replace(moment, flows=flows)
         past = past.add(moment, WALL + second)
     journal = (
         Made("14", WALL + 420, "ring.rx@eth0", "256", "512", "pending", RING.id, "root"),

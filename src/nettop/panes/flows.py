@@ -170,30 +170,27 @@ def detail(flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc ba
     shown = facts if height >= 20 or width >= WIDE else facts[:4]
     told = [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
     out += in_columns(told, 2, width // 2, width) if width >= WIDE else told
+    past = scene.past
     traces = (
-        (
-            "rate",
-            [None if v is None else v * 8 for v in scene.past.flow(flow.id, lambda t: t.rate)],
-            "bit/s",
-        ),
-        ("rtt", scene.past.flow(flow.id, lambda t: t.rtt), "s"),
-        ("cwnd", scene.past.flow(flow.id, lambda t: t.cwnd), "segments"),
-        ("sent again", scene.past.flow(flow.id, lambda t: t.retransmits), "segments/s"),
+        ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
+        ("rtt", "accent", lambda t: t.rtt, "s"),
+        ("cwnd", "system", lambda t: t.cwnd, "segments"),
+        ("sent again", "bad", lambda t: t.retransmits, "segments/s"),
     )
     rows = max(1, min(6, (height - len(out)) // 4 - 1))
-    for label, values, unit in traces:
+    for label, role, value, unit in traces:
         if height - len(out) < rows + 1:
             break
+        values = past.flow(flow.id, value)
         known = [v for v in values if v is not None]
         top = max(known, default=0.0)
-        now = (
-            f"now {amount(known[-1], unit)}, most {amount(top, unit)}" if known else "not known yet"
-        )
-        out.append(section(label, now, width))
+        lately = "not known yet"
         if known:
-            out += [
-                line((f" {text}", "good")) for text in area(values, width - 2, rows, top or 1.0)
-            ]
+            span = seconds(past.fine[-1].at - past.moments()[0].at)
+            lately = f"now {amount(known[-1], unit)}, most {amount(top, unit)} in {span}"
+        out.append(section(label, lately, width))
+        if known:
+            out += [line((f" {text}", role)) for text in area(values, width - 2, rows, top or 1.0)]
     return [fit_line(one, width) for one in out[:height]]
 
 
