@@ -267,6 +267,23 @@ def test_many_processes_are_looked_into_in_turn() -> None:
     assert sizes[-1] == 1000
 
 
+def test_processes_without_sockets_are_looked_into_less_often() -> None:
+    memory = dict[str, Any]()
+    quiet, busy = holders(8, 0), holders(8, 1)
+    lists = []
+    for _ in range(10):
+        source = Asked(quiet)
+        assert socket_owners.update(source, memory) == []
+        lists.append(source.lists - 1)  # that of /proc itself
+    assert lists[:3] == [8, 8, 8]  # what is new is looked into at once
+    assert sum(lists[4:]) == 3 * 8  # of six readings
+    found = [len(socket_owners.update(Asked(busy), memory)) for _ in range(2)]
+    assert found[1] == 8  # two readings later at most
+    source = Asked(busy)
+    socket_owners.update(source, memory)
+    assert source.lists - 1 == 8  # those with sockets in each
+
+
 def test_a_shown_recording_does_not_tell_which_files_are_open() -> None:
     text = scrub("c\n-- /proc/7/fd/3@ --\n/home/ann/secret\n-- /proc/7/fd/4@ --\nsocket:[55]\n")
     assert "ann" not in text

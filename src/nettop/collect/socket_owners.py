@@ -2,8 +2,9 @@
 
 Reading them all is dear, so each reading looks into a limited number of processes and links: new
 processes first, then those known to hold sockets, then the others in turn. A list of descriptors
-that did not change is trusted for some readings. Processes of other users are closed to us: the row
-of inode 0 says how many.
+that did not change is trusted for some readings; a process that stays without sockets is looked
+into in every other one. Processes of other users are closed to us: the row of inode 0 says how
+many.
 """
 
 from __future__ import annotations
@@ -43,6 +44,10 @@ class _Held:
     closed: bool = False
     seen: int = -1  # the reading in which it was last looked into
 
+    def rests(self, turn: int) -> bool:
+        """Whether it need not be looked into: it had no socket lately, and was just seen."""
+        return not self.inodes and self.trusted > 1 and turn - self.seen < 2
+
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Every socket found so far whose process still lives; OSError when /proc cannot be listed."""
@@ -52,7 +57,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     memory["held"] = held
     links = LINKS
     waiting = sorted(
-        (pid for pid, process in held.items() if not process.closed),
+        (pid for pid, process in held.items() if not process.closed and not process.rests(turn)),
         key=lambda pid: (held[pid].seen >= 0, not held[pid].inodes, held[pid].seen),
     )
     known = sum(1 for pid in waiting if held[pid].inodes)
