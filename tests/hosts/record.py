@@ -157,25 +157,39 @@ def vm_receives(
         if rings:
             subprocess.run(["ethtool", "-G", nic, "rx", str(rings)], check=False)
             time.sleep(2)
-        flood = f"ip netns exec peer iperf3 -c {here} -t 300 -P 2"
+        flood = f"ip netns exec peer iperf3 -c {here} -t 300 -b 60M"
         if rings:
             flood = f"ip netns exec peer iperf3 -u -b 0 -l 1400 -c {here} -t 300 -P 2"
-        with running("iperf3 -s"):
+        with running("taskset -c 4-7 iperf3 -s"):  # the node of the e1000e
             listening()
-            with running(flood):
-                moving(nic)
+            with running(flood), carrying(nic):
                 record(name, comment, out, seconds=6)
 
     return make
 
 
-def vm_rss(out: Path) -> None:
+@contextlib.contextmanager
+def carrying(nic: str, bytes_per_s: float = 1e6) -> Iterator[None]:
+    """Traffic before, and until the recording is done."""
+    moving(nic, bytes_per_s)
+    yield
+    moving(nic, bytes_per_s, seconds=5)
+
+
+def vm_rss(name: str, comment: str, *, written: bool) -> Callable[[Path], None]:
     """The lab's virtio-net with readable receive hashing, many flows."""
-    peer = os.environ["LAB_TAP_TO"]
-    with running(f"iperf3 -c {peer} -R -t 300 -P 8"):
-        moving(os.environ["LAB_VIRTIO_NET"])
-        comment = "virtio-net with four queues and a readable RSS key, eight flows. Linux 6.1."
-        record("vm-virtio-rss", comment, out, seconds=6)
+
+    def make(out: Path) -> None:
+        nic, peer = os.environ["LAB_VIRTIO_NET"], os.environ["LAB_TAP_TO"]
+        if written:
+            sh(f"ethtool -X {nic} equal 4")
+        with (
+            running(f"iperf3 -c {peer} -R -t 300 -P 8 {'-b 10M' if written else ''}"),
+            carrying(nic),
+        ):
+            record(name, comment, out, seconds=6)
+
+    return make
 
 
 HOSTS: dict[str, Callable[[Path], None]] = {
@@ -194,7 +208,16 @@ HOSTS: dict[str, Callable[[Path], None]] = {
         "vmxnet3 whose receive ring of 32 overflows (pkts rx OOB). Linux 6.1.",
         rings=32,
     ),
-    "vm-virtio-rss": vm_rss,
+    "vm-virtio-unsent": vm_rss(
+        "vm-virtio-unsent",
+        "virtio-net with four queues that was never given the RSS table it shows. Linux 6.1.",
+        written=False,
+    ),
+    "vm-virtio-rss": vm_rss(
+        "vm-virtio-rss",
+        "virtio-net with four queues, its RSS table written once, eight flows. Linux 6.1.",
+        written=True,
+    ),
 }
 
 

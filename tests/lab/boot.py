@@ -11,18 +11,22 @@ the lab cannot run here, with one line saying what is missing.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import glob
 import os
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import tomllib
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 HERE = Path(__file__).parent
+LOADS = HERE.parent / "clinic" / "loads.py"
 UNAVAILABLE = 77
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
@@ -101,48 +105,74 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
     if not shell:
         vng.append("--verbose")
     vng += ["--", "sh", str(script)]
-    namespace = _tap(plan) if "tap" in plan else None
-    if namespace:
-        vng = ["ip", "netns", "exec", namespace, *vng]
-    path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
-    try:
-        with open(out / "console", "wb") as console:
-            subprocess.run(
-                vng,
-                env={**os.environ, "PATH": path},
-                stdin=None if shell else subprocess.DEVNULL,
-                stdout=None if shell else console,
-                stderr=None if shell else console,
-                timeout=None if shell else timeout,
-                check=False,
-            )
-    except subprocess.TimeoutExpired:
-        print(f"lab: no answer within {timeout:.0f} s", file=sys.stderr)
-    finally:
-        if namespace:
-            subprocess.run(["ip", "netns", "del", namespace], check=False)
+    with open(out / "console", "wb") as console, _outside(plan) as before:
+        _run([*before, *vng], None if shell else console, timeout)
     try:
         return int((out / "status").read_text())
     except (OSError, ValueError):
         return 1
 
 
-def _tap(plan: dict[str, Any]) -> str:
-    """A namespace of its own with a multi-queue tap: the guest's peer."""
+def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> None:
+    """The machine to its end, or `timeout`; with no console it is a shell and may take its time."""
+    path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
+    machine = subprocess.Popen(
+        words,
+        env={**os.environ, "PATH": path},
+        stdin=subprocess.DEVNULL if console else None,
+        stdout=console,
+        stderr=console,
+        start_new_session=console is not None,
+    )
+    try:
+        machine.wait(timeout if console else None)
+    except subprocess.TimeoutExpired:
+        print(f"lab: no answer within {timeout:.0f} s", file=sys.stderr)
+    finally:
+        if console and machine.poll() is None:
+            os.killpg(machine.pid, signal.SIGKILL)  # QEMU is a child of its child
+        machine.wait()
+
+
+@contextlib.contextmanager
+def _outside(plan: dict[str, Any]) -> Iterator[list[str]]:
+    """What stands around the machine: for a tap a namespace of its own, in which servers wait.
+
+    The words that QEMU must be started with to lie in it.
+    """
+    if "tap" not in plan:
+        yield []
+        return
     name = f"nettop-lab-{os.getpid()}"
+    inside = ["ip", "netns", "exec", name]
+    servers: list[subprocess.Popen[bytes]] = []
+    try:
+        _tap(name, plan["tap"])
+        servers += [
+            subprocess.Popen([*inside, *words], stdout=subprocess.DEVNULL)
+            for words in (
+                ["iperf3", "-s"],
+                [sys.executable, str(LOADS), "streams", "7300", "100000"],
+            )
+        ]
+        yield inside
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+        subprocess.run(["ip", "netns", "del", name], check=False)
+
+
+def _tap(name: str, address: str) -> None:
+    """A namespace with a multi-queue tap: the guest's peer."""
     for words in (
         ["ip", "netns", "add", name],
         ["ip", "-n", name, "tuntap", "add", "tapq", "mode", "tap", "multi_queue"],
-        ["ip", "-n", name, "addr", "add", plan["tap"], "dev", "tapq"],
+        ["ip", "-n", name, "addr", "add", address, "dev", "tapq"],
         ["ip", "-n", name, "link", "set", "tapq", "up"],
         ["ip", "-n", name, "link", "set", "lo", "up"],
     ):
         subprocess.run(words, check=True)
-    subprocess.Popen(
-        ["ip", "netns", "exec", name, "iperf3", "-s", "-D", "--idle-timeout", "900"],
-        stdout=subprocess.DEVNULL,
-    ).wait()
-    return name
 
 
 def main() -> int:
