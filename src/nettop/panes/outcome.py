@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from statistics import median
 
 from ..text import Line, area, bar, fit, fit_line, line
 from ..units import scaled
@@ -39,15 +39,19 @@ def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
     ]
 
 
-def pairs(found: Result, width: int, rows: int, first: int = 1) -> list[Line]:
-    """Each pair of a proof: how it was, how it was changed, and the difference."""
-    both = list(zip(found.before, found.after, strict=False))
+def pairs(found: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
+    """Each pair of a proof: how it was, how it was changed, and the difference.
+
+    The difference is a part of the median before, as in the interval; `skip` leaves out the first.
+    """
+    both = list(zip(found.before, found.after, strict=False))[skip:]
+    base = median(found.before) if found.before else 0.0
     top = max((*found.before, *found.after), default=0.0) or 1.0
     room = max(4, (width - 43) // 2)
     out = [
         line(("   pair ", "dim"), (fit("before", room + 13), "head"), (fit("after", room), "head"))
     ]
-    for number, (a, b) in enumerate(both[: max(0, rows - 1)], first):
+    for number, (a, b) in enumerate(both[: max(0, rows - 1)], skip + 1):
         parts: list[tuple[str, str]] = [(f"   {number:>3}  ", "dim")]
         better = (b > a) == (found.higher is not False)
         for value, role in ((a, "dim"), (b, "good" if better else "bad")):
@@ -58,7 +62,7 @@ def pairs(found: Result, width: int, rows: int, first: int = 1) -> list[Line]:
                 (fit(figure(value, found.unit), 12, ">"), ""),
             ]
             parts.append((" ", ""))
-        change = (b - a) / a if a else 0.0
+        change = (b - a) / base if base else 0.0
         parts.append((f"{change:>+7.1%}", "good" if better else "bad"))
         out.append(tuple(parts))
     if len(both) > rows - 1:
@@ -90,13 +94,13 @@ def span(found: Result, width: int) -> list[Line]:
 def so_far(found: Result, width: int, height: int) -> list[Line]:
     """The pairs of a proof that runs, the latest last, and the interval of their difference."""
     shown = max(1, height - 5)
-    cut = max(0, min(len(found.before), len(found.after)) - shown)
-    latest = replace(found, before=found.before[cut:], after=found.after[cut:])
-    out = pairs(latest, width, shown + 1, first=cut + 1)
+    count = min(len(found.before), len(found.after))
+    out = pairs(found, width, shown + 1, skip=max(0, count - shown))
     if found.after:
         low, high = found.interval
         told = f"{found.middle:+.1%}, {low:+.1%} to {high:+.1%}"
-        out.append(line((f"   so far {told} of {len(found.after)} pairs", "strong")))
+        of = f"{count} pair{'s' if count > 1 else ''}"
+        out.append(line((f"   so far {told} of {of}", "strong")))
         out += span(found, width) if height >= 9 else []
     return out
 

@@ -102,12 +102,14 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
 def running(progress: Progress, width: int, height: int) -> list[Line]:
     """The test that runs: where it is, rates so far, both ends' cores."""
     told = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
-    if progress.proof is not None:
-        left = max(0.0, progress.seconds - progress.elapsed)
-        told = f"{progress.stage}, {seconds(left)} left"
+    left = ""
+    if progress.proof is not None:  # its name leaves little room
+        told = progress.stage
+        left = f"  {seconds(max(0.0, progress.seconds - progress.elapsed))} left"
     out = [section(f"RUNNING {progress.title}", told, width)]
     last = progress.intervals[-1] if progress.intervals else None
-    filled, rest = bar(progress.elapsed / progress.seconds if progress.seconds else None, 20)
+    done = progress.elapsed / progress.seconds if progress.seconds else None
+    filled, rest = bar(done, 8 if left else 20)
     retr = "" if progress.retransmits is None else f"   {progress.retransmits:,.0f} retransmits"
     out.append(
         line(
@@ -116,6 +118,7 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
             ("   ", ""),
             (filled, "accent"),
             (rest, "faint"),
+            (left, "strong"),
             (retr, "warn" if progress.retransmits else "dim"),
             ("   Ctrl+X stops", "key"),
         )
