@@ -8,6 +8,11 @@ have one count, not one for each CPU.
 
 On large hosts the file is megabytes, of which little changes: only lines that differ from the last
 reading are parsed, and a row that did not change is the same object as before.
+
+The same counts stand line by line in /sys/kernel/irq/N/per_cpu_count, but one such file costs the
+kernel and us as much as three lines of this one (5.5 µs against 1.8 µs with 2 CPUs; 38 against 6.6
+with 8 emulated ones): that is cheaper only for who watches a few lines. What a core's interrupts
+sum up to needs every line, those without a number (NMI, LOC, RES) included, which sysfs lacks.
 """
 
 from __future__ import annotations
