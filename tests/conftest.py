@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hypothesis
 import pytest
+
+# a busy machine is no reason to fail: tests count, and never time
+hypothesis.settings.register_profile("nettop", deadline=None)
+hypothesis.settings.load_profile("nettop")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
