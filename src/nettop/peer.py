@@ -86,7 +86,8 @@ class Peer:
     def start(self, script: str, options: Mapping[str, Any]) -> End:
         """Run the text `trials/far/SCRIPT.py` there; PeerError when that cannot even begin."""
         python = "python3" if self.prefix else sys.executable
-        argv = self.command([python, "-I", "-u", "-c", _START])
+        # -I -S: nothing of what is installed or set there takes part, and it starts sooner
+        argv = self.command([python, "-I", "-S", "-u", "-c", _START])
         try:
             process = subprocess.Popen(
                 argv,
@@ -230,7 +231,7 @@ class End:
                 return
             yield message
 
-    def wait_for(self, key: str, seconds: float = 15.0) -> Any:
+    def wait_for(self, key: str, seconds: float = 45.0) -> Any:
         """The value of the first message that has `key`; PeerError when none comes."""
         for message in self.messages(seconds):
             if key in message:

@@ -88,7 +88,7 @@ def main(options: Dict[str, Any]) -> None:
     for reader in readers:
         reader.start()
     if options.get("wait"):
-        patience = time.monotonic() + 10
+        patience = time.monotonic() + 30
         while program.poll() is None and time.monotonic() < patience and not listening(port):
             time.sleep(0.02)
     say(port=port, pid=program.pid)
