@@ -310,6 +310,15 @@ def test_fec_names_its_mode_by_the_link_modes() -> None:
     assert (found.active, found.auto, found.modes) == ("RS", True, ("RS",))
 
 
+def test_fec_counts_what_it_mends_and_what_it_cannot() -> None:
+    lanes = struct.pack("=3Q", 256, 255, 1)  # the total comes first
+    one = device("eth0", nest(5, attribute(2, lanes), attribute(3, u64(145)), attribute(4, b"")))
+    none = device("eth1", nest(5, attribute(2, b""), attribute(3, b"")))  # the driver counts none
+    answers = {"ethtool/fec": one + none, "ethtool/strings/linkmodes": string_set(9, ["None"])}
+    found = fec.update(Fake(answers), {})
+    assert [(row.corrected, row.uncorrectable) for row in found] == [(256, 145), (None, None)]
+
+
 def test_private_flags_have_the_names_of_their_device() -> None:
     answers = {
         "ethtool/privflags": device("eth0", bitset(2, 0b10, None, size=2)),

@@ -1,12 +1,16 @@
-"""Forward error correction: ETHTOOL_MSG_FEC_GET (net/ethtool/fec.c), Linux 5.13."""
+"""Forward error correction: ETHTOOL_MSG_FEC_GET (net/ethtool/fec.c), Linux 5.13.
+
+Blocks that were corrected cost nothing; one that could not be is a frame or more lost on the wire.
+"""
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import gauge, label
+from ..frame import counter, gauge, label
 from ..netlink import ethtool
 from ..netlink.codec import Bits
 from ..source import Source
@@ -22,6 +26,8 @@ class Row:
     active: str | None = gauge("mode in use", default=None)
     auto: bool | None = gauge("chosen by the device", default=None)
     modes: tuple[str, ...] = gauge("modes configured", default=())
+    corrected: int | None = counter("blocks received damaged and mended", "blocks", default=None)
+    uncorrectable: int | None = counter("blocks beyond mending", "blocks", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
@@ -44,4 +50,12 @@ def row(name: str, values: Mapping[str, Any], names: Sequence[str]) -> Row:
         active=None if active is None else mode(active),
         auto=bool(values["auto"]) if "auto" in values else None,
         modes=tuple(mode(bit) for bit in values.get("modes", Bits(0, 0, 0)).numbers()),
+        corrected=_total(values, "corrected"),
+        uncorrectable=_total(values, "uncorrectable"),
     )
+
+
+def _total(values: Mapping[str, Any], which: str) -> int | None:
+    """A counter's total, which stands before those of the lanes; None where it is not counted."""
+    raw = values.get("stats", {}).get(which, b"")
+    return int.from_bytes(raw[:8], sys.byteorder) if len(raw) >= 8 else None

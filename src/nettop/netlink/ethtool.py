@@ -97,7 +97,15 @@ MESSAGES: Final[Mapping[str, Message]] = {
         22,
         _STATISTICS,
     ),
-    "fec": Message(29, numbered(2, "modes:bits auto:B active"), 30, _COMPACT),
+    "fec": Message(
+        29,
+        {
+            **numbered(2, "modes:bits auto:B active"),
+            5: Field("stats", "nest", numbered(2, "corrected:raw uncorrectable:raw")),
+        },
+        30,
+        _COMPACT | _STATISTICS,
+    ),
     "module": Message(34, numbered(2, "power_mode_policy:B power_mode:B"), 35),
     "eeprom": Message(31, numbered(2, "offset length page:B bank:B i2c_address:B data:raw")),
     "rss": Message(
