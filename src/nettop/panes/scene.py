@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Final
 
 from ..facts import Facts
@@ -130,7 +131,7 @@ class Note:
     wall: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scene:
     """Everything a pane may draw at one moment."""
 
@@ -160,6 +161,35 @@ class Scene:
     def finding(self, id_: str) -> Any | None:
         """The finding of that id, if it still holds."""
         return next((f for f in self.findings if f.id == id_), None)
+
+    @cached_property
+    def foremost(self) -> Any | None:
+        """The interface to look at when none is chosen (see `nic_of`); several parts ask."""
+        nics = self.facts.nics if self.facts is not None else ()
+        known = {nic.name: nic for nic in nics}
+        for finding in self.findings:
+            named = str(finding.target).partition("/")[0]
+            if finding.severity == "critical" and named in known:
+                return known[named]
+        lately = [m.ports for m in self.past.fine[-10:]]
+
+        def carried(nic: Any) -> float:
+            rates = [nic.per_s, *(ports[nic.name] for ports in lately if nic.name in ports)]
+            return max(map(_bytes, rates))
+
+        def rank(nic: Any) -> tuple[Any, ...]:
+            real = nic.kind == "nic"
+            weight = carried(nic) * (100 if real else 1)
+            return (
+                nic.kind != "loopback",
+                real or nic.master is None,
+                weight if weight >= _RESTING else 0.0,
+                real,
+                bool(nic.carrier),
+                bool(nic.carries_ssh),
+            )
+
+        return max(nics, key=rank, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,32 +255,8 @@ def nic_of(scene: Scene, view: View) -> Any | None:
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
-    known = {nic.name: nic for nic in facts.nics}
-    if view.nic in known:
-        return known[view.nic]
-    for finding in scene.findings:
-        named = str(finding.target).partition("/")[0]
-        if finding.severity == "critical" and named in known:
-            return known[named]
-    lately = scene.past.fine[-10:]
-
-    def carried(nic: Any) -> float:
-        rates = [nic.per_s] + [m.ports[nic.name] for m in lately if nic.name in m.ports]
-        return max((_bytes(rate) for rate in rates), default=0.0)
-
-    def rank(nic: Any) -> tuple[Any, ...]:
-        real = nic.kind == "nic"
-        weight = carried(nic) * (100 if real else 1)
-        return (
-            nic.kind != "loopback",
-            real or nic.master is None,
-            weight if weight >= _RESTING else 0.0,
-            real,
-            bool(nic.carrier),
-            bool(nic.carries_ssh),
-        )
-
-    return max(facts.nics, key=rank)
+    looked_at = next((nic for nic in facts.nics if nic.name == view.nic), None)
+    return scene.foremost if looked_at is None else looked_at
 
 
 def _bytes(rate: Any) -> float:
