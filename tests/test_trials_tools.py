@@ -21,6 +21,7 @@ from nettop.trials.tools import (
     nuttcp,
     pktgen,
     sockperf,
+    tcpdump,
 )
 
 NUTTCP = """\
@@ -129,6 +130,13 @@ Running! Hang up with ^C!
           30  packets failed filter (out of space)
            2  sec, 17 usec in total
 """
+TCPDUMP = """\
+tcpdump: listening on eth0, link-type EN10MB (Ethernet), snapshot length 262144 bytes
+202900 packets captured
+202937 packets received by filter
+30 packets dropped by kernel
+7 packets dropped by interface
+"""
 
 
 def test_nuttcp() -> None:
@@ -202,6 +210,12 @@ def test_pktgen() -> None:
         pktgen.parse("Params: count 1\nResult: Idle")
 
 
+def test_tcpdump() -> None:
+    assert tcpdump.parse(TCPDUMP) == {"packets": 202900, "dropped": 37}
+    with pytest.raises(TrialError, match="tcpdump: it said nothing"):
+        tcpdump.parse("")
+
+
 def test_netsniff() -> None:
     assert netsniff.parse(NETSNIFF) == {"packets": 202900, "dropped": 30}
 
@@ -254,6 +268,7 @@ PARSERS: list[tuple[Callable[[str], object], str]] = [
     (ib_send_bw.parse, PERFTEST),
     (pktgen.parse, PKTGEN),
     (netsniff.parse, NETSNIFF),
+    (tcpdump.parse, TCPDUMP),
 ]
 
 

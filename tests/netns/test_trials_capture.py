@@ -155,7 +155,7 @@ def test_processes_that_cannot_be_watched_are_named(capture: Capture, tmp_path: 
     assert "no packet socket" in nettop(tmp_path, *words, code=3)["said"]
     with (
         socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0) as own,
-        far_capture.ring(own, 1),
+        far_capture.ring(own, 4096, 2),
         pytest.raises(TrialError, match="into a ring"),
     ):
         _watched.drops(os.getpid())

@@ -205,11 +205,18 @@ def test_nuttcp_tells_each_second() -> None:
 
 
 @pytest.mark.usefixtures("pair")
-def test_netsniff_captures_what_was_sent() -> None:
-    installed("netsniff-ng")
-    found = trial("netsniff", "--sizes", "200", "--rate", "4M")
+@pytest.mark.parametrize("ring", [[], ["--window", "256K"]])
+@pytest.mark.parametrize(
+    ("tool", "program"),
+    [("capture", "python3"), ("netsniff", "netsniff-ng"), ("tcpdump", "tcpdump")],
+)
+def test_every_capture_counts_what_was_sent(tool: str, program: str, ring: list[str]) -> None:
+    installed(program)
+    found = trial(tool, "--sizes", "200", "--rate", "4M", *ring)
     row = found["details"]["points"][0]
+    assert row["sent"] > 100
     assert row["captured"] + row["dropped"] == row["sent"]
+    assert far_processes() == []
 
 
 @pytest.mark.usefixtures("pair")

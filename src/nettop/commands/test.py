@@ -45,7 +45,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     add("--udp", action="store_true", help="UDP")
     add("--rate", type=rate, metavar="BITS", help="offered rate, such as 940M")
     add("--length", type=size, metavar="BYTES", help="bytes a write, or a datagram's payload")
-    add("--window", type=size, metavar="BYTES", help="socket buffer; default: the kernel tunes it")
+    add("--window", type=size, metavar="BYTES", help="socket buffer, capture: ring; default: tuned")
     add("--mss", type=int, help="largest TCP segment")
     add("--congestion", metavar="NAME", help="TCP congestion control")
     add("--zero-copy", action="store_true", help="send without copying")

@@ -17,7 +17,8 @@ PACKET_VERSION, PACKET_RX_RING, PACKET_STATISTICS, PACKET_IGNORE_OUTGOING = 10, 
 SOL_PACKET = 263
 TPACKET_V3 = 2
 SO_ATTACH_FILTER = 26
-BLOCK = 1 << 20
+BLOCK = 1 << 20  # at most; a small ring has eight blocks
+RING = 64 << 20
 FRAME = 2048
 STATUS, COUNT, LENGTH = 8, 12, 20  # offsets in a block: its status, packets, bytes used
 HEADER = struct.Struct("=I")
@@ -50,14 +51,22 @@ def attach(sock: socket.socket, program: List[Tuple[int, int, int, int]]) -> Non
     )
 
 
-def ring(sock: socket.socket, blocks: int) -> mmap.mmap:
+def shape(size: int) -> Tuple[int, int]:
+    """Bytes of a block, a power of two, and how many blocks make a ring of about `size` bytes."""
+    block = BLOCK
+    while block > 4096 and size // block < 8:
+        block //= 2
+    return block, max(2, size // block)
+
+
+def ring(sock: socket.socket, block: int, blocks: int) -> mmap.mmap:
     """Ask for the ring and map it."""
     sock.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V3)
-    frames = blocks * (BLOCK // FRAME)
+    frames = blocks * (block // FRAME)
     sock.setsockopt(
-        SOL_PACKET, PACKET_RX_RING, struct.pack("7I", BLOCK, blocks, FRAME, frames, 50, 0, 0)
+        SOL_PACKET, PACKET_RX_RING, struct.pack("7I", block, blocks, FRAME, frames, 50, 0, 0)
     )
-    return mmap.mmap(sock.fileno(), BLOCK * blocks, mmap.MAP_SHARED)
+    return mmap.mmap(sock.fileno(), block * blocks, mmap.MAP_SHARED)
 
 
 def main(options: Dict[str, Any]) -> None:
@@ -70,10 +79,10 @@ def main(options: Dict[str, Any]) -> None:
         say(error="a capture socket: {} (needs root)".format(error.strerror))
         return
     with sock:
-        blocks = int(options.get("blocks") or 64)
+        block, blocks = shape(int(options.get("ring") or RING))
         try:
             attach(sock, filtered(int(options["port"]), bool(options.get("v6"))))
-            memory = ring(sock, blocks)
+            memory = ring(sock, block, blocks)
             sock.bind((options["interface"], 3))  # ETH_P_ALL
         except OSError as error:
             say(error="capture on {}: {}".format(options["interface"], error.strerror))
@@ -82,7 +91,7 @@ def main(options: Dict[str, Any]) -> None:
             sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 12)  # reading resets it
         say(capturing=options["interface"])
-        packets, size, first, last = walk(sock, memory, blocks)
+        packets, size, first, last = walk(sock, memory, block, blocks)
         seen, dropped, frozen = struct.unpack(
             "3I", sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 12)
         )
@@ -92,7 +101,9 @@ def main(options: Dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def walk(sock: socket.socket, memory: mmap.mmap, blocks: int) -> Tuple[int, int, float, float]:
+def walk(
+    sock: socket.socket, memory: mmap.mmap, block: int, blocks: int
+) -> Tuple[int, int, float, float]:
     """Take full blocks, in their order, give them back; packets, bytes, first and last time."""
     waiting = select.poll()
     waiting.register(sock, select.POLLIN | select.POLLERR)
@@ -102,7 +113,7 @@ def walk(sock: socket.socket, memory: mmap.mmap, blocks: int) -> Tuple[int, int,
     current = 0
     idle = 0
     while True:
-        base = current * BLOCK
+        base = current * block
         if not unpack(memory, base + STATUS)[0] & 1:  # TP_STATUS_USER: the block is ours
             if stopping.is_set():
                 idle += 1

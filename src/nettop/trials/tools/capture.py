@@ -2,7 +2,8 @@
 
 The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
 papers compute it, of the packets that were sent, and corrected for framing where the link has a
-line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ.
+line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ;
+`--window` is the size of its ring (64 MiB).
 With `--pid` a running capture of the user's own is watched instead: what its socket lost, and the
 interface before it.
 """
@@ -39,6 +40,7 @@ class Wish:
     port: int
     v6: bool
     cpus: tuple[int, ...]
+    ring: int = 0  # bytes of its ring; 0: as it likes
 
 
 Captor = Callable[[Trial, Wish], AbstractContextManager[Callable[[], Mapping[str, Any]]]]
@@ -47,7 +49,8 @@ Captor = Callable[[Trial, Wish], AbstractContextManager[Callable[[], Mapping[str
 @contextmanager
 def ring(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
     """The built-in ring, capturing; what is yielded stops it and gives its counts."""
-    asked = {"interface": wish.interface, "port": wish.port, "v6": wish.v6, "cpus": wish.cpus}
+    asked = {"interface": wish.interface, "port": wish.port, "v6": wish.v6, "cpus": wish.cpus,
+             "ring": wish.ring}  # fmt: skip
     with trial.here.start("capture", asked) as near:
         near.wait_for("capturing")
 
@@ -85,7 +88,7 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
         port = int(stack.enter_context(deaf).wait_for("port"))
         for size in sizes:
             rate = o.rate / (8 * (size + 46)) if o.rate else 0.0
-            wish = Wish(interface, port, ":" in own, o.cpu_here)
+            wish = Wish(interface, port, ":" in own, o.cpu_here, o.window or 0)
             point = {"size": size, "seconds": each, "rate": rate}
             with captor(trial, wish) as counts:
                 offered = blast(trial, own, port, point)

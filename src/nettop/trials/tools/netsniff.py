@@ -27,6 +27,7 @@ def measure(trial: Trial) -> Measured:
 def sniff(trial: Trial, wish: capture.Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
     """netsniff-ng capturing into nothing."""
     argv = ["netsniff-ng", "--in", wish.interface, "--out", "/dev/null", "--silent"]
+    argv += ["--ring-size", f"{max(1, wish.ring >> 10)}KiB"] if wish.ring else []
     argv += ["--filter", f"udp and dst port {wish.port}"]
     with trial.keep(trial.here, argv, cpus=list(wish.cpus)) as near:
         near.wait_for("pid")
