@@ -1,21 +1,28 @@
-"""Round trips of `udp-latency` against a C loop's, in the same pair of namespaces; root, cc.
+"""Round trips of `udp-latency` against a C loop's and sockperf's, between namespaces; root, cc.
 
-    latency_vs_c.py --near "ip netns exec a" --far "ip netns exec b" --to ADDRESS
+    latency_vs_c.py [--size 64] [--rounds 7]
 
-Prints both medians and their ratio; asserts nothing. The two are interleaved, both pinned to core 0
-here and core 1 there: left alone, the scheduler decides between 12 and 56 µs.
+Neighbouring runs, each first in every other round, all pinned to core 0 here and core 1 there: left
+alone, the scheduler decides between 12 and 56 µs. Prints the medians and the median of the rounds'
+ratios with their spread: of the whole round trip, and of that up to the kernel's time stamp.
+Asserts nothing.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import shlex
+import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from veth import Pair, pair, spread
 
 C = r"""
 #include <arpa/inet.h>
@@ -58,54 +65,63 @@ int main(int argc, char **argv) {
 """
 
 
-def compiled(program: Path, near: list[str], far: list[str], to: str, size: int) -> float:
+def compiled(program: Path, place: Pair, size: int) -> float:
     """Median of the C loop in µs."""
     with subprocess.Popen(
-        [*far, "taskset", "-c", "1", str(program), "answer", "0", "0"],
+        [*place.far, "taskset", "-c", "1", str(program), "answer", "0", "0"],
         stdout=subprocess.PIPE,
         text=True,
     ) as answering:
         assert answering.stdout is not None
         answering.stdout.readline()
-        asked = [*near, "taskset", "-c", "0", str(program), to, str(size), "40000"]
+        asked = [*place.near, "taskset", "-c", "0", str(program), place.to, str(size), "40000"]
         said = subprocess.run(asked, check=True, capture_output=True, text=True).stdout
         answering.kill()
     return float(said.split()[1])
 
 
-def ours(near: list[str], far: str, to: str, size: int) -> tuple[float, float]:
-    """Median of udp-latency in µs, and up to the kernel's time stamp."""
-    argv = [*near, sys.executable, "-m", "nettop", "test", "udp-latency", "--to", to,
-            "--peer", far, "--seconds", "1", "--warmup", "0", "--sizes", str(size),
+def ours(place: Pair, tool: str, size: int) -> tuple[float, float]:
+    """Median of a tool of `nettop test` in µs, and up to the kernel's time stamp where it tells."""
+    sizes = ["--sizes" if tool == "udp-latency" else "--length", str(size)]
+    argv = [*place.near, sys.executable, "-m", "nettop", "test", tool, "--to", place.to,
+            "--peer", " ".join(place.far), "--udp", "--seconds", "1", "--warmup", "0", *sizes,
             "--cpu-here", "0", "--cpu-there", "1", "--no-keep", "--json"]  # fmt: skip
     done = subprocess.run(argv, check=True, capture_output=True, text=True)
     found = json.loads(done.stdout)
-    return found["latency"]["p50"], found["details"]["sizes"][0].get("kernel_p50", 0.0)
+    rows = found.get("details", {}).get("sizes", [{}])
+    return found["latency"]["p50"], rows[0].get("kernel_p50", 0.0)
 
 
 def main() -> None:
-    """Three rounds of each, interleaved."""
+    """Rounds of each, interleaved."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--near", default="")
-    parser.add_argument("--far", default="")
-    parser.add_argument("--to", default="127.0.0.1")
     parser.add_argument("--size", type=int, default=64)
+    parser.add_argument("--rounds", type=int, default=7)
     args = parser.parse_args()
-    near, far = shlex.split(args.near), shlex.split(args.far)
-    with tempfile.TemporaryDirectory() as folder:
+    tools = ["C loop", "udp-latency", *(["sockperf"] if shutil.which("sockperf") else [])]
+    took: dict[str, list[float]] = {tool: [] for tool in tools}
+    stamped = []
+    with tempfile.TemporaryDirectory() as folder, pair("late") as place:
         program = Path(folder) / "loop"
         subprocess.run(["cc", "-O2", "-o", program, "-x", "c", "-"], input=C.encode(), check=True)
-        theirs, mine, kernel = [], [], []
-        for _ in range(3):
-            theirs.append(compiled(program, near, far, args.to, args.size))
-            user, stamped = ours(near, args.far, args.to, args.size)
-            mine.append(user)
-            kernel.append(stamped)
-    print(f"C loop p50      {median(theirs):.2f} µs  {theirs}")
-    print(
-        f"udp-latency p50 {median(mine):.2f} µs  {mine}  ratio {median(mine) / median(theirs):.3f}"
-    )
-    print(f"to kernel stamp {median(kernel):.2f} µs  {kernel}")
+        for number in range(args.rounds):
+            for tool in tools if number % 2 else reversed(tools):
+                if tool == "C loop":
+                    took[tool].append(compiled(program, place, args.size))
+                    continue
+                whole, kernel = ours(place, tool, args.size)
+                took[tool].append(whole)
+                if tool == "udp-latency":
+                    stamped.append(kernel)
+    mine, base = took["udp-latency"], took["C loop"]
+    for tool in tools:
+        ratio = "" if tool == "udp-latency" else _ratio(mine, took[tool])
+        print(f"{tool:<12} p50 {median(took[tool]):7.2f} µs{ratio}")
+    print(f"to the kernel's stamp {median(stamped):.2f} µs{_ratio(stamped, base, 'it / C loop')}")
+
+
+def _ratio(mine: Sequence[float], theirs: Sequence[float], name: str = "udp-latency / this") -> str:
+    return f"   {name}: {spread([a / b for a, b in zip(mine, theirs, strict=True)])}"
 
 
 if __name__ == "__main__":
