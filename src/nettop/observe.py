@@ -82,12 +82,16 @@ class Observer:
 def watch(
     observer: Observer, seconds: float, wanted: Collection[str] = ()
 ) -> Iterator[Observation]:
-    """Observations over `seconds`, at least four intervals; a recording is seen to its end."""
+    """Observations over `seconds`, at least four intervals; a recording is seen to its end.
+
+    They count from the first observation: that one reads everything there is, on a slow host for
+    longer than `seconds`, and no rate is known before the second.
+    """
     interval = min(1.0, seconds / SAMPLES)
     source = observer.source
-    end = source.now() + seconds
     yield observer.step(wanted)
     due = source.now()
+    end = due + seconds
     while not source.live or source.now() < end - interval / 2:
         due += interval
         if not source.wait(due - source.now()):
