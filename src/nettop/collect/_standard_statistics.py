@@ -47,8 +47,9 @@ def readings(source: Source) -> Mapping[str, Mapping[str, int]]:
             interface: found for interface in known.values if (found := _one(source, interface))
         }
     known.at = now
-    if known.error is not None:
-        raise OSError(*known.error.args)  # anew: one raised again would keep every frame it passed
+    error = known.error
+    if error is not None:  # made anew: one raised again would keep every frame it passed
+        raise OSError(error.errno, error.strerror, error.filename)
     return known.values
 
 
