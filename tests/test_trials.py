@@ -317,6 +317,10 @@ def test_unsteady_seconds_are_to_be_repeated() -> None:
 def test_a_rate_beyond_its_window_is_a_fault() -> None:
     fast = Measured(bits_per_second=9e8, details={"min_rtt_us": 62700})
     assert not judged(fast, Options(window=87380))["window"]
+    states = [{"rtt": 900, "min_rtt": 40, "cwnd": 9, "mss": 1448}]
+    assert bulk._state(states)["min_rtt_us"] == 40
+    del states[0]["min_rtt"]  # an old kernel
+    assert bulk._state(states)["min_rtt_us"] == 900
     assert judged(fast, Options(window=8 << 20))["window"]
 
 

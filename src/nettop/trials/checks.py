@@ -115,11 +115,12 @@ def _window(o: Options, m: Measured) -> Iterator[Check]:
     if not o.window or not isinstance(rtt, int | float) or rtt <= 0 or m.bits_per_second is None:
         return
     cap = formulas.window_cap(2.0 * o.window * o.streams, rtt / 1e6)
+    ok = m.bits_per_second <= 1.2 * cap
     yield Check(
         "window",
-        ok=m.bits_per_second <= 1.2 * cap,
+        ok=ok,
         because=f"windows of {o.window:,} bytes at {units.seconds(rtt / 1e6)}"
-        f" allow {units.scaled(cap, 'b/s')}",
+        f" allow {units.scaled(cap, 'b/s')}" + ("" if ok else ": it cannot have been more"),
     )
 
 

@@ -37,10 +37,15 @@ def _middle(value: Any) -> float | None:
 def _header(document: Mapping[str, Any]) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
-        said = ", ".join(f"{key} {value}" for key, value in conditions.items())
+        said = ", ".join(f"{key.replace('_', ' ')} {_said(v)}" for key, v in conditions.items())
         yield f"  {name}: {said}"
     for sentence in (*document["requires"], *document["notes"]):
         yield f"  {sentence}"
+
+
+def _said(value: Any) -> str:
+    """A condition as printed; a list is of both ends, or of several parts."""
+    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
 
 
 def text(document: Mapping[str, Any]) -> str:

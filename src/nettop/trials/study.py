@@ -22,6 +22,7 @@ A study is `rules/studies/<paper>-<table>.toml`:
 
 from __future__ import annotations
 
+import re
 import threading
 import time
 from collections.abc import Mapping
@@ -173,11 +174,17 @@ def look(options: Options, cancel: threading.Event) -> Pair:
     here, there = found.here.interfaces.get(nic, {}), found.there
     far = there.interfaces.get(there.busiest() or "", {})
     rtt = found.measured.latency.p50 / 1000 if found.measured.latency else 0.0
+    wire = here.get("counts") != "super-packets"  # else a speed that nothing enforces
+    release = re.match(r"[\d.]*\d", found.here.kernel)  # as papers say it; not whose build it is
     about = {
-        "kernel": found.here.kernel, "interface": nic, "driver": here.get("driver", "virtual"),
-        "speed_mbit": here.get("speed"), "mtu": here.get("mtu"), "rtt_ms": round(rtt, 3),
+        "kernel": release[0] if release else None,
+        "interface": nic,
+        "driver": here.get("driver", "virtual"),
+        "speed_mbit": here.get("speed") if wire else None,
+        "mtu": here.get("mtu"),
+        "rtt_ms": round(rtt, 3),
         "cores": [len(found.here.cores), len(found.there.cores)],
-    }  # fmt: skip
+    }
     return Pair(
         nic, min(int(here.get("mtu", 1500)), int(far.get("mtu", 65536))), rtt,
         frozenset(int(c["cpu"]) for c in found.here.cores),

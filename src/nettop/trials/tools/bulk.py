@@ -86,7 +86,7 @@ def _state(states: Sequence[Mapping[str, int]]) -> dict[str, float]:
     trips = [state["rtt"] for state in states]
     return {
         "rtt_us": median(trips),
-        "min_rtt_us": min(trips),
+        "min_rtt_us": min(state.get("min_rtt", state["rtt"]) for state in states),
         "cwnd": max(state["cwnd"] for state in states),
         "mss": max(state["mss"] for state in states),
     }
