@@ -18,6 +18,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from nettop import collect
+from nettop.recording import Record, Replay
+from nettop.sampler import Sampler
+
 HERE = Path(__file__).parent
 
 
@@ -79,14 +83,33 @@ def plain(text: str, release: str, version: str) -> str:
     )
 
 
-def record(name: str, comment: str, out: Path, seconds: float = 4, inside: str = "") -> None:
+# as many datagrams to a socket that nobody reads as to a port that nobody has
+LOSS = """
+import socket, time
+door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+full = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+full.bind(("127.0.0.1", 7301))
+full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+while True:
+    for port in (7301, 9) * 10:
+        try:
+            door.sendto(b"x" * 500, ("127.0.0.1", port))
+        except ConnectionRefusedError:  # of the one before
+            door.sendto(b"x" * 500, ("127.0.0.1", port))
+    time.sleep(0.02)
+"""
+
+
+def record(
+    name: str, comment: str, out: Path, seconds: float = 4, inside: str = "", more: str = ""
+) -> None:
     """Record this host, or a namespace of it."""
     nettop = [sys.executable, "-m", "nettop", "record", str(out / f"{name}.host")]
     # addresses of our own making may stay: a flow's queue is computed from them
     keep = ["--keep-addresses"] if inside or "NETTOP_LAB" in os.environ else []
     where = ["ip", "netns", "exec", *inside.split()] if inside else []
     subprocess.run(
-        [*where, *nettop, "--seconds", str(seconds), "--comment", comment, *keep],
+        [*where, *nettop, "--seconds", str(seconds), "--comment", comment, *keep, *more.split()],
         check=True,
     )
     # whose kernel build it was is nobody's business; its version is
@@ -146,6 +169,18 @@ def guest_transfer(out: Path) -> None:
         record("guest-transfer", comment, out)
 
 
+def guest_udp_loss(out: Path) -> None:
+    """The small guest with datagrams for a full socket and a closed port."""
+    script = out / "loss.py"
+    script.write_text(LOSS)
+    try:
+        with running(f"{sys.executable} {script}", 1.0):
+            comment = "A two-core guest that loses datagrams at two places. Linux 6.18."
+            record("guest-udp-loss", comment, out, more="--drop-reasons")
+    finally:
+        script.unlink()
+
+
 def vm_receives(
     driver: str, name: str, comment: str, *, rings: int | None = None
 ) -> Callable[[Path], None]:
@@ -192,9 +227,45 @@ def vm_rss(name: str, comment: str, *, written: bool) -> Callable[[Path], None]:
     return make
 
 
+def demo(out: Path) -> None:
+    """What `nettop --demo` plays: losses of a ring throughout, beside them a flow that moves.
+
+    The stretch that ships, rules/demo.host.gz, is cut by `stretch`.
+    """
+    nic, here = os.environ["LAB_VMXNET3"], os.environ["LAB_VMXNET3_HERE"]
+    peer = "ip netns exec peer iperf3 -c"
+    sh(f"ethtool -G {nic} rx 32")
+    time.sleep(2)
+    with running("iperf3 -s"), running("iperf3 -s -p 5202"):
+        listening()
+        listening(5202)
+        with (
+            running(f"{peer} {here} -u -b 0 -l 1400 -t 400 -P 2"),
+            running(f"{peer} {here} -p 5202 -t 400 -b 8M"),
+            carrying(nic),
+        ):
+            comment = "vmxnet3 whose receive ring of 32 overflows. Linux 6.1 in emulation."
+            record("demo", comment, out, seconds=32)
+
+
+def stretch(archive: str, first: int, count: int) -> str:
+    """Part of a recording: `count` moments from number `first` on."""
+    source = Replay(archive)
+    for _ in range(first):
+        source.wait(0)
+    tape = Record(source, comment=source.comment)
+    sampler = Sampler(tape)
+    for _ in range(count):
+        sampler.take(collect.names())
+        tape.wait(0)
+    return tape.archive()
+
+
 HOSTS: dict[str, Callable[[Path], None]] = {
+    "demo": demo,
     "guest-idle": here_idle,
     "guest-transfer": guest_transfer,
+    "guest-udp-loss": guest_udp_loss,
     "netns-send": netns_send,
     "vm-e1000e": vm_receives(
         "e1000e", "vm-e1000e", "Two nodes, e1000e receiving on node 1. Linux 6.1 in emulation."
