@@ -168,6 +168,8 @@ def _process(process: Process | None, way: str) -> Stage:
     if process.far:
         detail += " (other node)"
     rate = process.rx_per_s if way == "rx" else process.tx_per_s
+    if process.udp and not rate:  # the kernel counts no bytes of datagrams: none of TCP is not none
+        rate = None
     return Stage("process", detail, None if rate is None else 8 * rate, "bit/s")
 
 

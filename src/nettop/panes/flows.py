@@ -105,8 +105,13 @@ def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
     )
 
 
-def detail(flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc back") -> list[Line]:
-    """One flow opened: what limits it, where it runs, its figures, its last minutes."""
+def detail(
+    flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
+) -> list[Line]:
+    """One flow opened: what limits it, where it runs, its figures, its last minutes.
+
+    A graph moves with every second, and each of its rows is written anew: at `most` so many.
+    """
     out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
     out.append(
         line(
@@ -177,7 +182,7 @@ def detail(flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc ba
         ("cwnd", "system", lambda t: t.cwnd, "segments"),
         ("sent again", "bad", lambda t: t.retransmits, "segments/s"),
     )
-    rows = max(1, min(6, (height - len(out)) // 4 - 1))
+    rows = max(1, min(most, (height - len(out)) // 4 - 1))
     for label, role, value, unit in traces:
         if height - len(out) < rows + 1:
             break
@@ -234,7 +239,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
-        out += detail(shown[cursor], scene, width, below, "Enter the whole screen")
+        out += detail(shown[cursor], scene, width, below, "Enter the whole screen", 2)
     if not shown:
         why = facts.missing.get("sockets_tcp")
         say = (

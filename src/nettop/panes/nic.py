@@ -19,7 +19,7 @@ KEY = "3"
 NEEDS: tuple[str, ...] = ("nicstats_raw", "ethstats", "module", "fec", "linkmodes")
 COLUMNS: Final = (
     Column(" SETTING", 30, grow=2),
-    Column("NOW", 9, ">"),
+    Column("NOW", 9, ">", grow=1),
     Column("LIMIT", 8, ">"),
     Column("BETTER", 9),
     Column("UNIT", 11, grow=1),

@@ -164,6 +164,8 @@ def processes(scene: Scene, width: int, height: int) -> list[Line]:
         if process.irq_cpu is not None:
             where = f"on core {process.irq_cpu}: {where}" if where else f"on core {process.irq_cpu}"
         rates = (process.rx_per_s, process.tx_per_s)
+        if process.udp and not any(rates):  # the kernel counts no bytes of datagrams
+            rates = (None, None)
         loud = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
         blank = "bytes unknown" if process.udp and rates == (None, None) else ""
         out.append(
