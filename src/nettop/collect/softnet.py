@@ -42,15 +42,15 @@ def read(source: Source) -> list[Row]:
     return rows(table, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
 
 
-def split(text: str) -> list[list[int]]:
-    """The numbers of each line; ValueError for a line of fewer columns than any kernel wrote."""
-    table = [[int(word, 16) for word in line.split()] for line in text.splitlines() if line.strip()]
+def split(text: str) -> list[list[str]]:
+    """The words of each line; ValueError for a line of fewer columns than any kernel wrote."""
+    table = [words for line in text.splitlines() if (words := line.split())]
     if any(len(line) < _LEAST for line in table):
         raise ValueError("/proc/net/softnet_stat has a line with too few columns")
     return table
 
 
-def rows(table: list[list[int]], online: tuple[int, ...] = ()) -> list[Row]:
+def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
     """Lines as rows; `online` names their CPUs where the kernel does not."""
     if any(len(line) < 13 for line in table) and len(online) != len(table):
         raise ValueError(
@@ -59,10 +59,11 @@ def rows(table: list[list[int]], online: tuple[int, ...] = ()) -> list[Row]:
         )
     made = []
     for place, line in enumerate(table):
-        more: list[int | None] = [*line[9:15]]
+        more: list[int | None] = [int(word, 16) for word in line[9:15]]
         more += [None] * (6 - len(more))
         rps, limited, backlog, cpu, waiting, processing = more
         if cpu is None:
             cpu = online[place]
-        made.append(Row(cpu, line[0], line[1], line[2], rps, limited, backlog, waiting, processing))
+        done, lost, squeezed = (int(word, 16) for word in line[:3])
+        made.append(Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing))
     return made

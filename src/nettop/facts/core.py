@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from ..frame import Frame, gauge, label
+from ..frame import Frame, gauge, label, light
 
 RESTING: Final = 80.0  # percent idle above which a CPU could take over work
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Core:
     """One online CPU. Shares of time are percent of the interval; None on the first frame."""

@@ -6,10 +6,11 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 from .lines import Line, Lines
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Queue:
     """One queue, named `rx-0` or `tx-0` (a combined pair is two queues that share an IRQ)."""
