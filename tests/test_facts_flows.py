@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -39,7 +40,7 @@ from nettop.collect import (
     sysctls,
     topology,
 )
-from nettop.facts import Facts, bottleneck, capture, distance, profile
+from nettop.facts import Facts, bottleneck, capture, distance, path, profile
 from nettop.facts.core import Core
 from nettop.facts.counters import middle
 from nettop.facts.flow import Flow
@@ -171,6 +172,14 @@ def test_a_flow_knows_its_way() -> None:
     assert (flow.app_cpu, flow.distance, flow.far) == (0, "other node", True)
     assert flow.limit == "receiver"
     assert "50%" in (flow.limit_why or "")
+
+
+def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
+    (process,) = joined(*moving()).processes
+    silent = replace(process, tx_per_s=0.0)
+    assert path._process(silent, "tx").rate == 0.0
+    assert path._process(replace(silent, udp=1), "tx").rate is None
+    assert path._process(replace(process, udp=1), "tx").rate == 8e8
 
 
 def test_its_process_and_the_sums() -> None:
