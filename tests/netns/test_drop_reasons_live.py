@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import struct
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
 from nettop.bpf import call
 from nettop.bpf.drops import Counter
+from nettop.observe import Observer
+from nettop.source import Live
 
 pytestmark = [
     pytest.mark.netns,
@@ -56,6 +61,18 @@ def programs() -> set[int]:
         found.add(last)
 
 
+def held(pid: int | str = "self") -> set[int]:
+    """The programs that a process holds, as its descriptors tell."""
+    found = set()
+    for name in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            told = Path(f"/proc/{pid}/fdinfo/{name}").read_text()
+        except FileNotFoundError:  # that of the listing itself
+            continue
+        found |= {int(number) for number in re.findall(r"^prog_id:\s*(\d+)", told, re.MULTILINE)}
+    return found
+
+
 def gone(mine: set[int]) -> bool:
     """Whether these programs leave the kernel, which waits until no CPU can be running them."""
     end = time.monotonic() + 5
@@ -64,7 +81,8 @@ def gone(mine: set[int]) -> bool:
     return not mine & programs()
 
 
-def test_a_closed_port_and_a_full_socket_are_told_apart(counter: Counter) -> None:
+def lost(counter: Counter) -> tuple[dict[str, int], int]:
+    """What is counted while datagrams go to a closed port and a full socket; how many it kept."""
     before = counts(counter)
     with (
         socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as door,
@@ -75,36 +93,53 @@ def test_a_closed_port_and_a_full_socket_are_told_apart(counter: Counter) -> Non
         full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
         for _ in range(SENT):
             door.sendto(b"x" * 1000, full.getsockname())
+        after = counts(counter)
         full.setblocking(False)
         kept = 0
-        try:
+        with contextlib.suppress(BlockingIOError):
             while full.recv(2000):
                 kept += 1
-        except BlockingIOError:
-            pass
-    after = counts(counter)
-    grown = {reason: after[reason] - before[reason] for reason in after}
-    # others on this machine may drop too: never fewer than these
-    assert SENT <= grown["NO_SOCKET"] < 2 * SENT
-    assert SENT - kept <= grown["SOCKET_RCVBUFF"] < 2 * SENT
+    return {reason: after[reason] - before[reason] for reason in after}, kept
 
 
-def test_what_is_closed_counts_no_more_and_leaves_no_program() -> None:
-    before = programs()
-    try:
-        counter = Counter()
-    except OSError as error:
-        pytest.skip(f"this kernel cannot count: {error.strerror}")
-    mine = programs() - before
+def test_a_closed_port_and_a_full_socket_are_told_apart(counter: Counter) -> None:
+    """Others on this machine may drop too: never fewer than these, and once exactly these."""
+    exact = False
+    for _ in range(20):
+        grown, kept = lost(counter)
+        assert grown["NO_SOCKET"] >= SENT
+        assert grown["SOCKET_RCVBUFF"] >= SENT - kept
+        exact |= (grown["NO_SOCKET"], grown["SOCKET_RCVBUFF"]) == (SENT, SENT - kept)
+    assert exact
+
+
+def test_what_is_closed_counts_no_more_and_leaves_no_program(counter: Counter) -> None:
+    mine = held()
     assert mine
+    assert mine <= programs()
     counter.close()
     assert gone(mine)
     with pytest.raises(OSError, match="ended"):
         counter.text()
 
 
+def test_an_observer_that_is_told_to_stop_leaves_no_program(counter: Counter) -> None:
+    counter.close()
+    observer = Observer(Live())
+    observer.step()
+    assert not held()  # nobody asked
+    observer.drop_reasons = True
+    assert observer.step().frame.tables["drop_reasons"]
+    mine = held()
+    assert mine
+    observer.drop_reasons = False
+    assert gone(mine)
+    assert "drop_reasons" not in observer.step().frame.tables
+    assert not held()
+
+
 def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
-    del counter  # it can be had: the rest is the other process's
+    counter.close()  # it can be had: the rest is the other process's
     script = (
         "import json, sys, time\n"
         "from nettop.source import Live\n"
@@ -112,11 +147,11 @@ def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
         "print(json.dumps(len(source.drops())), flush=True)\n"
         "time.sleep(60)\n"
     )
-    before = programs()
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as other:
         assert other.stdout is not None
         assert json.loads(other.stdout.readline()) > 100
-        mine = programs() - before
+        mine = held(other.pid)
+        assert mine <= programs()
         os.kill(other.pid, signal.SIGKILL)
     assert mine
     assert gone(mine)
