@@ -45,7 +45,11 @@ def _header(document: Mapping[str, Any]) -> Iterator[str]:
 
 def _said(value: Any) -> str:
     """A condition as printed; a list is of both ends, or of several parts."""
-    return " and ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    if isinstance(value, list | tuple):
+        return " and ".join(map(_said, value))
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def text(document: Mapping[str, Any]) -> str:
