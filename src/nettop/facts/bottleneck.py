@@ -75,6 +75,8 @@ def _sending(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core 
         return Verdict("receiver", f"its window held the flow {flow.rwnd_limited:.0%} of the time")
     if flow.sndbuf_limited is not None and flow.sndbuf_limited > LIMITED:
         return Verdict("sender", f"its send buffer held it {flow.sndbuf_limited:.0%} of the time")
+    if flow.sndbuf_full:
+        return Verdict("sender", f"{flow.send_q} bytes on the way fill its send buffer")
     cores = _cores(irq_core, app_core)
     if cores is not None:
         return cores

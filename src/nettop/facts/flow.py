@@ -79,3 +79,6 @@ class Flow:
         default=None,
     )
     limit_why: str | None = gauge("the figures behind that", default=None)
+    sndbuf_full: bool | None = gauge(
+        "what it sent fills its send buffer, and the congestion window has room", default=None
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from .. import formulas
 from ..frame import Entry
@@ -21,6 +21,8 @@ MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
+FULL: Final = 0.9  # of the send buffer
+ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
 
 
@@ -149,12 +151,27 @@ def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Aroun
         None if sends is None else "send" if sends else "receive",
         bulk, *place,
     )  # fmt: skip
-    flow = Flow(*values)
+    full = _full(row)
+    flow = Flow(*values, sndbuf_full=full)
     if not bulk:
         return flow
     cores = around.cores
     verdict = bottleneck.judge(flow, nic, _core(cores, flow.irq_cpu), _core(cores, flow.app_cpu))
-    return Flow(*values, verdict.who, verdict.why)
+    return Flow(*values, verdict.who, verdict.why, full)
+
+
+def _full(row: Any) -> bool | None:
+    """Whether data on the way fills the send buffer while more could be on the way.
+
+    The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
+    waits for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()): a buffer so small that it always
+    leaves at once is never seen waiting.
+    """
+    if None in (row.send_q, row.sndbuf, row.notsent, row.unacked, row.cwnd):
+        return None
+    return bool(
+        row.send_q >= FULL * row.sndbuf and not row.notsent and row.unacked <= ROOM * row.cwnd
+    )
 
 
 def _place(
