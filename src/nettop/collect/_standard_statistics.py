@@ -47,9 +47,9 @@ def readings(source: Source) -> Mapping[str, Mapping[str, int]]:
             interface: found for interface in known.values if (found := _one(source, interface))
         }
     known.at = now
-    error = known.error
-    if error is not None:  # made anew: one raised again would keep every frame it passed
-        raise OSError(error.errno, error.strerror, error.filename)
+    why = known.error
+    if why is not None:  # made anew: one raised again would keep every frame it passed
+        raise OSError(why.errno, why.strerror, why.filename)
     return known.values
 
 
