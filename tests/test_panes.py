@@ -119,7 +119,8 @@ def test_a_queue_without_an_interrupt_offers_no_move() -> None:
     scene = lossy()
     assert scene.facts is not None
     view = View(pane="cores")
-    assert "e move" in words(panes.pane("cores").lines(scene, view, 120, 30))
+    for width in (60, 80, 120):
+        assert "e move  S spread" in words(panes.pane("cores").lines(scene, view, width, 30))
     queues = tuple(replace(q, irq=None, cpu=None, allowed=()) for q in scene.facts.queues)
     scene = replace(scene, facts=replace(scene.facts, queues=queues))
     told = words(panes.pane("cores").lines(scene, view, 120, 30))
@@ -176,12 +177,15 @@ def test_the_flow_under_the_cursor_is_opened_below_the_list_where_there_is_room(
     second = flows.items(scene, View(pane="flows"))[1]
     view = View(pane="flows").at(on=second, index=1)
     assert "FLOW sshd[911]" in words(flows.lines(scene, view, 120, 40))
-    assert "FLOW" not in words(flows.lines(scene, view, 120, 22)).replace("FLOWS", "")
+    assert "FLOW sshd[911]" in words(flows.lines(scene, view, 80, 22))
+    assert "FLOW" not in words(flows.lines(scene, view, 80, 18)).replace("FLOWS", "")
     assert scene.facts is not None
     many = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(300))
     crowd = replace(scene, facts=replace(scene.facts, flows=many))
     told = words(flows.lines(crowd, View(pane="flows"), 120, 38))
     assert told.count("iperf3[3391]") == 38 - 2 - flows.BELOW + 1
+    told = words(flows.lines(crowd, View(pane="flows"), 80, 22))
+    assert told.count("iperf3[3391]") == 22 - 2  # a list that fills the screen keeps it
 
 
 @pytest.mark.parametrize("pane", ["flows", "cores", "nic"])

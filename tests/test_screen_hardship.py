@@ -125,11 +125,13 @@ def crowd() -> Scene:
     return replace(scene, facts=replace(facts, flows=flows, nics=nics))
 
 
-async def test_one_key_among_ten_thousand_flows_draws_few_rows() -> None:
+@pytest.mark.parametrize(("height", "below"), [(26, 0), (40, 14)])
+async def test_one_key_among_ten_thousand_flows_draws_few_rows(height: int, below: int) -> None:
     app = Nettop(View(pane="flows"), crowd())
-    async with app.run_test(size=(120, 30)) as pilot:
+    async with app.run_test(size=(120, height)) as pilot:
         await pilot.pause()
-        for key, most in (("j", 2), ("k", 2), ("G", 30), ("g", 30), ("/", 1)):
+        step = 2 + below  # the row left, the row reached, and the flow that is shown below
+        for key, most in (("j", step), ("k", step), ("G", height), ("g", height), ("/", 1)):
             before = app.board.drawn
             await pilot.press(key)
             await pilot.pause()

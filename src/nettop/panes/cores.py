@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..facts import Facts
-from ..text import Line, cells, fit, fit_line, level, line
+from ..text import Line, cells, crop, fit, fit_line, level, line
 from ..units import brief, packets, percent
 from ..units import seconds as duration
 from . import corelist, grid, history
@@ -292,12 +292,12 @@ def matrix(
     drawn = [matrix_row(name, group, shown, rates, label, tells=tells) for name, group in seen]
     out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
     out += listing(drawn, cursor - visible.start, width, len(drawn))
-    out.append(fit_line(explain(rows[cursor], facts), width))
+    out.append(explain(rows[cursor], facts, width))
     return out[:height]
 
 
-def explain(found: tuple[str, list[Any]], facts: Facts) -> Line:
-    """The queue under the cursor in words: where it is served, where it may be, what sits there."""
+def explain(found: tuple[str, list[Any]], facts: Facts, width: int) -> Line:
+    """The queue under the cursor: where it is served, where it may be; and the keys, whole."""
     _, group = found
     queue = group[0]
     core = next((c for c in facts.cores if c.cpu == queue.cpu), None)
@@ -315,11 +315,11 @@ def explain(found: tuple[str, list[Any]], facts: Facts) -> Line:
         parts.append(f"{'RPS' if queue.direction == 'rx' else 'XPS'} {ranges(queue.rps_cpus)}")
     if queue.off_node:
         parts.append("NOT ON THE NIC'S NODE")
+    keys = "   e move  S spread "
     if queue.irq is None:
-        return line((" · ".join([*parts, "no interrupt of its own: nothing to move"]), "dim"))
-    return line(
-        (" · ".join(parts), "warn" if queue.off_node else "dim"), ("   e move  S spread", "key")
-    )
+        parts, keys = [*parts, "no interrupt of its own: nothing to move"], ""
+    told = crop(" · ".join(parts), width - len(keys))
+    return fit_line(line((told, "warn" if queue.off_node else "dim"), (keys, "key")), width)
 
 
 def ranges(cpus: Sequence[int]) -> str:

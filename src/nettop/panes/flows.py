@@ -34,7 +34,7 @@ COLUMNS: Final = (
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
 )
-SPLIT: Final = 28  # lines from which the flow under the cursor is shown below the list
+SPLIT: Final = 28  # lines from which the flow under the cursor is shown below any list
 BELOW: Final = 14  # lines it takes at the least
 WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
 _ROWS: Final = 2000  # a list longer than this is filtered, not read
@@ -229,7 +229,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
     told = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     cursor = chosen(tuple(f.id for f in shown), view.spot)
-    below = max(BELOW, height - 2 - max(5, len(shown))) if shown and height >= SPLIT else 0
+    roomy = height >= SPLIT or len(shown) + 2 + BELOW <= height
+    below = max(BELOW, height - 2 - max(5, len(shown))) if shown and roomy else 0
     span = max(0, height - 2 - below)
     lo = max(0, cursor - span)
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
