@@ -162,3 +162,19 @@ def test_healthy_hosts_have_no_findings_above_advice() -> None:
             found = last(path).judgement.findings
             loud = [one.id for one in found if one.severity in ("critical", "warning")]
             assert loud == [], name(path)
+
+
+@pytest.mark.parametrize(
+    ("host", "driver"),
+    [("vm-e1000e", "e1000e"), ("vm-vmxnet3", "vmxnet3"), ("vm-virtio-rss", "virtio_net")],
+)
+def test_a_recorded_transfer_carries_one(host: str, driver: str) -> None:
+    """To the end of the recording: a host at rest proves little about a driver."""
+    facts = last(HERE / "hosts" / f"{host}.host").facts
+    flows = [flow for flow in facts.flows if flow.bulk or (flow.rx_per_s or 0) > 100_000]
+    assert flows
+    nic = next(nic for nic in facts.nics if nic.name == flows[0].nic)
+    assert nic.driver == driver
+    assert (nic.per_s.rx_bytes or 0) > 1e6
+    assert {flow.process for flow in flows} == {"iperf3"}
+    assert all(flow.queue or flow.queue_why for flow in flows)
