@@ -102,6 +102,8 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
         "--cpus", str(plan["cpus"]), "--memory", plan["memory"],
         "--rwdir", str(out), f"--qemu-opts={' '.join(plan['qemu'])}",
     ]  # fmt: skip
+    for word in plan.get("kernel", ()):
+        vng += ["--append", word]
     if not shell:
         vng.append("--verbose")
     vng += ["--", "sh", str(script)]

@@ -123,6 +123,7 @@ def lay_out(plan: dict[str, Any]) -> dict[str, str]:
             up(vlan, f"{bond['network']}.{side}/24", peer=peer)
         told["bond"] = "bond7"
         told["bond_to"] = f"{bond['network']}.2"
+        told["bond_here"] = f"{bond['network']}.1"
         told["members"] = " ".join(ours[:2])
         time.sleep(5)
     return told
