@@ -48,17 +48,21 @@ def pair() -> Iterator[None]:
             subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
 
 
-def words(tmp_path: Path, *more: str) -> list[str]:
+PACED = ("--rate", "600M", "--reverse")
+
+
+def words(tmp_path: Path, *more: str, how: tuple[str, ...] = PACED) -> list[str]:
     return [
         "ip", "netns", "exec", HERE, "env", f"NETTOP_STATE={tmp_path / 'state'}",
         f"XDG_STATE_HOME={tmp_path / 'xdg'}", sys.executable, "-m", "nettop", *more,
         "--to", ADDRESS, "--peer", f"ip netns exec {THERE}", "--seconds", "0.5", "--warmup", "0.5",
-        "--rate", "600M", "--reverse", "--json",
+        *how, "--json",
     ]  # fmt: skip
 
 
-def nettop(tmp_path: Path, *more: str, code: int) -> dict[str, Any]:
-    done = subprocess.run(words(tmp_path, *more), check=False, capture_output=True, text=True)
+def nettop(tmp_path: Path, *more: str, code: int, how: tuple[str, ...] = PACED) -> dict[str, Any]:
+    argv = words(tmp_path, *more, how=how)
+    done = subprocess.run(argv, check=False, capture_output=True, text=True)
     assert done.returncode == code, done.stderr + done.stdout
     found: dict[str, Any] = json.loads(done.stdout) if done.stdout else {"said": done.stderr}
     return found
@@ -98,6 +102,23 @@ def test_a_useless_change_is_no_difference_and_undone(tmp_path: Path) -> None:
     assert found["kept"] is False
     after = run("ip", "netns", "exec", HERE, "sysctl", "-n", "net.ipv4.tcp_orphan_retries").strip()
     assert after == before
+
+
+@pytest.mark.usefixtures("pair")
+@pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
+def test_segmentation_by_the_device_is_better_than_by_the_sender(tmp_path: Path) -> None:
+    """Not paced: what the sender's core can do is what is measured. Small windows lose nothing."""
+    names = ("tx-tcp-segmentation", "tx-generic-segmentation")
+    run("ip", "netns", "exec", HERE, "ethtool", "-K", "eth0", "tso", "off", "gso", "off")
+    how = ("--window", "256K", "--congestion", "cubic", "--cpu-here", "0", "--cpu-there", "1")
+    found = nettop(tmp_path, "prove", *(f"feature.{name}@eth0=on" for name in names),
+                   "--most", "9", code=0, how=how)  # fmt: skip
+    assert found["verdict"] == "better", found
+    assert found["kept"] is True
+    assert found["interval"][0] > 0.3
+    told = run("ip", "netns", "exec", HERE, "ethtool", "-k", "eth0")
+    assert "tcp-segmentation-offload: on" in told
+    assert "generic-segmentation-offload: on" in told
 
 
 @pytest.mark.usefixtures("pair")
