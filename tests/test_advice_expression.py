@@ -15,7 +15,7 @@ from nettop.advice.expression import ExpressionError, condition, parse
 from nettop.advice.functions import KEEP, cpu_list, pow2, setting
 from nettop.advice.inline import facts
 from nettop.advice.moment import Moment
-from nettop.advice.native import code_of, compile_loops, true_on
+from nettop.advice.native import code_of, compile_loops, true_on, value_of
 from nettop.advice.rule import Rule, Words
 from nettop.advice.template import template
 from nettop.facts import Facts
@@ -46,7 +46,11 @@ HOST = facts(
 
 
 def value(text: str, over: str = "nic", at: Facts = HOST, *, to: bool = False) -> Any:
-    return evaluate(parse(text, over, to=to), scope(over, at)).value
+    """Its value, which both ways give."""
+    made, here = parse(text, over, to=to), scope(over, at)
+    found = evaluate(made, here).value
+    assert value_of(made, here) == found
+    return found
 
 
 def scope(over: str, at: Facts = HOST, limits: dict[str, Any] | None = None) -> Scope:
@@ -276,6 +280,7 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     found = true_on(loop, [(at.nics[0],)], here.moment, _name, careful_too)
     assert bool(found) is (careful.value is True)
     assert careful.value in (True, False, None)
+    assert value_of(made, here) is careful.value
     if careful.value is None:
         assert careful.reads, "an unknown must name what is not known"
 
@@ -328,6 +333,25 @@ def test_a_name_from_the_host_is_never_printed_raw() -> None:
 def scope_of(at: Facts) -> Scope:
     moment = Moment(at)
     return Scope(moment.scope("process", at.processes[0]), moment, {})
+
+
+def test_a_value_asked_for_each_queue_knows_the_queue() -> None:
+    at = facts({"nic": {**NIC, "rx_queues": 4}, "queues": [{"name": "rx-3"}, {}]}, "server")
+    moment = Moment(at)
+    for text, limits, wanted in (
+        ("queue.name", {}, ("rx-3", "rx-0")),
+        ("nth(nic.local_cpus, queue.number)", {}, (3, 0)),
+        ("limits.whole // nic.rx_queues + queue.number", {"whole": 32}, (11, 8)),
+        ("nic.rx_queues / queue.number", {}, (4 / 3, None)),
+        ("queue.irq", {}, (None, None)),
+        ("queue.direction == 'rx' and not queue.number == 3", {}, (False, True)),
+    ):
+        made = parse(text, "nic", limits, also=("queue",))
+        found = [
+            value_of(made, Scope({"nic": at.nics[0], "queue": one}, moment, limits))
+            for one in at.queues
+        ]
+        assert found == list(wanted), text
 
 
 def test_functions_of_numbers() -> None:

@@ -81,11 +81,6 @@ def evaluate(expression: Expression, scope: Scope) -> Result:
     return _Walk(scope, expression.over).visit(expression.tree)
 
 
-def value_of(expression: Expression, scope: Scope) -> Any:
-    """The value alone: what a remedy for every queue of a large host asks hundreds of times."""
-    return _Blind(scope, expression.over).visit(expression.tree).value
-
-
 def _reads(*results: Result) -> tuple[Read, ...]:
     some = [result.reads for result in results if result.reads]
     if len(some) < 2:
@@ -256,23 +251,6 @@ class _Walk:
 
     def _call_all(self, node: ast.Call) -> Result:
         return self._any(node, decides=False)
-
-
-class _Blind(_Walk):
-    """The same walk, remembering nothing of what it read."""
-
-    def _read(self, field: str, value: Any, word: Word | None) -> Result:  # noqa: ARG002
-        return Result(value)
-
-    def _boolop(self, node: ast.BoolOp) -> Result:
-        decides = isinstance(node.op, ast.Or)
-        known = True
-        for part in node.values:
-            value = self.visit(part).value
-            if value is decides:
-                return Result(decides)
-            known = known and value is not None
-        return Result(not decides if known else None)
 
 
 _VISIT: Final = {

@@ -10,13 +10,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator, Sequence
+from functools import lru_cache
 from itertools import count
 from typing import Any, Final
 
+from ..facts import KINDS
+from . import evaluate
+from .evaluate import Scope
 from .expression import Expression, Limits, path_of
-from .functions import FUNCTIONS, MOMENT, item
+from .functions import FUNCTIONS, KEEP, MOMENT, item
 from .moment import Moment
-from .vocabulary import PARENTS, names, words
+from .vocabulary import PARENTS, SWITCH, names, words
 
 Row = tuple[Any, ...]
 Loop = Callable[..., Iterator[Row]]
@@ -28,6 +32,7 @@ _OPERATORS: Final = {
 _GLOBALS: Final = {
     "__builtins__": {},
     "item": item,
+    "keep": KEEP,
     **{name: known.call for name, known in FUNCTIONS.items() if known.call},
 }
 _ERRORS: Final = (ArithmeticError, TypeError, ValueError, IndexError)
@@ -42,6 +47,7 @@ class _Writer:
         self.over = over
         self.limits = limits
         self.certain = {over, "host"} | ({"nic"} if over in ("queue", "path") else set())
+        self.certain |= KINDS.keys() - names(over).keys()  # what a fix is spread over
         self.once: dict[str, str] = {}  # what is the same for all targets of a frame
         self.temporary = count()
 
@@ -121,7 +127,7 @@ class _Writer:
             return [], repr(self.limits[path[1]])
         base = path[0]
         guards = [] if base in self.certain else [f"{base} is not None"]
-        here = names(self.over)[base]
+        here = names(self.over).get(base) or KINDS[base]
         for index, name in enumerate(path[1:], 1):
             word = words(here)[name]
             base = f"{base}.{name}"
@@ -228,3 +234,37 @@ def true_on(
             if len(rows) > 1:
                 return [one for row in rows for one in true_on(loop, [row], moment, label, careful)]
     return [row for row in rows if careful(row)]
+
+
+def value_of(expression: Expression, scope: Scope) -> Any:
+    """The value alone, None when unknown: what a remedy asks for each queue of a large host."""
+    read = _reader(expression, tuple(scope.limits.items()))
+    if read is not None:
+        try:
+            return read(scope.facts, scope.moment, scope.moment.profile)
+        except _ERRORS:
+            pass  # it has no number here; the careful way knows what that makes of the whole
+    return evaluate.evaluate(expression, scope).value
+
+
+@lru_cache(maxsize=256)
+def _reader(
+    expression: Expression, limits: tuple[tuple[str, Any], ...]
+) -> Callable[..., Any] | None:
+    """The expression as a function of facts by name, moment and profile; None: there is none."""
+    if "worst" in expression.text:  # what was worst is known by the target's label
+        return None
+    writer = _Writer(expression.over, dict(limits))
+    try:
+        if expression.type == SWITCH:
+            yes, no = (writer.condition(expression.tree, want) for want in (True, False))
+            code = f"True if {yes} else False if {no} else None"
+        else:
+            code = writer.maybe(*writer.value(expression.tree))
+    except _Carefully:
+        return None
+    named = {node.id for node in ast.walk(expression.tree) if isinstance(node, ast.Name)}
+    lines = [f"{name} = facts.get({name!r})" for name in sorted(named & KINDS.keys())]
+    lines += [f"{variable} = {once}" for once, variable in writer.once.items()]
+    body = "".join(f" {line}\n" for line in (*lines, f"return {code}"))
+    return compile_loops([f"def rule_(facts, moment, profile):\n{body}"])["rule_"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .evaluate import Scope, value_of
+from .evaluate import Scope
 from .functions import KEEP, cpu_list, setting
+from .native import value_of
 from .rule import Fix, Rule, Wanted
 from .tunable import CPUS, canonical, known, type_of
 

@@ -10,8 +10,9 @@ from typing import Any, Final
 from ..facts import KINDS
 from ..text import safe
 from ..units import amount
-from .evaluate import Scope, evaluate, value_of
+from .evaluate import Scope, evaluate
 from .expression import Expression, ExpressionError, Limits, parse, path_of
+from .native import value_of
 from .vocabulary import LABELS, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
