@@ -203,6 +203,16 @@ def vm_receives(
     return make
 
 
+def vm_sends_slowly(out: Path) -> None:
+    """The lab, sending over a long path from a send buffer that is too small for it."""
+    far, to = os.environ["LAB_VMXNET3_PEER"], os.environ["LAB_VMXNET3_TO"]
+    sh(f"ip netns exec peer tc qdisc add dev {far} root netem delay 20ms")
+    subprocess.run(["sysctl", "-qw", "net.ipv4.tcp_wmem=4096 16384 65536"], check=True)
+    with running("ip netns exec peer iperf3 -s", 5), running(f"iperf3 -c {to} -t 300", 5):
+        comment = "vmxnet3 sends over 20 ms with a send buffer of 64 KiB. Linux 6.1."
+        record("vm-send-buffer", comment, out, seconds=5)
+
+
 @contextlib.contextmanager
 def carrying(nic: str, bytes_per_s: float = 1e6) -> Iterator[None]:
     """Traffic before, and until the recording is done."""
@@ -279,6 +289,7 @@ HOSTS: dict[str, Callable[[Path], None]] = {
         "vmxnet3 whose receive ring of 32 overflows (pkts rx OOB). Linux 6.1.",
         rings=32,
     ),
+    "vm-send-buffer": vm_sends_slowly,
     "vm-virtio-unsent": vm_rss(
         "vm-virtio-unsent",
         "virtio-net with four queues that was never given the RSS table it shows. Linux 6.1.",
