@@ -708,6 +708,12 @@ def storied() -> Scene:
 
 
 @cache
+def lately() -> Scene:
+    """The lossy host with the seven minutes before."""
+    return replace(lossy(), past=Past(storied().past.fine[:420]))
+
+
+@cache
 def big(cpus: int = 256) -> Scene:
     """Two packages of many cores, eight L3 each, two 100G NICs of 63 queues; four cores are hot."""
     half = cpus // 2
@@ -1004,6 +1010,7 @@ def hostile() -> Scene:
 SCENES = {
     "lossy": lossy,
     "storied": storied,
+    "lately": lately,
     "big": big,
     "healthy": healthy,
     "bare": bare,

@@ -6,7 +6,7 @@ import pathlib
 from dataclasses import replace
 
 import pytest
-from scenes import RING, SCENES, WALL, big, healthy, lossy, storied
+from scenes import RING, SCENES, WALL, big, healthy, lately, lossy, storied
 
 from nettop import panes
 from nettop.facts.nic import Counters
@@ -244,15 +244,17 @@ def test_a_screen_with_room_shows_the_last_minutes() -> None:
 
 
 def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
-    scene = storied()
+    scene = lately()
     nic = nic_of(scene, View())
     assert nic is not None
+    told = words(trend.graphs(scene, nic, 120, 4))
+    assert "1,204/s ███" in told  # what is lost stands beside the rates
     moments = []
     for number, moment in enumerate(scene.past.fine):
-        noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0)
+        noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
         moments.append(replace(moment, ports={"eth0": noise}))
     drawn = {
-        words(trend.pair(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
+        words(trend.graphs(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
         for count in range(len(moments) - 20, len(moments))
     }
     assert len(drawn) == 1

@@ -601,7 +601,7 @@ class Shot:
 
 SCREENS = {
     "overview": Shot("lossy", View(), 100, 30),
-    "overview-light": Shot("lossy", View(), 120, 40, "light"),
+    "overview-light": Shot("lately", View(), 120, 40, "light"),
     "overview-ansi": Shot("lossy", View(), 100, 30, "ansi"),
     "overview-colourblind": Shot("lossy", View(), 100, 30, "colourblind"),
     "overview-contrast": Shot("lossy", View(), 100, 30, "contrast"),

@@ -23,8 +23,8 @@ from .scene import Scene, View, chosen, nic_of
 TITLE = "Overview"
 KEY = "1"
 NEEDS: tuple[str, ...] = ()
-GRAPH: Final = 8  # rows of the last minutes, or half of them
-ROOMY: Final = 48  # rows from which the graph has a place of its own
+GRAPH: Final = 4  # rows of the last minutes
+ROOMY: Final = 48  # rows from which they have a place of their own
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
@@ -233,7 +233,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return tiny(scene, view, width, height)
     facts = scene.facts
     top = [verdict(scene, width), *way(scene, view, width, height)]
-    kept = GRAPH + 4 if height >= ROOMY and len(scene.past.fine) > 1 else 0
+    kept = GRAPH + 2 if height >= ROOMY and len(scene.past.fine) > 1 else 0
     left = height - len(top) - kept
     low = min(1 + max(1, len(scene.findings)), 5 if left >= 16 else 4)
     tables = plan(scene, view, width, left - low)
@@ -263,11 +263,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
-    """The last minutes, in what is spare: of few heights, so that a row more moves nothing else."""
+    """The last minutes where there is room, always of one height: nothing else moves with them."""
     nic = nic_of(scene, view)
-    if nic is None or spare < GRAPH // 2 + 1:
-        return []
-    return trend.pair(scene, nic, width, GRAPH if spare >= GRAPH + 4 else GRAPH // 2)
+    return trend.graphs(scene, nic, width, GRAPH) if nic is not None and spare > GRAPH else []
 
 
 def unread(scene: Scene, width: int) -> list[Line]:

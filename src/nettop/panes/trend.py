@@ -1,38 +1,58 @@
-"""Receive and send of an interface over the last minutes, side by side and to one scale."""
+"""Receive, send and loss of an interface over the last minutes, side by side."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from ..text import Line, area, fit, line
+from ..units import per_second
 from .grid import beside
 from .scene import Scene
 
 _LABEL: Final = 12
 _IDLE: Final = 0.01  # share of the link below which a graph stays low, however its noise moves
 _UNKNOWN: Final = 100e6  # bit/s taken for a link that does not tell its speed
+_THREE: Final = 100  # columns from which the loss stands beside the rates
 
 
-def pair(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
-    """The two graphs in `rows` lines of `width` cells; nothing before there is a past."""
+def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
+    """The graphs in `rows` lines of `width` cells; nothing before there is a past.
+
+    Receive and send have one scale, so that they compare.
+    """
     moments = scene.past.fine
     if len(moments) < 2 or rows < 2 or width < 60:
         return []
-    each = width // 2
+    across = 3 if width >= _THREE else 2
+    each = width // across
     room = each - _LABEL - 2
     seen = [m.ports.get(nic.name) for m in moments[-room:]]
     rates = [[getattr(p, name, None) for p in seen] for name in ("rx", "tx")]
-    known = [v for values in rates for v in values if v is not None]
-    top = max(known, default=0.0)
+    top = max((v for values in rates for v in values if v is not None), default=0.0)
     top = max(top, (nic.speed or _UNKNOWN) * _IDLE / 8)
-    columns = []
-    for title, role, values in zip(("receive", "send"), ("good", "accent"), rates, strict=True):
-        labels = [scene.units.rate(top), title] + [""] * rows
-        drawn = area(values, room, rows, top)
-        columns.append(
-            [
-                line((fit(label, _LABEL, ">") + " ", "dim" if n != 1 else "head"), (text, role))
-                for n, (label, text) in enumerate(zip(labels, drawn, strict=False))
-            ]
-        )
+    told = scene.units.rate(top)
+    columns = [
+        _graph(("receive", told, "good"), rates[0], top, (room, rows)),
+        _graph(("send", told, "accent"), rates[1], top, (room, rows)),
+    ]
+    if across == 3:
+        lost = [getattr(p, "lost", None) for p in seen]
+        most = max((v for v in lost if v is not None), default=None)
+        columns.append(_graph(("lost", per_second(most), "bad"), lost, most or 1.0, (room, rows)))
     return beside(columns, each, width)
+
+
+def _graph(
+    about: tuple[str, str, str],
+    values: Sequence[float | None],
+    top: float,
+    size: tuple[int, int],
+) -> list[Line]:
+    """One graph of `size` columns and rows, with its name, the top of its scale and its role."""
+    title, told, role = about
+    labels = [(told, "dim"), (title, "head"), *[("", "")] * size[1]]
+    return [
+        line((fit(label, _LABEL, ">") + " ", kind), (text, role))
+        for (label, kind), text in zip(labels, area(values, *size, top), strict=False)
+    ]
