@@ -223,6 +223,14 @@ def test_a_name_that_is_not_there_is_named_with_the_nearest(
     assert say in one_sentence(err.encode())
 
 
+def test_of_many_targets_a_few_are_named(capsys: pytest.CaptureFixture[str]) -> None:
+    many = HOST.parent / "big-256.host.gz"
+    assert main(["explain", "irq-core-saturated", "cpu999", "--replay", str(many)]) == 2
+    told = one_sentence(capsys.readouterr().err.encode())
+    assert "it has: cpu0, cpu1," in told
+    assert "cpu7 and 248 more) (did you mean cpu99?)" in told
+
+
 @pytest.mark.parametrize(
     ("setting", "say"),
     [("link.mtu@loo", "did you mean lo"), ("sysctl.net.core.rmem_maxx", "did you mean rmem_max")],

@@ -9,15 +9,17 @@ nettop explain rx-ring-overrun@eth0      the same
 from __future__ import annotations
 
 import argparse
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, open_source, say, seconds, source_arguments
+from . import Refused, emit, json_argument, nearest, open_source, say, seconds, source_arguments
 
 if TYPE_CHECKING:
     from ..advice.rule import Rule
     from ..observe import Observation
     from ..source import Source
 
+MANY = 8  # targets that are named when another was meant
 HELP = "why a rule speaks or keeps silent"
 
 
@@ -46,8 +48,10 @@ def run(args: argparse.Namespace) -> int:
     verdicts = _verdicts(last, rule)
     if target:
         if target not in verdicts:
-            here = ", ".join(verdicts) or "none"
-            raise Refused(f"{name} has no target {target!r} here (it has: {here})", 2)
+            here = ", ".join(islice(verdicts, MANY)) or "none"
+            more = f" and {len(verdicts) - MANY:,} more" if len(verdicts) > MANY else ""
+            close = nearest(target, verdicts)
+            raise Refused(f"{name} has no target {target!r} here (it has: {here}{more}){close}", 2)
         verdicts = {target: verdicts[target]}
     if args.json:
         emit(_document(source, rule, verdicts))
