@@ -85,7 +85,7 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
         "NETTOP_LAB": name,
         "NETTOP_LAB_OUT": str(out),
         "NETTOP_LAB_FULL": os.environ.get("NETTOP_LAB_FULL", ""),
-        "PATH": f"{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin",
+        "PATH": f"{Path(sys.executable).parent}:/usr/sbin:/usr/bin:/sbin:/bin:{os.environ['PATH']}",
         "PYTHONDONTWRITEBYTECODE": "1",
         "HOME": "/root",
         "LANG": "C.UTF-8",

@@ -125,6 +125,7 @@ def lay_out(plan: dict[str, Any]) -> dict[str, str]:
         told["bond_to"] = f"{bond['network']}.2"
         told["bond_here"] = f"{bond['network']}.1"
         told["members"] = " ".join(ours[:2])
+        carrier("bond7")
         time.sleep(5)
     return told
 

@@ -2,6 +2,7 @@
 
 Python is fifteen times slower here, so commands run in-process and a test checks many things.
 `pytest.mark.topology("two-nodes")` names the topology a test needs; in another it is left out.
+`pytest.mark.full` is left out but in `make lab-full`.
 """
 
 from __future__ import annotations
@@ -22,14 +23,16 @@ collect_ignore_glob = [] if "NETTOP_LAB" in os.environ else ["test_*.py"]
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", "topology(name): the lab's topology that a test needs")
+    config.addinivalue_line("markers", "full: takes minutes; for `make lab-full`")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    here = os.environ.get("NETTOP_LAB")
+    here, full = os.environ.get("NETTOP_LAB"), os.environ.get("NETTOP_LAB_FULL")
     items[:] = [
         item
         for item in items
-        if (mark := item.get_closest_marker("topology")) is None or here in mark.args
+        if ((mark := item.get_closest_marker("topology")) is None or here in mark.args)
+        and (full or item.get_closest_marker("full") is None)
     ]
 
 
