@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Final
 
 from ..facts import Facts
 from ..text import Line, area, fit, fit_line, line
 from ..units import UNKNOWN, amount, count, seconds, share, size
-from .grid import in_columns
+from .grid import beside, in_columns
 from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
+from .past import Past, Trace
 from .scene import Scene, View, chosen
 from .table import fitted
 
@@ -37,6 +39,12 @@ COLUMNS: Final = (
 SPLIT: Final = 28  # lines from which the flow under the cursor is shown below any list
 BELOW: Final = 14  # lines it takes at the least
 WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
+TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
+    ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
+    ("rtt", "accent", lambda t: t.rtt, "s"),
+    ("cwnd", "system", lambda t: t.cwnd, "segments"),
+    ("sent again", "bad", lambda t: t.retransmits, "segments/s"),
+)
 _ROWS: Final = 2000  # a list longer than this is filtered, not read
 
 
@@ -175,28 +183,30 @@ def detail(
     shown = facts if height >= 20 or width >= WIDE else facts[:4]
     told = [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
     out += in_columns(told, 2, width // 2, width) if width >= WIDE else told
-    past = scene.past
-    traces = (
-        ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
-        ("rtt", "accent", lambda t: t.rtt, "s"),
-        ("cwnd", "system", lambda t: t.cwnd, "segments"),
-        ("sent again", "bad", lambda t: t.retransmits, "segments/s"),
-    )
-    rows = max(1, min(most, (height - len(out)) // 4 - 1))
-    for label, role, value, unit in traces:
-        if height - len(out) < rows + 1:
-            break
+    out += traces(flow, scene.past, (width, height - len(out)), most)
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def traces(flow: Any, past: Past, size: tuple[int, int], most: int) -> list[Line]:
+    """Its last minutes, in `size` columns and rows: two graphs abreast where it is wide."""
+    width, height = size
+    across = 2 if width >= WIDE else 1
+    each = width // across
+    rows = max(1, min(most, height * across // 4 - 1))
+    blocks = []
+    for label, role, value, unit in TRACES:
         values = past.flow(flow.id, value)
         known = [v for v in values if v is not None]
         top = max(known, default=0.0)
-        lately = "not known yet"
+        told = "not known yet"
         if known:
-            span = seconds(past.fine[-1].at - past.moments()[0].at)
-            lately = f"now {amount(known[-1], unit)}, most {amount(top, unit)} in {span}"
-        out.append(section(label, lately, width))
-        if known:
-            out += [line((f" {text}", role)) for text in area(values, width - 2, rows, top or 1.0)]
-    return [fit_line(one, width) for one in out[:height]]
+            span = "" if blocks else f" in {seconds(past.fine[-1].at - past.moments()[0].at)}"
+            told = f"now {amount(known[-1], unit)}, most {amount(top, unit)}{span}"
+        drawn = area(values, each - 2, rows, top or 1.0) if known else []
+        blocks.append([section(label, told, each), *(line((f" {t}", role)) for t in drawn)])
+    shown = blocks[: height // (rows + 1) * across]
+    deep = [beside(shown[at : at + across], each, width) for at in range(0, len(shown), across)]
+    return [row for block in deep for row in block]
 
 
 def counted(shown: int, facts: Facts) -> str:
@@ -240,7 +250,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
-        out += detail(shown[cursor], scene, width, below, "Enter the whole screen", 2)
+        out += detail(shown[cursor], scene, width, below, "Enter the whole screen", 3)
     if not shown:
         why = facts.missing.get("sockets_tcp")
         say = (
