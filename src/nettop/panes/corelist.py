@@ -13,7 +13,7 @@ from .parts import KINDS, Cell, Column, core_load, kinds
 from .table import fitted, names_of
 
 COLUMNS: Final = (
-    Column(" CORE", 5, ">"),
+    Column("CORE", 4, ">"),
     Column("NODE", 4, ">"),
     Column("BUSY", 22),
     Column("MOSTLY", 12),

@@ -19,7 +19,7 @@ KEY = "4"
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
 COLUMNS: Final = (
-    Column(" PROCESS", 16, grow=2),
+    Column("PROCESS", 15, grow=2),
     Column("PEER", 21, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
@@ -86,7 +86,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
     """One flow, a cell a column."""
     name = flow.process or "?"
-    who = f" {name}[{flow.pid}]" if flow.pid is not None else f" {name}"
+    who = f"{name}[{flow.pid}]" if flow.pid is not None else name
     bad = bool(flow.far and flow.bulk)
     limit = flow.limit or UNKNOWN
     retr = flow.retransmits_per_s
@@ -193,7 +193,7 @@ def traces(flow: Any, past: Past, size: tuple[int, int], most: int) -> list[Line
     across = 2 if width >= WIDE else 1
     each = width // across
     rows = max(1, min(most, height * across // 4 - 1))
-    blocks = []
+    blocks: list[list[Line]] = []
     for label, role, value, unit in TRACES:
         values = past.flow(flow.id, value)
         known = [v for v in values if v is not None]

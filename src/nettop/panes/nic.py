@@ -18,7 +18,7 @@ TITLE = "NIC"
 KEY = "3"
 NEEDS: tuple[str, ...] = ("nicstats_raw", "ethstats", "module", "fec", "linkmodes")
 COLUMNS: Final = (
-    Column(" SETTING", 30, grow=2),
+    Column("SETTING", 29, grow=2),
     Column("NOW", 9, ">", grow=1),
     Column("LIMIT", 8, ">"),
     Column("BETTER", 9),
@@ -251,7 +251,7 @@ def setting_cells(setting: Setting, better: dict[str, str]) -> tuple[Cell, ...]:
     fixed = setting.settable != "yes"
     limit = setting.most if not fixed else "fixed" if not setting.most else f"only {setting.most}"
     return (
-        (f" {name}", "warn" if differs else "dim" if fixed else ""),
+        (name, "warn" if differs else "dim" if fixed else ""),
         (setting.now, "strong" if not fixed else "dim"),
         (limit, "dim"),
         (f"▸ {wanted}" if differs else "", "good"),

@@ -8,14 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from ..text import Line
 from .parts import Cell, Column, heading, row, widths
 
+_EDGE: Final[Line] = ((" ", ""),)  # before the first column, whichever it is
+
 
 def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
     """What the columns are called in the configuration."""
-    return tuple(column.title.strip().lower() for column in columns)
+    return tuple(column.title.lower() for column in columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,11 +32,12 @@ class Table:
     def heading(self, sort: int = -1, *, down: bool = True) -> Line:
         """The titles; `sort` is the pane's own number of the sorted column."""
         at = self.order.index(sort) if sort in self.order else -1
-        return heading(self.columns, self.sizes, at, down)
+        return (*_EDGE, *heading(self.columns, self.sizes, at, down))
 
     def row(self, values: Sequence[Cell]) -> Line:
         """One line, of a value for each of the pane's own columns."""
-        return row([values[index] for index in self.order], self.columns, self.sizes)
+        told = row([values[index] for index in self.order], self.columns, self.sizes)
+        return (*_EDGE, *told)
 
 
 def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) -> Table:
@@ -41,4 +45,4 @@ def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) ->
     known = names_of(columns)
     order = tuple(known.index(name) for name in chosen if name in known) or range(len(columns))
     shown = tuple(columns[index] for index in order)
-    return Table(tuple(order), shown, tuple(widths(shown, width)))
+    return Table(tuple(order), shown, tuple(widths(shown, width - len(_EDGE))))
