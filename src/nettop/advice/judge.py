@@ -187,8 +187,11 @@ class _Rows:
         key = (rule.over, rule.links)
         if key not in self.known:
             facts = targets(self.moment.facts, rule.over)
-            made = (row_of(self.moment, rule, fact) for fact in facts)
-            self.known[key] = [row for row in made if row is not None]
+            if rule.over in ("host", "core"):  # neither parents nor an interface: all of hundreds
+                self.known[key] = [(fact,) for fact in facts]
+            else:
+                made = (row_of(self.moment, rule, fact) for fact in facts)
+                self.known[key] = [row for row in made if row is not None]
         return self.known[key]
 
 
