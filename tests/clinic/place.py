@@ -47,7 +47,7 @@ class Place:
                         stderr=subprocess.DEVNULL, start_new_session=True,
                     )
                 )  # fmt: skip
-                time.sleep(float(self.names.get("between", "0.4")))
+                self._started(command)
             time.sleep(settle)
             yield
         finally:
@@ -55,6 +55,16 @@ class Place:
                 with contextlib.suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
+
+    def _started(self, command: str) -> None:
+        """Give a program its time to start; an iperf3 server until it listens."""
+        end = time.monotonic() + float(self.names.get("between", "0.4"))
+        if " iperf3 -s" in command:
+            asked = self.words(f"{command.partition(' ')[0]} ss -Hltn sport = :5201")
+            while time.monotonic() < end and not subprocess.check_output(asked):
+                time.sleep(0.05)
+            return
+        time.sleep(max(0.0, end - time.monotonic()))
 
 
 @contextlib.contextmanager

@@ -68,9 +68,9 @@ def main() -> int:
     rows = scoreboard.rows(outcomes)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
+    tried = cure.all_of(names, args.only) if args.full else []
     rows += brought(args.lab, "clinic.json")
     rows += scoreboard.not_run(rows, [one for name in wards() for one in scenarios(name)])
-    tried = cure.all_of(names, args.only) if args.full else []
     tried += [tuple(line) for line in brought(args.lab, "cures.json")]
     print(scoreboard.text(rows, tried))
     if args.write:
