@@ -245,6 +245,22 @@ def queue_counts(first: int, second: int) -> list[nicqueues.Row]:
     return [nicqueues.Row("eth0", "rx-0", 0, first, 0), nicqueues.Row("eth0", "rx-1", 0, second, 0)]
 
 
+def test_queues_that_never_counted_a_packet_are_not_said_to_be_idle() -> None:
+    """A veth without XDP or NAPI moves gigabits and counts none of them by queue."""
+    first, second = moving()
+    for before, after, rate in (
+        ((0, 0), (0, 0), None),
+        ((9, 0), (9, 0), 0.0),
+        ((0, 0), (9, 0), 0.0),
+    ):
+        facts = joined(
+            {**first, "nicqueues": queue_counts(*before)},
+            {**second, "nicqueues": queue_counts(*after)},
+        )
+        rates = {q.name: q.packets_per_s for q in facts.queues if q.direction == "rx"}
+        assert rates == {"rx-0": rate, "rx-1": rate}
+
+
 @pytest.mark.parametrize("mine", [True, False])
 def test_a_queue_that_its_counters_contradict_is_not_named(mine: bool) -> None:
     """The flow receives 100 MB/s; the queue that RSS names counts them, or the other one does."""

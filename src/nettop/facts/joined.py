@@ -333,10 +333,15 @@ def _indices(here: Mapping[str, Port]) -> dict[int, str]:
 
 
 def _by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
+    """What each queue moved; nothing of an interface whose queues never counted any.
+
+    A veth's count only what XDP or NAPI took through its rings: their noughts are no rates.
+    """
+    counting = {e.now.interface for e in entries if e.now.packets or e.now.bytes or e.now.drops}
     return {
         (e.now.interface, e.now.queue): Counted(e.per_s.packets, e.per_s.bytes, e.per_s.drops)
         for e in entries
-        if e.per_s is not None
+        if e.per_s is not None and e.now.interface in counting
     }
 
 
