@@ -82,6 +82,7 @@ def without(first: Any, *others: Any) -> tuple[int, ...]:
     return tuple(cpu for cpu in _cpus(first) if cpu not in gone)
 
 
+@lru_cache(maxsize=4096)
 def cpu_list(cpus: Any) -> str:
     """CPUs as the kernel writes them: `0-3,8`; a text passes unchanged."""
     if isinstance(cpus, str):
