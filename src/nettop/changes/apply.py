@@ -49,6 +49,8 @@ def apply(
     results: list[Result] = []
     try:
         with journal.lock():
+            for change in changes:  # not when the time to confirm has begun
+                settings.prepare(host, settings.parse(change.setting))
             group = 0
             due: float | None = None
             for at, change in enumerate(changes):

@@ -170,9 +170,9 @@ def _warm(journal: Journal, group: int) -> None:
     host = Host.at()
     for entry in journal.entries():
         if entry.group == group and entry.open:
-            look(host, settings.parse(entry.setting))
-            if entry.setting.startswith(("link.", "qdisc.", "route.")):
-                host.load_route()
+            address = settings.parse(entry.setting)
+            look(host, address)
+            settings.prepare(host, address)
 
 
 def _due(journal: Journal, group: int, due: float) -> float:

@@ -16,7 +16,8 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 `fits(source, address, value)` (ValueError for what limits cannot express and the host refuses),
 `names(source, target)`, `portable(source, address, value)` (deeds for another boot),
 `beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
-`identity(source, address)` (what must still be the same at undo) and
+`identity(source, address)` (what must still be the same at undo), `prepare(host)` (loads what a
+write needs) and
 `TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
 `NIC = True` when the target is an interface or something on one,
 `ROUNDS = True` when drivers take another value near the one asked for.
@@ -155,6 +156,11 @@ def read(source: Source, address: Address) -> str:
 def write(host: Host, address: Address, value: str) -> None:
     """Write to the live kernel; OSError or ValueError in one sentence. An ACK is no effect."""
     kind(address.kind).write(host, address, value)
+
+
+def prepare(host: Host, address: Address) -> None:
+    """Load now what a write needs: whoever must act within a time cannot wait for it then."""
+    _optional(address, "prepare", None, host)
 
 
 def limits(source: Source, address: Address) -> Limits:
@@ -307,6 +313,7 @@ __all__ = [
     "normal",
     "parse",
     "portable",
+    "prepare",
     "rank",
     "read",
     "risk",

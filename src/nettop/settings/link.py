@@ -79,6 +79,12 @@ def write(host: Host, address: Address, value: str) -> None:
     host.route(lambda ipr: ipr.link("set", index=index, **wanted))
 
 
+def prepare(host: Host) -> None:
+    """pyroute2, which takes seconds on a busy machine."""
+    if host.real:
+        host.load_route()
+
+
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
     """`ip link set dev NIC …`."""
     word = address.name.replace("-", "_") if "size" in address.name else address.name
