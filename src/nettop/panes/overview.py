@@ -24,6 +24,7 @@ TITLE = "Overview"
 KEY = "1"
 NEEDS: tuple[str, ...] = ()
 GRAPH: Final = 4  # rows of the last minutes
+EMPTY: Final = 20  # rows to spare from which they take twice as many
 ROOMY: Final = 48  # rows from which they have a place of their own
 
 
@@ -263,9 +264,11 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
-    """The last minutes where there is room, always of one height: nothing else moves with them."""
+    """The last minutes where there is room, of two heights only: nothing else moves with them."""
     nic = nic_of(scene, view)
-    return trend.graphs(scene, nic, width, GRAPH) if nic is not None and spare > GRAPH else []
+    if nic is None or spare <= GRAPH:
+        return []
+    return trend.graphs(scene, nic, width, GRAPH if spare < EMPTY else 2 * GRAPH)
 
 
 def unread(scene: Scene, width: int) -> list[Line]:
