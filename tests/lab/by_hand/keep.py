@@ -1,13 +1,12 @@
 """What --keep writes, on a real driver: the module is unloaded and loaded, and all is as kept.
 
-    python tests/lab/boot.py two-nodes [--systemd] --timeout 900 --
-        python tests/lab/by_hand/keep.py
+    python tests/lab/boot.py two-nodes --timeout 900 -- python tests/lab/by_hand/keep.py
 
-(one line). Rings, interrupt delay, MTU, an offload, an interrupt's CPUs, RPS and a sysctl of the
-e1000e; udev reads the .link file when the device appears again, sysctl the drop-in, systemd the
-unit (without systemd in charge its own lines are run). The kernel is asked by ethtool, ip and cat.
-Prints every file written and a line a chapter; ends with 1 when one went wrong. The peer's end is
-gone afterwards.
+Rings, interrupt delay, MTU, an offload, an interrupt's CPUs, RPS and a sysctl of the e1000e; udev
+reads the .link file when the device appears again, sysctl the drop-in, and the unit's own lines are
+run (a real systemd does that in tests/netns/test_changes_systemd.py). The kernel is asked by
+ethtool, ip and cat. Prints every file written and a line a chapter; ends with 1 when one went
+wrong. The peer's end is gone afterwards.
 """
 
 from __future__ import annotations
@@ -107,13 +106,9 @@ def appear_again() -> None:
         time.sleep(0.2)
 
 
-def run_units(written: dict[str, str], *, systemd: bool) -> None:
+def run_units(written: dict[str, str]) -> None:
     """What a boot does with the files that udev does not read."""
     out("sysctl", "--system")
-    if systemd:
-        out("systemctl", "daemon-reload")
-        print(out("systemctl", "start", "nettop-keep.service"), end="")
-        return
     for row in written["/etc/systemd/system/nettop-keep.service"].splitlines():
         if row.startswith("ExecStart=-"):
             words = re.findall(r'"((?:[^"\\]|\\.)*)"', row)
@@ -123,11 +118,9 @@ def run_units(written: dict[str, str], *, systemd: bool) -> None:
 
 def main() -> int:
     """All of it."""
-    systemd = Path("/proc/1/comm").read_text().strip() == "systemd"
     for folder in FOLDERS:
         out("mount", "-t", "tmpfs", "none", folder)
     os.makedirs("/run/systemd/system", exist_ok=True)
-    print(f"process 1 is {'systemd' if systemd else 'not systemd'}; {NIC}")
     good, before = [], seen()
     states = {setting: kept(setting, value) for setting, value in WANTED.items()}
     good.append(tell("kept", fine=all(s[-1] == "applied" for s in states.values()),
@@ -140,7 +133,7 @@ def main() -> int:
     good.append(tell("twice changes nothing", fine=again == {"unchanged"} and files() == written,
                      more=str(again)))  # fmt: skip
     appear_again()
-    run_units(written, systemd=systemd)
+    run_units(written)
     now = seen()
     good.append(tell("the device made anew shows them", fine=now == WANTED, more=str(now)))
     used = out("udevadm", "info", "-q", "property", f"/sys/class/net/{NIC}")
