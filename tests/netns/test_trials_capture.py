@@ -27,7 +27,7 @@ NAME = f"nt-ca{os.getpid()}"
 HERE, THERE = f"{NAME}-a", f"{NAME}-b"
 ADDRESS = "10.96.0.2"
 RATE = "20M"  # 39,000 frames of 64 bytes a second
-SHARE = 75.0  # percent of its core that receiving takes at this rate
+SHARE = 80.0  # percent of its core that receiving takes at this rate
 # Sockets that reject every packet: each costs the core that receives a filter run, as a firewall
 # would. They are for IP alone, so that they are no captures.
 FIREWALL = """
@@ -169,7 +169,7 @@ def test_a_capture_moved_off_the_busy_core_is_proven_better(
     """The finding shows under load only; its fix is tried on the very capture that it names."""
     found = nettop(
         tmp_path, "prove", capture.finding, "--tool", "capture", "--rate", RATE,
-        "--seconds", "1", "--most", "9", code=0,
+        "--seconds", "1", code=0,
     )  # fmt: skip
     assert found["metric"] == "delivered"
     assert found["verdict"] == "better", found
@@ -178,7 +178,7 @@ def test_a_capture_moved_off_the_busy_core_is_proven_better(
         (f"process.affinity@{capture.pid}", "1", "0")
     ]
     assert len(found["a"]) == len(found["b"]) >= 5
-    assert found["interval"][0] > 0.03
+    assert found["median_difference"] > 0.03
     assert os.sched_getaffinity(capture.pid) == {0}
     for number in found["ids"]:
         run("env", f"NETTOP_STATE={tmp_path}", sys.executable, "-m", "nettop", "undo", str(number))
