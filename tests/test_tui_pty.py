@@ -119,24 +119,24 @@ def test_it_ends_when_the_terminal_is_gone(terminal: Terminal) -> None:
 def test_escape_alone_is_a_key(terminal: Terminal) -> None:
     terminal.read(15, b"FINDINGS")
     os.write(terminal.tty, b"?")
-    assert b" PANES" in terminal.read(6, b" PANES")
+    assert b" PANES" in terminal.read(20, b" PANES")
     os.write(terminal.tty, b"\x1b")
-    assert b"FINDINGS" in terminal.read(6, b"FINDINGS")
+    assert b"FINDINGS" in terminal.read(20, b"FINDINGS")
 
 
 def test_suspended_and_resumed_it_still_takes_keys(terminal: Terminal) -> None:
     terminal.read(15, b"FINDINGS")
     os.write(terminal.tty, b"\x1a")
-    end = time.monotonic() + 8
+    end = time.monotonic() + 20
     while (found := os.waitpid(terminal.pid, os.WUNTRACED | os.WNOHANG))[0] == 0:
         terminal.read(0.05)
         assert time.monotonic() < end, "Ctrl-Z did not stop it"
     assert os.WIFSTOPPED(found[1])
     restored(terminal.seen)
     os.kill(terminal.pid, signal.SIGCONT)
-    terminal.read(8, b"FINDINGS")
+    terminal.read(20, b"FINDINGS")
     os.write(terminal.tty, b"2")
-    assert b"QUEUES" in terminal.read(6, b"QUEUES")
+    assert b"QUEUES" in terminal.read(20, b"QUEUES")
 
 
 def sleeps(pid: int) -> dict[str, int]:
