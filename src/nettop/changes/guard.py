@@ -7,6 +7,7 @@ it was confirmed and writes what it did. `python -I -m nettop.changes.guard FOLD
 
 from __future__ import annotations
 
+import contextlib
 import os
 import select
 import sys
@@ -28,10 +29,13 @@ def arm(journal: Journal, group: int, due: float) -> None:
     Where systemd is in charge and ours is the host's own namespace, its transient timer does it:
     then not even the end of our control group ends it.
     """
-    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and place.first_netns():
-        _arm_timer(journal, group, due)
-        return
     import subprocess
+
+    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and place.first_netns():
+        # one that cannot be reached (no bus, no tool) is not in charge
+        with contextlib.suppress(OSError, subprocess.TimeoutExpired):
+            _arm_timer(journal, group, due)
+            return
 
     end, ours = os.pipe()
     os.set_inheritable(ours, True)
