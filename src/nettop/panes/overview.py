@@ -59,6 +59,12 @@ def verdict(scene: Scene, width: int) -> Line:
         return fit_line(line((" … measuring the first interval", "dim")), width)
     advice = len(scene.findings)
     more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
+    losing = max(
+        facts.paths if facts is not None else (), key=lambda one: one.lost or 0.0, default=None
+    )
+    if losing is not None and losing.lost:
+        told = f" · {per_second(losing.lost, 'lost')} on the way, most at the {losing.worst} of"
+        return fit_line(line((f"{told} {losing.nic}; no finding yet", "warn"), (more, "")), width)
     return fit_line(line((" ✓ nothing is lost and no limit is reached", "good"), (more, "")), width)
 
 
