@@ -604,7 +604,7 @@ class Shot:
 def recorded(host: str, view: View) -> Scene:
     """The end of a recorded host, read and judged as the screen does it."""
     told: list[Scene] = []
-    source = Replay(load(pathlib.Path(__file__).parents[1] / host))
+    source = Replay(load(str(pathlib.Path(__file__).parents[1] / host)))
     Engine(source, told.append, 1.0, view).run()
     return replace(told[-1], origin=f"replay of {source.host}")
 
