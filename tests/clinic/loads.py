@@ -9,6 +9,7 @@ not-accepting PORT     listen with a backlog of 2 and accept nothing
 connects ADDRESS PORT  try to connect, some thirty times a second
 echo PORT · asks ADDRESS PORT   request and response of 100 bytes
 capture IF [READS]     a packet socket with a small buffer that READS packets a second
+analyse IF             a packet socket whose reader works on each packet, and never waits by itself
 streams PORT PER_S     send PER_S bytes a second, or two or three times that, to each who connects
 pktgen IF ADDRESS MAC [BYTES]  the kernel's own generator: frames without end, as fast as it goes
 """
@@ -16,6 +17,7 @@ pktgen IF ADDRESS MAC [BYTES]  the kernel's own generator: frames without end, a
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import selectors
 import socket
 import sys
@@ -116,6 +118,16 @@ def capture(interface: str, reads: str = "100") -> None:
     while True:
         s.recv(2048)
         time.sleep(1 / int(reads))
+
+
+def analyse(interface: str) -> None:
+    """See every frame and work on it: all the time that a core gives."""
+    s = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, socket.htons(3))
+    s.bind((interface, 0))
+    while True:
+        frame = s.recv(2048)
+        for _ in range(32):
+            frame = hashlib.sha256(frame).digest()
 
 
 def streams(port: str, per_s: str) -> None:
