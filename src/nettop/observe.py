@@ -84,13 +84,15 @@ def watch(
 ) -> Iterator[Observation]:
     """Observations over `seconds`, at least four intervals; a recording is seen to its end.
 
-    They count from the first observation: that one reads everything there is, on a slow host for
-    longer than `seconds`, and no rate is known before the second.
+    The first one reads everything there is, on a slow host for longer than that, and no rate is
+    known before the second: unless it was quick, the seconds count from its end.
     """
     interval = min(1.0, seconds / SAMPLES)
     source = observer.source
+    begun = source.now()
     yield observer.step(wanted)
-    due = source.now()
+    now = source.now()
+    due = begun if now - begun < interval else now
     end = due + seconds
     while not source.live or source.now() < end - interval / 2:
         due += interval
