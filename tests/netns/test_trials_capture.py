@@ -152,26 +152,6 @@ def test_processes_that_cannot_be_watched_are_named(capture: int, tmp_path: Path
         _watched.drops(2**22 + 1)
 
 
-def test_a_capture_moved_off_the_busy_core_is_proven_better(capture: int, tmp_path: Path) -> None:
-    """What the finding of a capture on the receiving core advises, tried on that very capture."""
-    found = nettop(
-        tmp_path, "prove", f"process.affinity@{capture}=0", "--tool", "capture",
-        "--pid", str(capture), "--rate", RATE, "--seconds", "1", code=0,
-    )  # fmt: skip
-    assert found["metric"] == "delivered"
-    assert found["verdict"] == "better", found
-    assert found["kept"] is True
-    assert [(c["setting"], c["before"], c["after"]) for c in found["changes"]] == [
-        (f"process.affinity@{capture}", "1", "0")
-    ]
-    assert len(found["a"]) == len(found["b"]) >= 5
-    assert found["median_difference"] > 0.03
-    assert os.sched_getaffinity(capture) == {0}
-    for number in found["ids"]:
-        run("env", f"NETTOP_STATE={tmp_path}", sys.executable, "-m", "nettop", "undo", str(number))
-    assert os.sched_getaffinity(capture) == {1}
-
-
 def test_moved_to_where_it_is_already_there_is_nothing_to_try(capture: int, tmp_path: Path) -> None:
     words = ("prove", f"process.affinity@{capture}=1", "--tool", "capture", "--rate", RATE)
     assert "already" in nettop(tmp_path, *words, code=4)["said"]
