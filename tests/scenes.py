@@ -1010,7 +1010,6 @@ def hostile() -> Scene:
 SCENES = {
     "lossy": lossy,
     "storied": storied,
-    "lately": lately,
     "big": big,
     "healthy": healthy,
     "bare": bare,

@@ -1,4 +1,4 @@
-"""A capture of the user's own on the softirq's core: watched while it is moved off it."""
+"""A capture of the user's own on the softirq's core: what it loses, and what cannot be watched."""
 
 from __future__ import annotations
 

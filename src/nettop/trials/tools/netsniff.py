@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any, Final
+from contextlib import AbstractContextManager
+from typing import Final
 
 from ..result import Measured
-from ..run import Trial, TrialError
+from ..run import Trial
 from . import capture
+from ._capturer import Counts, capturing, summary
 
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
@@ -23,31 +23,14 @@ def measure(trial: Trial) -> Measured:
     return capture.sweep(trial, sniff)
 
 
-@contextmanager
-def sniff(trial: Trial, wish: capture.Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
+def sniff(trial: Trial, wish: capture.Wish) -> AbstractContextManager[Counts]:
     """netsniff-ng capturing into nothing."""
     argv = ["netsniff-ng", "--in", wish.interface, "--out", "/dev/null", "--silent"]
     argv += ["--ring-size", f"{max(1, wish.ring >> 10)}KiB"] if wish.ring else []
-    argv += ["--filter", f"udp and dst port {wish.port}"]
-    with trial.keep(trial.here, argv, cpus=list(wish.cpus)) as near:
-        near.wait_for("pid")
-        for message in near.messages(10):
-            if "Running!" in str(message.get("out", message.get("err", ""))):
-                break
-            if "exit" in message:
-                raise TrialError("netsniff-ng ended at once: it needs root")
-
-        def counts() -> Mapping[str, Any]:
-            near.stop()
-            return parse("\n".join(trial.output(near, 20)[1:]))
-
-        yield counts
+    return capturing(trial, wish, [*argv, "--filter"], "Running!", parse)
 
 
 def parse(said: str) -> dict[str, int]:
     """The summary's counts; TrialError without one. What found no room was dropped."""
-    found = {name: int(count) for count, name in _COUNT.findall(said)}
-    if "passed filter" not in found:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
-        raise TrialError(f"netsniff-ng: {last[0]}")
+    found = summary(said, "netsniff-ng", _COUNT, "passed filter")
     return {"packets": found["passed filter"], "dropped": found.get("failed filter", 0)}
