@@ -28,6 +28,7 @@ from typing import IO, Any
 HERE = Path(__file__).parent
 LOADS = HERE.parent / "clinic" / "loads.py"
 UNAVAILABLE = 77
+BOOTS = 2  # the emulator itself was seen to crash while the guest looked for its PCI devices
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "busybox": "busybox-static",
@@ -108,15 +109,20 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
         vng.append("--verbose")
     vng += ["--", "sh", str(script)]
     with open(out / "console", "wb") as console, _outside(plan) as before:
-        _run([*before, *vng], None if shell else console, timeout)
+        for _ in range(1 if shell else BOOTS):
+            (out / "log").unlink(missing_ok=True)
+            ended = _run([*before, *vng], None if shell else console, timeout)
+            if (out / "log").exists() or not ended:
+                break
+            print("lab: the machine ended before it was up", file=sys.stderr)
     try:
         return int((out / "status").read_text())
     except (OSError, ValueError):
         return 1
 
 
-def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> None:
-    """The machine to its end, or `timeout`; with no console it is a shell and may take its time."""
+def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> bool:
+    """Whether the machine came to its end within `timeout`; a shell (no console) has no limit."""
     path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     machine = subprocess.Popen(
         words,
@@ -130,10 +136,12 @@ def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> None:
         machine.wait(timeout if console else None)
     except subprocess.TimeoutExpired:
         print(f"lab: no answer within {timeout:.0f} s", file=sys.stderr)
+        return False
     finally:
         if console and machine.poll() is None:
             os.killpg(machine.pid, signal.SIGKILL)  # QEMU is a child of its child
         machine.wait()
+    return True
 
 
 @contextlib.contextmanager
