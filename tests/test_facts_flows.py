@@ -174,6 +174,22 @@ def test_a_flow_knows_its_way() -> None:
     assert "50%" in (flow.limit_why or "")
 
 
+@pytest.mark.parametrize(
+    ("had", "loss", "needless"),
+    [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
+)
+def test_what_the_peer_had_already_was_not_lost(
+    had: int | None, loss: float, needless: float | None
+) -> None:
+    """Segments out of order are sent again for nothing: 70 of 70,000 were sent again."""
+    start, end = moving(dsack_dups=had, reord_seen=5)
+    before = replace(start["sockets_tcp"][0], dsack_dups=0, reord_seen=0)
+    (flow,) = joined({**start, "sockets_tcp": [before]}, end).flows
+    assert flow.loss_ratio == pytest.approx(loss)
+    assert flow.needless == (None if needless is None else pytest.approx(needless))
+    assert (flow.retransmit_ratio, flow.reorderings_per_s) == (0.001, 5)
+
+
 def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
     (process,) = joined(*moving()).processes
     silent = replace(process, tx_per_s=0.0)
@@ -579,7 +595,7 @@ BUSY_APP = Core(2, user=90.0, system=8.0, softirq=0.0, irq=0.0, idle=1.0)
         ({"rwnd_limited": 0.4}, None, FULL, None, "receiver"),
         ({"sndbuf_limited": 0.4}, None, None, None, "sender"),
         ({"busy": 0.2}, None, None, None, "application"),
-        ({"busy": 1.0, "retransmit_ratio": 0.01}, None, None, None, "network"),
+        ({"busy": 1.0, "loss_ratio": 0.01}, None, None, None, "network"),
         ({"busy": 1.0, "cwnd": 10, "unacked": 10}, None, None, None, "network"),
         ({"busy": 1.0}, None, FULL, None, "cpu"),
         ({"busy": 1.0}, None, None, BUSY_APP, "application"),

@@ -27,7 +27,7 @@ def tcp_info(size: int = 280, **changed: int) -> bytes:
         "segs_in": (140, "I", 60), "notsent": (144, "I", 4096), "min_rtt": (148, "I", 200),
         "delivery": (160, "Q", 125000000), "busy": (168, "Q", 9000), "rwnd": (176, "Q", 800),
         "sndbuf": (184, "Q", 70), "delivered": (192, "I", 44), "sent": (200, "Q", 1234),
-        "again": (208, "Q", 56),
+        "again": (208, "Q", 56), "needless": (216, "I", 3), "reordered": (220, "I", 9),
     }  # fmt: skip
     raw = bytearray(280)
     for name, (at, form, value) in places.items():
@@ -82,6 +82,7 @@ def test_every_field_is_where_the_kernel_puts_it() -> None:
     assert (row.notsent, row.delivery_rate) == (4096, 125000000)
     assert (row.busy_time, row.rwnd_limited, row.sndbuf_limited) == (9000, 800, 70)
     assert (row.delivered, row.bytes_sent, row.bytes_retrans) == (44, 1234, 56)
+    assert (row.dsack_dups, row.reord_seen) == (3, 9)
 
 
 def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
@@ -99,7 +100,8 @@ def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
         (136, "bytes_received", "segs_out"),  # 4.1
         (168, "delivery_rate", "busy_time"),  # 4.9
         (192, "sndbuf_limited", "delivered"),  # 4.10
-        (216, "bytes_retrans", None),  # 4.18
+        (200, "delivered_ce", "bytes_sent"),  # 4.18
+        (224, "reord_seen", None),  # 4.19
     ],
 )
 def test_older_kernels_know_less(size: int, known: str, unknown: str | None) -> None:

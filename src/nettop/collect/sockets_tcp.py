@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final, NamedTuple
@@ -23,9 +22,9 @@ _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
 _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner, inode
 _NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
-# struct tcp_info as of Linux 4.18 from `snd_mss` at byte 16, in the order of `Row`; older kernels
+# struct tcp_info as of Linux 4.19 from `snd_mss` at byte 16, in the order of `Row`; older kernels
 # send less, newer ones more
-_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQ8xQQIIIIIIQQQQIIQQ")
+_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQ8xQQIIIIIIQQQQIIQQII")
 _AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
 _MEMORY: Final = struct.Struct("=9I")
 _ENDLESS: Final = 0x7FFFFFFF
@@ -99,6 +98,10 @@ class Row:
     )
     bytes_sent: int | None = counter("bytes sent, again ones included", "bytes", default=None)
     bytes_retrans: int | None = counter("bytes sent again", "bytes", default=None)
+    dsack_dups: int | None = counter(
+        "segments sent again that the peer had already (DSACK)", "segments", default=None
+    )
+    reord_seen: int | None = counter("segments seen out of order", "events", default=None)
 
 
 _PLACES: Final = {field.name: place for place, field in enumerate(fields(Row))}
@@ -139,9 +142,7 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
         name: str = memory["names"].setdefault(index, str(index))
         return name
 
-    rows = parse(diag.tcp(source, diag.IPV4), before, seen, name_of)
-    with suppress(OSError):  # a kernel without IPv6
-        rows += parse(diag.tcp(source, diag.IPV6), before, seen, name_of)
+    rows = parse(diag.tcp(source), before, seen, name_of)
     memory["seen"] = seen
     return rows
 
@@ -167,7 +168,7 @@ def parse(
         end = at + length
         if length < 16 or end > whole:
             raise ValueError("a netlink message has a wrong length")
-        if kind == diag.BY_FAMILY:
+        if kind in (diag.BY_FAMILY, diag.EVERY_FAMILY):
             if length < _ATTRIBUTES_AT:
                 raise ValueError("a socket is cut off")
             cookie = reply[at + _COOKIE_AT : at + _COUNTS_AT - 4]
@@ -277,7 +278,7 @@ def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any
 
 _NO_OPTIONS: Final = (None,) * 7
 _NO_MEMORY: Final = (None,) * 9
-_NO_INFO: Final = (None,) * 28
+_NO_INFO: Final = (None,) * 30
 
 
 def _make(values: tuple[Any, ...]) -> Row:

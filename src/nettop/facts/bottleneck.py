@@ -18,7 +18,7 @@ FULL_LINK: Final = 0.95  # of what TCP can carry at this MTU
 FULL_BUS: Final = 0.80  # of the slot after coding; packet headers and descriptors take the rest
 FULL_IDLE: Final = 5.0  # percent idle below which a core is full
 LIMITED: Final = 0.10  # part of its busy time that makes a limit
-LOSSY: Final = 1e-4  # segments sent again of all sent
+LOSSY: Final = 1e-4  # segments lost of all sent
 IDLE_SENDER: Final = 0.5  # busy less than half of the time: the application has nothing to send
 
 
@@ -83,9 +83,9 @@ def _sending(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core 
     if flow.app_limited or (flow.busy is not None and flow.busy < IDLE_SENDER):
         share = "" if flow.busy is None else f"; data in flight {flow.busy:.0%} of the time"
         return Verdict("application", f"nothing waits to be sent{share}")
-    lost = flow.retransmit_ratio
+    lost = flow.loss_ratio
     if lost is not None and lost > LOSSY:
-        return Verdict("network", f"{lost:.2%} of its segments were sent again")
+        return Verdict("network", f"{lost:.2%} of its segments were lost")
     if flow.cwnd is not None and flow.unacked is not None and flow.unacked >= flow.cwnd * 0.9:
         return Verdict("network", f"the congestion window of {flow.cwnd} segments is full")
     return Verdict(None, "no limit shows at this end")

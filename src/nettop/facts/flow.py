@@ -82,3 +82,12 @@ class Flow:
     sndbuf_full: bool | None = gauge(
         "what it sent fills its send buffer, and the congestion window has room", default=None
     )
+    loss_ratio: float | None = gauge(
+        "lost of all sent: sent again, without what the peer says it had already",
+        "ratio",
+        default=None,
+    )
+    needless: float | None = gauge(
+        "of all sent again, what the peer had already (DSACK)", "ratio", default=None
+    )
+    reorderings_per_s: float | None = gauge("segments seen out of order", "events/s", default=None)

@@ -122,10 +122,10 @@ def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
 
 def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Around) -> Flow:
     row, rate = entry.now, entry.per_s
-    rx, tx, again, sent, busy, rwnd, sndbuf, drops = (
+    rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
-         rate.rwnd_limited, rate.sndbuf_limited, rate.drops)
-        if rate is not None else (None,) * 8
+         rate.rwnd_limited, rate.sndbuf_limited, rate.drops, rate.dsack_dups, rate.reord_seen)
+        if rate is not None else (None,) * 10
     )  # fmt: skip
     nic = around.nics.get(site.port or site.nic or "")
     speed = nic.speed if nic is not None else None
@@ -151,13 +151,27 @@ def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Aroun
         None if sends is None else "send" if sends else "receive",
         bulk, *place,
     )  # fmt: skip
-    full = _full(row)
-    flow = Flow(*values, sndbuf_full=full)
+    last = (_full(row), *_lost(sent, again, had), reordered)
+    flow = Flow(*values, None, None, *last)
     if not bulk:
         return flow
     cores = around.cores
     verdict = bottleneck.judge(flow, nic, _core(cores, flow.irq_cpu), _core(cores, flow.app_cpu))
-    return Flow(*values, verdict.who, verdict.why, full)
+    return Flow(*values, verdict.who, verdict.why, *last)
+
+
+def _lost(
+    sent: float | None, again: float | None, had: float | None
+) -> tuple[float | None, float | None]:
+    """What was lost of all sent, and which part of what was sent again had not been lost.
+
+    The receiver names each segment that it got twice once (DSACK, RFC 2883). Where the kernel
+    does not count that, all that is sent again is taken for lost.
+    """
+    if again is None:
+        return None, None
+    ratio = max(0.0, again - (had or 0.0)) / sent if sent else None
+    return ratio, min(1.0, had / again) if again and had is not None else None
 
 
 def _full(row: Any) -> bool | None:
