@@ -130,6 +130,8 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
         said = form(document)
         for part in ("one", "400", "500", "1.25", "needs MTU 9000", "1 – 3", "it broke"):
             assert part in said
+    assert report.published(1_488_095.2) == "1,488,095.2"
+    assert report.published([40_000, 1e6]) == "40,000 – 1,000,000"
     picture = ET.fromstring(report.svg(document))
     bars = [part for part in picture if part.tag.endswith("rect")]
     assert len(bars) == 3  # two figures of the first point, one published of the second

@@ -170,6 +170,9 @@ def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
     assert found["frame"] == 1500
     assert found["capture_bits"] == pytest.approx(986.8e6, rel=1e-3)
     assert found["framed_loss"] == pytest.approx(0, abs=0.01)
+    paced = capture.row(1454, sent(count // 2, 1.0), {**got, "packets": count // 2}, real)
+    assert paced["loss"] == 0
+    assert "framed_loss" not in paced  # half of the link was never sent
     lossy = capture.row(1454, sent(100, 1.0), {"packets": 93, "dropped": 7}, {})
     assert lossy["loss"] == pytest.approx(7.0)
     assert "framed_loss" not in lossy

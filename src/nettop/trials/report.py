@@ -9,8 +9,8 @@ from typing import Any
 def published(value: Any) -> str:
     """A published cell as printed."""
     if isinstance(value, list | tuple):
-        return " – ".join(f"{part:,g}" for part in value)
-    return f"{value:,g}" if isinstance(value, int | float) else str(value)
+        return " – ".join(map(published, value))
+    return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
 
 
 def told(row: Mapping[str, Any]) -> tuple[str, str, str]:

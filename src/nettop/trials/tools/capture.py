@@ -1,9 +1,9 @@
 """capture: what this host captures of what the other end sends, by frame size and offered rate.
 
 The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
-papers compute it, of the packets that were sent, and corrected for framing where the link has a
-line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off it differ;
-`--window` is the size of its ring (64 MiB).
+papers compute it, of the packets that were sent, and corrected for framing where they filled a
+link that has a line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off
+it differ; `--window` is the size of its ring (64 MiB).
 With `--pid` a running capture of the user's own is watched instead: what its socket lost, and the
 interface before it.
 """
@@ -29,6 +29,7 @@ BUILT_IN: Final = True
 HELP: Final = "packets captured and lost, by frame size and offered rate"
 PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
 PORT: Final = 7009
+FULL: Final = 0.98  # of what the link carries: with less, what is missing of it was never sent
 SIOCGIFADDR: Final = 0x8915
 
 
@@ -140,7 +141,9 @@ def row(
         found["dropped_early"] = int(got["early"])  # by the interface, before any socket
     speed = link.get("speed")
     if speed and link.get("subsystem") and link.get("driver") != "virtio_net":
-        found["framed_loss"] = max(0.0, formulas.framed_loss_percent(rate, speed * 1e6, frame))
+        offer = formulas.capture_rate(offered, frame, seconds)
+        if offer > FULL * formulas.framing_ceiling(speed * 1e6, frame):
+            found["framed_loss"] = max(0.0, formulas.framed_loss_percent(rate, speed * 1e6, frame))
     return found
 
 
