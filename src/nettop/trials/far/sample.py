@@ -64,6 +64,7 @@ def totals(text: str, wanted: Dict[str, List[str]]) -> Dict[str, int]:
 
 
 SNMP = {"Tcp": ["OutSegs", "InSegs", "RetransSegs"], "Udp": ["InDatagrams", "RcvbufErrors"]}
+NETSTAT = {"TcpExt": ["TCPDSACKRecvSegs"]}  # what arrived twice, as the receivers told the sender
 
 
 def interrupts(text: str) -> List[int]:
@@ -154,7 +155,10 @@ def main(options: Dict[str, Any]) -> None:
             cores=cores(read("/proc/stat")),
             interfaces=interfaces(read("/proc/net/dev")),
             softnet=softnet(read("/proc/net/softnet_stat")),
-            totals=totals(read("/proc/net/snmp"), SNMP),
+            totals={
+                **totals(read("/proc/net/snmp"), SNMP),
+                **totals(read("/proc/net/netstat"), NETSTAT),
+            },
             interrupts=interrupts(read("/proc/interrupts")),
         )
         if last:
