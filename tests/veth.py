@@ -1,4 +1,4 @@
-"""Two namespaces joined by a veth pair, for a benchmark; gone afterwards."""
+"""Two namespaces joined by a veth pair, for a test or a benchmark; gone afterwards."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from contextlib import contextmanager
 from statistics import median
 from typing import NamedTuple
 
+NEAR, FAR = "10.93.0.1", "10.93.0.2"
+NEAR6, FAR6 = "fd93::1", "fd93::2"
+
 
 class Pair(NamedTuple):
     """How to run a command at each end, and the far end's address."""
@@ -18,20 +21,28 @@ class Pair(NamedTuple):
     to: str
 
 
+def spaces(name: str) -> tuple[str, str]:
+    """What this process calls its namespaces, the near one and the far one."""
+    return f"nt-{name}{os.getpid()}-a", f"nt-{name}{os.getpid()}-b"
+
+
 @contextmanager
-def pair(name: str) -> Iterator[Pair]:
-    """The pair; SystemExit without root."""
+def pair(name: str, queues: int = 1) -> Iterator[Pair]:
+    """The pair, `eth0` at both ends, the near one with so many queues; SystemExit without root."""
     if os.geteuid() != 0:
         raise SystemExit("needs root: it makes network namespaces")
-    here, there = (f"nt-{name}{os.getpid()}-{end}" for end in "ab")
+    here, there = spaces(name)
     try:
         for place in (here, there):
             _ip("netns", "add", place)
-        _ip("link", "add", "eth0", "netns", here, "type", "veth", "peer", "eth0", "netns", there)
-        for place, address in ((here, "10.93.0.1"), (there, "10.93.0.2")):
-            _ip("-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
-            _ip("-n", place, "link", "set", "eth0", "up")
-        yield Pair(["ip", "netns", "exec", here], ["ip", "netns", "exec", there], "10.93.0.2")
+        near = f"link add eth0 netns {here} numrxqueues {queues} numtxqueues {queues} type veth"
+        _ip(*near.split(), "peer", "eth0", "netns", there)
+        for place, four, six in ((here, NEAR, NEAR6), (there, FAR, FAR6)):
+            _ip("-n", place, "addr", "add", f"{four}/24", "dev", "eth0")
+            _ip("-n", place, "addr", "add", f"{six}/64", "dev", "eth0", "nodad")
+            for device in ("eth0", "lo"):
+                _ip("-n", place, "link", "set", device, "up")
+        yield Pair(["ip", "netns", "exec", here], ["ip", "netns", "exec", there], FAR)
     finally:
         for place in (here, there):
             subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)

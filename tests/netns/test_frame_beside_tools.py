@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import veth
 
 from nettop.cpulist import parse
 from nettop.frame import Frame
@@ -27,8 +28,7 @@ pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
 ]
-HERE = f"nt-beside-{os.getpid()}"
-THERE = f"{HERE}-b"
+HERE, _ = veth.spaces("beside")
 READ = """
 import json, sys
 from dataclasses import asdict
@@ -42,7 +42,7 @@ print(json.dumps({name: [values(row) for row in frame.rows(name)] for name in fr
 LOSS = """
 import socket, sys
 full = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-full.bind(("10.78.0.1", 7300))
+full.bind(("10.93.0.1", 7300))
 full.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1)
 print("ready", flush=True)
 sys.stdin.read()
@@ -51,7 +51,7 @@ SEND = """
 import socket
 door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
 for _ in range(300):
-    door.sendto(b"x" * 1000, ("10.78.0.1", 7300))
+    door.sendto(b"x" * 1000, ("10.93.0.1", 7300))
 """
 
 
@@ -77,24 +77,14 @@ def frame(*names: str) -> Frame:
 
 @pytest.fixture(scope="module", autouse=True)
 def pair() -> Iterator[None]:
-    """Two namespaces; the near one's sending is throttled so that its qdisc drops."""
-    run("ip", "netns", "add", HERE)
-    run("ip", "netns", "add", THERE)
-    try:
-        make = "link add va numrxqueues 2 numtxqueues 2 type veth peer name vb netns"
-        run("ip", "-n", HERE, *make.split(), THERE)
-        run("ip", "-n", HERE, "addr", "add", "10.78.0.1/24", "dev", "va")
-        run("ip", "-n", THERE, "addr", "add", "10.78.0.2/24", "dev", "vb")
-        for name, space in (("va", HERE), ("lo", HERE), ("vb", THERE)):
-            run("ip", "-n", space, "link", "set", name, "up")
-        slow = "qdisc add dev va root tbf rate 64kbit burst 2kb limit 3kb"
-        run("tc", "-n", HERE, *slow.split())
-        flood = ["ping", "-q", "-c", "40", "-i", "0.002", "-s", "1200", "-W", "1", "10.78.0.2"]
-        subprocess.run(["ip", "netns", "exec", HERE, *flood], capture_output=True, check=False)
+    """The near one's sending is throttled so that its qdisc drops."""
+    with veth.pair("beside", queues=2) as place:
+        run(
+            "tc", "-n", HERE, *"qdisc add dev eth0 root tbf rate 64kbit burst 2kb limit 3kb".split()
+        )
+        flood = ["ping", "-q", "-c", "40", "-i", "0.002", "-s", "1200", "-W", "1", veth.FAR]
+        subprocess.run([*place.near, *flood], capture_output=True, check=False)
         yield
-    finally:
-        for space in (HERE, THERE):
-            subprocess.run(["ip", "netns", "del", space], capture_output=True, check=False)
 
 
 def between(
@@ -146,8 +136,8 @@ def test_every_counter_of_an_interface_is_ips() -> None:
         "tx": "bytes packets errors dropped collisions aborted_errors fifo_errors window_errors "
         "heartbeat_errors",
     }  # fmt: skip
-    told = json.loads(inside("ip", "-json", "-s", "-s", "link", "show", "dev", "va"))[0]["stats64"]
-    (row,) = [r for r in tables("link_stats")["link_stats"] if r["interface"] == "va"]
+    told = json.loads(inside(*"ip -json -s -s link show dev eth0".split()))[0]["stats64"]
+    (row,) = [r for r in tables("link_stats")["link_stats"] if r["interface"] == "eth0"]
     compared = 0
     for way, names in words.items():
         for name in names.split():
@@ -160,19 +150,19 @@ def test_every_counter_of_an_interface_is_ips() -> None:
 
 
 def test_a_drivers_own_statistics_are_ethtools() -> None:
-    told = dict(re.findall(r"^ +(\S+): (\d+)$", inside("ethtool", "-S", "va"), re.MULTILINE))
+    told = dict(re.findall(r"^ +(\S+): (\d+)$", inside("ethtool", "-S", "eth0"), re.MULTILINE))
     mine = {
         row["name"]: str(row["level"] if row["value"] is None else row["value"])
         for row in tables("nicstats_raw")["nicstats_raw"]
-        if row["interface"] == "va"
+        if row["interface"] == "eth0"
     }
     assert len(mine) > 10
     assert mine == told
 
 
 def test_a_qdisc_with_its_drops_is_tcs() -> None:
-    (told,) = json.loads(inside("tc", "-j", "-s", "qdisc", "show", "dev", "va"))
-    (mine,) = [row for row in tables("qdiscs")["qdiscs"] if row["interface"] == "va"]
+    (told,) = json.loads(inside("tc", "-j", "-s", "qdisc", "show", "dev", "eth0"))
+    (mine,) = [row for row in tables("qdiscs")["qdiscs"] if row["interface"] == "eth0"]
     assert mine["drops"] > 0
     assert (mine["kind"], mine["handle"], mine["root"]) == ("tbf", told["handle"], True)
     for name in ("bytes", "packets", "drops", "overlimits", "requeues", "backlog", "qlen"):

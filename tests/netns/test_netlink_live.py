@@ -11,13 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import veth
 
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
 ]
-NAME = f"nt-netlink-{os.getpid()}"
-HERE, THERE = NAME, f"{NAME}-b"
+HERE, _ = veth.spaces("netlink")
 
 READ = """
 import json, sys
@@ -39,7 +39,7 @@ except OSError as error:
 """
 TRAFFIC = """
 import socket, sys, time
-server = socket.create_server(("10.77.0.1", 0))
+server = socket.create_server(("10.93.0.1", 0))
 client = socket.create_connection(server.getsockname())
 taken, _ = server.accept()
 for _ in range(20):
@@ -74,20 +74,9 @@ def tables(*names: str) -> dict[str, list[dict[str, Any]]]:
 
 @pytest.fixture(scope="module", autouse=True)
 def pair() -> Iterator[None]:
-    run("ip", "netns", "add", HERE)
-    run("ip", "netns", "add", THERE)
-    try:
-        make = "link add va numrxqueues 4 numtxqueues 4 type veth peer name vb netns"
-        run("ip", "-n", HERE, *make.split(), THERE)
-        run("ip", "-n", HERE, "addr", "add", "10.77.0.1/24", "dev", "va")
-        run("ip", "-n", THERE, "addr", "add", "10.77.0.2/24", "dev", "vb")
-        for name, space in (("va", HERE), ("lo", HERE), ("vb", THERE)):
-            run("ip", "-n", space, "link", "set", name, "up")
-        run("ip", "netns", "exec", THERE, "ping", "-c", "3", "-i", "0.01", "10.77.0.1")
+    with veth.pair("netlink", queues=4) as place:
+        run(*place.far, "ping", "-c", "3", "-i", "0.01", veth.NEAR)
         yield
-    finally:
-        run("ip", "netns", "del", HERE, ok=False)
-        run("ip", "netns", "del", THERE, ok=False)
 
 
 def test_links_agree_with_ip() -> None:
@@ -116,8 +105,8 @@ def test_links_agree_with_ip() -> None:
 
 def test_counters_agree_with_ip() -> None:
     mine = {row["interface"]: row for row in tables("link_stats")["link_stats"]}
-    told = json.loads(inside("ip", "-json", "-s", "-s", "link", "show", "dev", "va"))[0]["stats64"]
-    row = mine["va"]
+    told = json.loads(inside(*"ip -json -s -s link show dev eth0".split()))[0]["stats64"]
+    row = mine["eth0"]
     assert row["rx_packets"] > 2
     assert {
         "packets": row["rx_packets"],
@@ -146,9 +135,9 @@ def test_features_agree_with_ethtool() -> None:
     mine = {
         row["name"]: (row["on"], row["fixed"])
         for row in tables("features")["features"]
-        if row["interface"] == "va"
+        if row["interface"] == "eth0"
     }
-    told = inside("ethtool", "-k", "va")
+    told = inside("ethtool", "-k", "eth0")
     lines = re.findall(r"^(\S+): (on|off)( \[fixed\])?", told, re.MULTILINE)
     known = {name: (on == "on", bool(fixed)) for name, on, fixed in lines if name in mine}
     assert len(known) > 30
@@ -156,25 +145,25 @@ def test_features_agree_with_ethtool() -> None:
 
 
 def test_channels_are_set_and_read_back_and_a_refusal_has_the_kernels_sentence() -> None:
-    assert python(PUT, "channels", "va", '{"rx_count": 2, "tx_count": 3}') == ""
-    row = next(r for r in tables("channels")["channels"] if r["interface"] == "va")
+    assert python(PUT, "channels", "eth0", '{"rx_count": 2, "tx_count": 3}') == ""
+    row = next(r for r in tables("channels")["channels"] if r["interface"] == "eth0")
     assert (row["rx"], row["tx"], row["rx_max"], row["tx_max"]) == (2, 3, 4, 4)
-    told = inside("ethtool", "-l", "va")
+    told = inside("ethtool", "-l", "eth0")
     assert re.findall(r"^RX:\s+(\d+)", told, re.MULTILINE) == ["4", "2"]
-    refused = python(PUT, "channels", "va", '{"rx_count": 9999}')
+    refused = python(PUT, "channels", "eth0", '{"rx_count": 9999}')
     assert refused.strip() == "22 requested channel count exceeds maximum"
 
 
 def test_a_feature_is_set_by_name() -> None:
-    assert python(PUT, "features", "va", '{"rx-gro": true}') == ""
-    assert "generic-receive-offload: on" in inside("ethtool", "-k", "va")
-    assert python(PUT, "features", "va", '{"rx-gro": false}') == ""
-    assert "generic-receive-offload: off" in inside("ethtool", "-k", "va")
+    assert python(PUT, "features", "eth0", '{"rx-gro": true}') == ""
+    assert "generic-receive-offload: on" in inside("ethtool", "-k", "eth0")
+    assert python(PUT, "features", "eth0", '{"rx-gro": false}') == ""
+    assert "generic-receive-offload: off" in inside("ethtool", "-k", "eth0")
 
 
 def test_an_unknown_interface_and_an_unsupported_setting_are_told_apart() -> None:
     assert python(PUT, "rings", "none", '{"rx": 1}').startswith("19 ")
-    assert python(PUT, "pause", "va", '{"rx": 1}').startswith("95 ")
+    assert python(PUT, "pause", "eth0", '{"rx": 1}').startswith("95 ")
 
 
 def test_driver_statistics_survive_a_change_of_queues() -> None:
@@ -186,17 +175,17 @@ from nettop.source import Live
 source = Live()
 def read():
     source_at[0] += 1
-    return {r.name: r.value for r in nicstats_raw.read(source) if r.interface == "va"}
+    return {r.name: r.value for r in nicstats_raw.read(source) if r.interface == "eth0"}
 source_at = [0.0]
 source.now = lambda: source_at[0]
 counts = []
 for queues in (1, 4, 2):
-    subprocess.run(["ethtool", "-L", "va", "rx", str(queues), "tx", str(queues)], check=True)
+    subprocess.run(["ethtool", "-L", "eth0", "rx", str(queues), "tx", str(queues)], check=True)
     counts.append(len(read()))
 print(json.dumps([counts, sorted({r.queue for r in nicqueues.update(source, {})})]))
 """
     counts, queues = json.loads(python(script))
-    told = inside("ethtool", "-S", "va")
+    told = inside("ethtool", "-S", "eth0")
     assert counts[0] < counts[2] < counts[1]
     assert counts[2] == len(re.findall(r"^ +\S+: \d+$", told, re.MULTILINE))
     assert queues == ["rx-0", "rx-1"]

@@ -12,37 +12,20 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import veth
 
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
-NAME = f"nt-tr{os.getpid()}"
-HERE, THERE = f"{NAME}-a", f"{NAME}-b"
-ADDRESS = "10.98.0.2"
-
-
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+HERE, THERE = veth.spaces("tr")
+ADDRESS = veth.FAR
 
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[None]:
-    """Two namespaces joined by a veth pair."""
-    try:
-        for place in (HERE, THERE):
-            ip("netns", "add", place)
-        ip("link", "add", "eth0", "netns", HERE, "type", "veth", "peer", "eth0", "netns", THERE)
-        for place, address in ((HERE, "10.98.0.1"), (THERE, ADDRESS)):
-            ip("-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
-            six = f"fd98::{address[-1]}/64"
-            ip("-n", place, "-6", "addr", "add", six, "dev", "eth0", "nodad")
-            ip("-n", place, "link", "set", "eth0", "up")
-            ip("-n", place, "link", "set", "lo", "up")
+    with veth.pair("tr"):
         yield
-    finally:
-        for place in (HERE, THERE):
-            subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
 
 
 def nettop(*words: str, code: int = 0) -> dict[str, Any]:
@@ -119,9 +102,9 @@ def test_datagrams_are_counted() -> None:
 @pytest.mark.usefixtures("pair")
 def test_an_address_that_does_not_answer_is_one_sentence() -> None:
     peer = f"ip netns exec {THERE}"
-    found = nettop("test", "bulk", "--to", "10.98.0.2", "--peer", f"ip netns exec {HERE}",
+    found = nettop("test", "bulk", "--to", ADDRESS, "--peer", f"ip netns exec {HERE}",
                    "--seconds", "1", "--no-keep", code=3)  # fmt: skip
-    assert "cannot connect to 10.98.0.2: Connection refused" in found["said"]
+    assert f"cannot connect to {ADDRESS}: Connection refused" in found["said"]
     found = nettop("test", "bulk", "--to", ADDRESS, "--peer", peer, "--cpu-there", "999",
                    "--seconds", "1", "--no-keep", code=3)  # fmt: skip
     assert "cannot run on CPU 999" in found["said"]
@@ -185,8 +168,8 @@ def test_tools_speak_ipv6(tool: str) -> None:
     if tool == "iperf3":
         installed(tool)
     more = ["--sizes", "100", "--rate", "4M"] if tool == "capture" else []
-    found = trial(tool, "--to", "fd98::2", *more)
-    assert found["to"] == "fd98::2"
+    found = trial(tool, "--to", veth.FAR6, *more)
+    assert found["to"] == veth.FAR6
     assert found.get("bits_per_second") or found["latency"]["count"] > 100
     if tool == "capture":
         row = found["details"]["points"][0]
@@ -254,7 +237,7 @@ def test_sockperf_gives_its_percentiles(words: list[str]) -> None:
 @pytest.mark.usefixtures("pair")
 def test_what_sockperf_cannot_is_one_sentence() -> None:
     installed("sockperf")
-    assert "Invalid address" in trial("sockperf", "--to", "fd98::2", code=3)["said"]
+    assert "Invalid address" in trial("sockperf", "--to", veth.FAR6, code=3)["said"]
 
 
 @pytest.mark.usefixtures("pair")
@@ -279,7 +262,7 @@ def test_a_running_transfer_is_watched() -> None:
     assert last["limited_by"] == "the program"
     assert last["rtt_us"] > 0
     assert last["sent_bits"] == last["bits"]
-    assert "no TCP connection to 10.98.0.2" in trial("flow", code=3)["said"]
+    assert f"no TCP connection to {ADDRESS}" in trial("flow", code=3)["said"]
 
 
 @pytest.mark.usefixtures("pair")

@@ -13,14 +13,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import veth
 
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
-NAME = f"nt-pr{os.getpid()}"
-HERE, THERE = f"{NAME}-a", f"{NAME}-b"
-ADDRESS = "10.97.0.2"
+HERE, THERE = veth.spaces("pr")
+ADDRESS = veth.FAR
 RMEM = "sysctl.net.ipv4.tcp_rmem"
 SMALL, NORMAL = "2048 2304 2304", "4096 131072 6291456"
 
@@ -32,20 +32,9 @@ def run(*words: str, check: bool = True) -> str:
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[None]:
-    """Two namespaces; every run is paced, so that the CPUs are not what is measured."""
-    try:
-        for place in (HERE, THERE):
-            run("ip", "netns", "add", place)
-        run("ip", "link", "add", "eth0", "netns", HERE, "type", "veth",
-            "peer", "eth0", "netns", THERE)  # fmt: skip
-        for place, address in ((HERE, "10.97.0.1"), (THERE, ADDRESS)):
-            run("ip", "-n", place, "addr", "add", f"{address}/24", "dev", "eth0")
-            run("ip", "-n", place, "link", "set", "eth0", "up")
-            run("ip", "-n", place, "link", "set", "lo", "up")
+    """Every run is paced, so that the CPUs are not what is measured."""
+    with veth.pair("pr"):
         yield
-    finally:
-        for place in (HERE, THERE):
-            subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
 
 
 PACED = ("--rate", "600M", "--reverse")
