@@ -1,10 +1,11 @@
 """Rate of `bulk` against iperf3's, 1 and 4 streams, in one pair of namespaces; root.
 
-    bulk_vs_iperf3.py [--seconds 3] [--rounds 5]
+    bulk_vs_iperf3.py [--seconds 3] [--rounds 5] [--streams 1,4] [--unpinned]
 
 Pairs of neighbouring runs, each tool first in every other pair; both run on core 0 here and core 1
-there. Prints the median of the pairs' ratios with their spread, and how far the payload by the
-receiver's interface counters is from iperf3's own count of the same run. Asserts nothing.
+there, or where the kernel likes. Prints the median of the pairs' ratios with their spread, and how
+far the payload by the receiver's interface counters is from iperf3's own count of the same run.
+Asserts nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from veth import Pair, pair, spread
 TOOLS = ("bulk", "iperf3")
 
 
-def trial(place: Pair, tool: str, streams: int, seconds: float) -> dict[str, Any]:
+def trial(place: Pair, tool: str, streams: int, args: argparse.Namespace) -> dict[str, Any]:
     """One result of `nettop test`."""
     argv = [*place.near, sys.executable, "-m", "nettop", "test", tool, "--to", place.to,
-            "--peer", " ".join(place.far), "--seconds", str(seconds), "--warmup", "1",
-            "--streams", str(streams), "--cpu-here", "0", "--cpu-there", "1", "--no-keep",
-            "--json"]  # fmt: skip
+            "--peer", " ".join(place.far), "--seconds", str(args.seconds), "--warmup", "1",
+            "--streams", str(streams), "--no-keep", "--json"]  # fmt: skip
+    argv += [] if args.unpinned else ["--cpu-here", "0", "--cpu-there", "1"]
     done = subprocess.run(argv, check=True, capture_output=True, text=True)
     found: dict[str, Any] = json.loads(done.stdout)
     return found
@@ -40,14 +41,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--streams", default="1,4")
+    parser.add_argument("--unpinned", action="store_true")
     args = parser.parse_args()
     with pair("bulk") as place:
-        for streams in (1, 4):
+        for streams in map(int, args.streams.split(",")):
             rates: dict[str, list[float]] = {tool: [] for tool in TOOLS}
             counters = []
             for number in range(args.rounds):
                 for tool in TOOLS if number % 2 else reversed(TOOLS):
-                    found = trial(place, tool, streams, args.seconds)
+                    found = trial(place, tool, streams, args)
                     rates[tool].append(found["bits_per_second"] / 1e9)
                     if tool == "iperf3":
                         counters += [

@@ -1,5 +1,8 @@
 """Memory to memory over TCP: a source and a sink, many streams, in either direction."""
 
+import contextlib
+import os
+import select
 import socket
 import struct
 import threading
@@ -15,42 +18,78 @@ MAXSEG = 2  # TCP_MAXSEG
 class Counted:
     """One connection and the bytes that passed through it."""
 
-    def __init__(self, sock: socket.socket) -> None:
+    def __init__(self, sock: socket.socket, pours: bool) -> None:
         self.sock = sock
+        self.pours = pours
         self.bytes = 0
-        self.done = False
 
-    def swallow(self, length: int) -> None:
-        """Receive into the same memory until the other side ends."""
-        room = memoryview(bytearray(length))
-        receive = self.sock.recv_into
+    def move(self, memory: memoryview) -> bool:
+        """Send or receive what fits in the same memory; False when the other side has ended."""
         try:
-            while True:
-                got = receive(room)
-                if not got:
-                    break
-                self.bytes += got
+            moved = self.sock.send(memory) if self.pours else self.sock.recv_into(memory)
+        except BlockingIOError:
+            return True
         except OSError:
-            pass
-        self.done = True
+            return False
+        self.bytes += moved
+        return moved > 0
 
-    def pour(self, length: int, until: float, pace: float) -> None:
-        """Send the same memory until `until`, at `pace` bytes a second (0: as fast as it goes)."""
-        record = memoryview(bytes(length))
-        send = self.sock.send
-        clock = time.monotonic
-        begun = clock()
-        try:
-            while clock() < until and not stopping.is_set():
-                self.bytes += send(record)
-                if pace:
-                    ahead = self.bytes / pace - (clock() - begun)
-                    if ahead > 0.001:
-                        time.sleep(ahead)
-            self.sock.shutdown(socket.SHUT_WR)
-        except OSError:
-            pass
-        self.done = True
+    def over(self, until: float) -> bool:
+        """Who pours ends in time; who swallows takes what comes."""
+        return self.pours and (time.monotonic() >= until or stopping.is_set())
+
+    def end(self) -> None:
+        """Tell the other side that no more comes."""
+        if self.pours:
+            with contextlib.suppress(OSError):
+                self.sock.shutdown(socket.SHUT_WR)
+
+
+def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
+    """A thread's only connection, at `pace` bytes a second (0: as fast as it goes)."""
+    begun = time.monotonic()
+    while not one.over(until) and one.move(memory):
+        if pace and one.pours:
+            ahead = one.bytes / pace - (time.monotonic() - begun)
+            if ahead > 0.001:
+                time.sleep(ahead)
+    one.end()
+
+
+def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
+    """A thread's many connections: whichever is ready moves one record."""
+    held = {one.sock.fileno(): one for one in share}
+    with select.epoll() as ready:
+        for number, one in held.items():
+            one.sock.setblocking(False)
+            ready.register(number, select.EPOLLOUT if one.pours else select.EPOLLIN)
+        while held:
+            for number, _ in ready.poll():
+                one = held[number]
+                if one.over(until) or not one.move(memory):
+                    ready.unregister(number)
+                    one.end()
+                    del held[number]
+
+
+def begin(work: List[Counted], length: int, until: float, pace: float) -> List[threading.Thread]:
+    """A thread for each core we may use: more would fight over it, and over the interpreter.
+
+    Who is paced sleeps most of the time, and has a thread of its own.
+    """
+    cores = len(work) if pace else min(len(work), len(os.sched_getaffinity(0)))
+    threads = []
+    for number in range(cores):
+        share = work[number::cores]
+        memory = memoryview(bytearray(length))
+        if len(share) > 1:
+            thread = threading.Thread(target=in_turn, args=(share, memory, until), daemon=True)
+        else:
+            lone = (share[0], memory, until, pace)
+            thread = threading.Thread(target=alone, args=lone, daemon=True)
+        thread.start()
+        threads.append(thread)
+    return threads
 
 
 def state(sock: socket.socket) -> Dict[str, int]:
@@ -140,47 +179,45 @@ def main(options: Dict[str, Any]) -> None:
         return
     if len(socks) < streams:
         return
-    roles = []
+    work = []
     for number, sock in enumerate(socks):
         if options.get("to"):
             pours = number < int(options["pours"])
             sock.sendall(b"<" if pours else b">")
         else:
             pours = sock.recv(1) == b">"
-        roles.append(pours)
-    work = [Counted(sock) for sock in socks]
+        work.append(Counted(sock, pours))
     length = int(options.get("length") or 131072)
-    pace = float(options.get("rate") or 0) / 8 / max(1, sum(roles))
+    pace = float(options.get("rate") or 0) / 8 / max(1, sum(one.pours for one in work))
     begun = time.monotonic()
     until = begun + float(options["seconds"])
-    for each, pours in zip(work, roles):
-        todo = (each.pour, (length, until, pace)) if pours else (each.swallow, (length,))
-        threading.Thread(target=todo[0], args=todo[1], daemon=True).start()
-    report(work, roles, begun, until)
+    report(work, begin(work, length, until, pace), begun, until)
 
 
-def report(work: List[Counted], roles: List[bool], begun: float, until: float) -> None:
+def report(
+    work: List[Counted], threads: List[threading.Thread], begun: float, until: float
+) -> None:
     """Each second what passed, and everything at the end."""
     last, before = begun, 0
     retrans = 0
     number = 0
     while True:
         number += 1
-        while time.monotonic() < begun + number and not all(each.done for each in work):
-            time.sleep(0.005)
+        for thread in threads:
+            thread.join(max(0.0, begun + number - time.monotonic()))
         now = time.monotonic()
-        got = sum(each.bytes for each, pours in zip(work, roles) if not pours)
-        states = [state(each.sock) for each, pours in zip(work, roles) if pours]
+        got = sum(one.bytes for one in work if not one.pours)
+        states = [state(one.sock) for one in work if one.pours]
         sent = sum(s.get("retrans", 0) for s in states)
         say(
             start=last - begun, seconds=now - last, received=got - before,
             retransmits=sent - retrans, states=states,
         )  # fmt: skip
         last, before, retrans = now, got, sent
-        if all(each.done for each in work) or now > until + 10:
+        if not any(thread.is_alive() for thread in threads) or now > until + 10:
             break
     say(
-        total=sum(each.bytes for each, pours in zip(work, roles) if not pours),
-        poured=sum(each.bytes for each, pours in zip(work, roles) if pours),
+        total=sum(one.bytes for one in work if not one.pours),
+        poured=sum(one.bytes for one in work if one.pours),
         lasted=last - begun,
     )

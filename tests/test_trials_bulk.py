@@ -1,0 +1,67 @@
+"""The far end of `bulk`: connections shared among as many threads as there are cores."""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from nettop.trials.far import bulk
+
+STREAMS = 5
+LENGTH = 4096
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[list[bulk.Counted], list[bulk.Counted]]]:
+    """Both ends of five connections; two pour here, three there."""
+    pairs = [socket.socketpair() for _ in range(STREAMS)]
+    near = [bulk.Counted(a, number < 2) for number, (a, _) in enumerate(pairs)]
+    far = [bulk.Counted(b, number >= 2) for number, (_, b) in enumerate(pairs)]
+    yield near, far
+    for a, b in pairs:
+        a.close()
+        b.close()
+
+
+@pytest.mark.parametrize(
+    ("cores", "pace", "threads"), [(1, 0, 1), (2, 0, 2), (9, 0, 5), (1, 1e6, 5)]
+)
+def test_every_byte_that_is_poured_is_swallowed(
+    ends: tuple[list[bulk.Counted], list[bulk.Counted]],
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+    pace: float,
+    threads: int,
+) -> None:
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    until = time.monotonic() + 0.2
+    running = [bulk.begin(end, LENGTH, until, pace) for end in ends]
+    assert list(map(len, running)) == [threads, threads]
+    for thread in (*running[0], *running[1]):
+        thread.join(30)
+        assert not thread.is_alive()
+    for near, far in zip(*ends, strict=True):
+        assert near.bytes == far.bytes > 0
+
+
+@pytest.mark.parametrize("cores", [1, 9])
+def test_an_end_that_breaks_off_ends_its_connection_alone(
+    ends: tuple[list[bulk.Counted], list[bulk.Counted]],
+    monkeypatch: pytest.MonkeyPatch,
+    cores: int,
+) -> None:
+    near, far = ends
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: set(range(cores)))
+    far[0].sock.close()  # near pours into it
+    far[4].sock.close()  # near swallows from it
+    until = time.monotonic() + 0.2
+    running = [*bulk.begin(near, LENGTH, until, 0), *bulk.begin(far[1:4], LENGTH, until, 0)]
+    for thread in running:
+        thread.join(30)
+        assert not thread.is_alive()
+    assert near[0].bytes == near[4].bytes == 0
+    assert all(one.bytes == other.bytes > 0 for one, other in zip(near[1:4], far[1:4], strict=True))
