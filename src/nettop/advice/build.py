@@ -28,9 +28,9 @@ _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _SAID: Final = re.compile(r"\n\[\[(?:source|competing|fix)\]\]")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 _NEEDED: Final = re.compile(r"\n\[\[?(?:limits|unless)\b")
-_PROSE: Final = re.compile(
+_PROSE: Final = re.compile(  # a repeated group is not possessive: Python before 3.11.5 misreads it
     r"\n(?:why|expected|show)[ \t]*=[ \t]*"
-    r'(?:"""(?:[^"\\]++|\\(?s:.)|"(?!""))*+"""|"[^"\\\n]*+"|\[[^][]*+\])'
+    r'(?:"""(?:[^"\\]++|\\(?s:.)|"(?!""))*"""|"[^"\\\n]*+"|\[[^][]*+\])'
 )
 
 
