@@ -43,7 +43,8 @@ class Sampler:
                 continue
             every = getattr(module, "EVERY", 0.0)
             since = self.taken.get(name)
-            fresh = since is not None and at - since < every * 0.95 and name not in self.stale
+            begun = source.now()  # its own time: on a large host the tables of a frame lie apart
+            fresh = since is not None and begun - since < every * 0.95 and name not in self.stale
             if every and fresh and old is not None:
                 if name in old.tables:
                     tables[name] = old.tables[name]
@@ -52,18 +53,16 @@ class Sampler:
                     missing[name] = old.missing[name]
                     continue
             self.stale.discard(name)
-            begun = source.now()
+            self.taken[name] = begun
             try:
                 if hasattr(module, "update"):
                     rows = module.update(source, self.memory.setdefault(name, {}))
                 else:
                     rows = module.read(source)
                 past = old.tables.get(name, ()) if old is not None else ()
-                tables[name] = entries(rows, past, at - since if since is not None else 0.0)
-                self.taken[name] = at
+                tables[name] = entries(rows, past, begun - since if since is not None else 0.0)
             except Exception as error:
                 missing[name] = reason(error)
-                self.taken[name] = at
                 self.memory.pop(name, None)
             cost[name] = source.now() - begun
         self.last = Frame(at, source.wall(), tables, missing, cost)
