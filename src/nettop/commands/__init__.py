@@ -96,7 +96,7 @@ def enter_netns(name: str) -> None:
         if word.startswith("--netns="):
             del words[index]
             break
-    inside = ["ip", "netns", "exec", name, sys.executable, "-m", "nettop", *words]
+    inside = ["ip", "netns", "exec", name, sys.executable, "-P", "-m", "nettop", *words]
     try:
         os.execvp("ip", inside)  # noqa: S606 - no shell is wanted
     except OSError as error:

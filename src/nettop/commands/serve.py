@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
 
 def command(args: argparse.Namespace) -> str:
     """The command line that a browser's session runs."""
-    words = [sys.executable, "-m", "nettop"]
+    words = [sys.executable, "-P", "-m", "nettop"]
     for option in ("replay", "root", "netns", "interface", "interval"):
         value = getattr(args, option, None)
         if value:
