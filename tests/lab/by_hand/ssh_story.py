@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 NIC, HERE = os.environ["LAB_E1000E"], os.environ["LAB_E1000E_HERE"]
-CONFIRM, LONG = 10, 24  # seconds
+CONFIRM, LONG = 10, 60  # seconds; a command over the link takes twenty here when all is busy
 OUT = os.environ["NETTOP_LAB_OUT"]
 
 
