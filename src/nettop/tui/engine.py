@@ -157,6 +157,7 @@ class Engine(threading.Thread):
             tape = Record(self.source)
             self.recording = self.tape, tape
             observer.sampler.source = cast("Source", tape)  # its name and kind are read only
+            observer.sampler.memory.clear()  # what is read once must be on the tape too
             observer.sampler.refresh()
         elif not self.tape and self.recording is not None:
             from ..recording import save

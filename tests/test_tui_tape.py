@@ -1,0 +1,37 @@
+"""Key r: what is recorded from the screen is as whole as what `nettop record` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from nettop.observe import Observer
+from nettop.panes.scene import Scene, View
+from nettop.recording import Replay, load
+from nettop.sampler import Sampler
+from nettop.source import Live
+from nettop.tui.engine import Engine
+
+KNOWN_ONCE = ["topology", "features", "linkmodes", "links"]
+
+
+def test_a_recording_begun_in_the_middle_has_what_was_read_before_it(tmp_path: Path) -> None:
+    told: list[Scene] = []
+    engine = Engine(Live(), told.append, 1.0, View())
+    observer = Observer(engine.source)
+    before = observer.step(KNOWN_ONCE).frame
+    engine.tape = str(tmp_path / "tape.host")
+    engine._tape(observer)
+    observer.step(KNOWN_ONCE)
+    observer.step(KNOWN_ONCE)
+    engine.tape = ""
+    engine._tape(observer)
+    assert told
+    assert observer.sampler.source is engine.source
+
+    again = Sampler(Replay(load(tmp_path / "tape.host"))).take(KNOWN_ONCE)
+    assert not again.missing
+    for name in KNOWN_ONCE:
+        assert again.rows(name), name
+        assert len(again.rows(name)) == len(before.rows(name)), name
+    assert again.rows("topology") == before.rows("topology")
+    assert again.rows("features") == before.rows("features")
