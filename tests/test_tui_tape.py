@@ -19,7 +19,7 @@ def test_a_recording_begun_in_the_middle_has_what_was_read_before_it(tmp_path: P
     engine = Engine(Live(), told.append, 1.0, View())
     observer = Observer(engine.source)
     before = observer.step(KNOWN_ONCE).frame
-    engine.tape = str(tmp_path / "tape.host")
+    path = engine.tape = str(tmp_path / "tape.host")
     engine._tape(observer)
     observer.step(KNOWN_ONCE)
     observer.step(KNOWN_ONCE)
@@ -28,7 +28,7 @@ def test_a_recording_begun_in_the_middle_has_what_was_read_before_it(tmp_path: P
     assert told
     assert observer.sampler.source is engine.source
 
-    again = Sampler(Replay(load(tmp_path / "tape.host"))).take(KNOWN_ONCE)
+    again = Sampler(Replay(load(path))).take(KNOWN_ONCE)
     assert not again.missing
     for name in KNOWN_ONCE:
         assert again.rows(name), name

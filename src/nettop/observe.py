@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
@@ -13,6 +12,7 @@ from .facts import Facts
 from .facts.joined import NEEDS, Joiner
 from .frame import Frame
 from .sampler import Sampler
+from .session import ssh_peer
 from .source import Live, Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
@@ -111,12 +111,3 @@ def _recorded(source: Source) -> bool:
         return bool(source.drops())
     except OSError:
         return False
-
-
-def ssh_peer() -> str | None:
-    """The address at the other end of this SSH session; None outside one."""
-    for variable in ("SSH_CONNECTION", "SSH_CLIENT"):
-        words = os.environ.get(variable, "").split()
-        if words:
-            return words[0]
-    return None

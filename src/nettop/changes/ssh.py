@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import struct
 
 from ..netlink.codec import attribute, attributes, messages
@@ -13,15 +12,6 @@ from ..source import Request, Source
 _GETROUTE = 26
 _DST, _OIF = 1, 4
 _DEEP = 8  # interfaces stacked on interfaces: VLAN on bond on two ports is three
-
-
-def peer() -> str | None:
-    """The address at the other end of this session; None outside one."""
-    for name in ("SSH_CONNECTION", "SSH_CLIENT"):
-        words = os.environ.get(name, "").split()
-        if words:
-            return words[0]
-    return None
 
 
 def carriers(source: Source, address: str | None) -> tuple[str, ...]:

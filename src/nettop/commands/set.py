@@ -159,8 +159,9 @@ def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result
     from .. import settings
     from ..changes import ssh
     from ..changes.apply import risky
+    from ..session import ssh_peer
 
-    peer = getattr(args, "ssh_peer", None) or ssh.peer()
+    peer = getattr(args, "ssh_peer", None) or ssh_peer()
     carries = ssh.carriers(source, peer) if source.live else ()
     if one.state != "planned" or not risky(settings.parse(one.setting), carries):
         return one
@@ -178,13 +179,14 @@ def _do(
     from ..changes.guard import notices
     from ..changes.journal import Journal
     from ..changes.plan import sentence
+    from ..session import ssh_peer
     from ..text import safe
 
+    peer = getattr(args, "ssh_peer", None) or ssh_peer()
     if any(privilege.needed(settings.parse(c.setting)) for c in changes):
-        peer = args.ssh_peer if "ssh_peer" in args else None
         options = [f"--confirm={args.confirm:g}"]
         options += [f"--finding={args.finding}"] if args.finding else []
-        options += [f"--ssh-peer={peer or ssh.peer()}"] if peer or ssh.peer() else []
+        options += [f"--ssh-peer={peer}"] if peer else []
         options += ["--keep"] if args.keep else []
         return tuple(
             result
@@ -202,7 +204,6 @@ def _do(
         journal.told()
     except OSError as error:
         raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
-    peer = getattr(args, "ssh_peer", None) or ssh.peer()
     terms = Terms(args.finding, confirm=args.confirm, carries=ssh.carriers(source, peer))
     host = settings.Host(source=source)
     results = apply(changes, host, journal, terms)

@@ -203,6 +203,7 @@ class Changing:
         from ..changes.apply import Terms, apply
         from ..changes.journal import Journal
         from ..changes.plan import plan
+        from ..session import ssh_peer
 
         changes = plan(wanted, self.source)
         if not changes:
@@ -211,17 +212,19 @@ class Changing:
         with self.busy:
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)
-            terms = Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh.peer()))
+            terms = Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh_peer()))
             results = apply(changes, self.host(), Journal(), terms)
         self.tell(results)
         return results
 
     def _as_root(self, changes: Sequence[Change], finding: str, *more: str) -> tuple[Outcome, ...]:
-        from ..changes import privilege, ssh
+        from ..changes import privilege
+        from ..session import ssh_peer
 
         options = [f"--confirm={CONFIRM:g}", *more]
         options += [f"--finding={finding}"] if finding else []
-        options += [f"--ssh-peer={ssh.peer()}"] if ssh.peer() else []
+        peer = ssh_peer()
+        options += [f"--ssh-peer={peer}"] if peer else []
         results = privilege.as_root(changes, options)
         self.rooted |= any(r.state != "refused" for r in results)
         self.tell(results)
