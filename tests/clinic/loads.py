@@ -3,6 +3,7 @@
 deaf PORT              bind a datagram socket with the default buffer and read rarely
 drain PORT             bind a datagram socket and read all
 datagrams ADDRESS PORT PER_S [BYTES]
+volleys ADDRESS PORT NUMBER  NUMBER times sixty datagrams at once, fifty times a second
 slow-reader PORT PER_S accept one connection and read PER_S bytes a second
 sender ADDRESS PORT    one connection, as fast as it goes
 not-accepting PORT     listen with a backlog of 2 and accept nothing
@@ -25,6 +26,7 @@ import time
 from pathlib import Path
 
 PERIOD = 0.01
+UDP_SEGMENT = 103  # include/uapi/linux/udp.h
 
 
 def deaf(port: str) -> None:
@@ -55,6 +57,23 @@ def datagrams(address: str, port: str, per_s: str, size: str = "1000") -> None:
                 s.sendto(payload, (address, int(port)))
         due += PERIOD
         time.sleep(max(0.0, due - time.monotonic()))
+
+
+def volleys(address: str, port: str, number: str) -> None:
+    """Bursts at the speed of a core: each call gives the kernel sixty datagrams to cut.
+
+    From sixteen sockets: what still waits at the receiver counts against the sender's buffer.
+    """
+    many = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(16)]
+    for s in many:
+        s.setsockopt(socket.IPPROTO_UDP, UDP_SEGMENT, 64)
+        s.connect((address, int(port)))
+    payload = bytes(60 * 64)
+    while True:
+        for turn in range(int(number)):
+            with contextlib.suppress(OSError):
+                many[turn % len(many)].send(payload, socket.MSG_DONTWAIT)
+        time.sleep(2 * PERIOD)
 
 
 def slow_reader(port: str, per_s: str) -> None:

@@ -18,7 +18,7 @@ from .vocabulary import LABELS, find, names
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _CALLED: Final = {
     "nic.name": "the interface", "nic": "the interface", "queue.name": "the queue",
-    "core.cpu": "the CPU", "process.name": "the process", "process": "the process",
+    "core.cpu": "N", "process.name": "the process", "process": "the process",
     "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "its profile",
     "host.name": "the host",
 }  # fmt: skip

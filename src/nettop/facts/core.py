@@ -36,7 +36,9 @@ class Core:
         "lost because the backlog was full", "packets/s", default=None
     )
     squeezed: float | None = gauge("polls that ran out of budget or time", "polls/s", default=None)
-    received_rps: float | None = gauge("packets steered here by RPS", "packets/s", default=None)
+    received_rps: float | None = gauge(
+        "times another CPU woke it by RPS: none while it is busy", "wake-ups/s", default=None
+    )
     flow_limited: float | None = gauge("dropped by the flow limit", "packets/s", default=None)
     nic_irqs: float | None = gauge("interrupts of NIC queues", "interrupts/s", default=None)
     all_irqs: float | None = gauge("interrupts of every device", "interrupts/s", default=None)

@@ -111,3 +111,6 @@ class Host:
     ring_drops: float | None = gauge(
         "lost in the receive rings of all NICs", "packets/s", default=None
     )
+    flow_limited: float | None = gauge(
+        "dropped by the flow limit of all CPUs", "packets/s", default=None
+    )

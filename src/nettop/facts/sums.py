@@ -108,6 +108,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         ring_drops=total(nic.per_s.ring_drops for nic in sums.nics),
         backlog_dropped=total(core.backlog_drops for core in sums.cores),
         squeezed=total(core.squeezed for core in sums.cores),
+        flow_limited=total(core.flow_limited for core in sums.cores),
         conntrack=track.now.count if track is not None else None,
         conntrack_max=track.now.most if track is not None else None,
         conntrack_drops=first(track.per_s, "drops") if track is not None else None,
