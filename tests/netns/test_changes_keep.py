@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
-import json
 import os
 import pty
-import re
 import select
 import shutil
 import signal
 import struct
-import subprocess
 import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
+from playground import AS_HOST, FOLDERS, Playground, commands, plug_in
 
-FOLDERS = ("/etc/sysctl.d", "/etc/systemd/network", "/etc/systemd/system")
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
@@ -31,22 +27,6 @@ pytestmark = [
         reason="needs udev (systemd's) and its folders",
     ),
 ]
-NAME = f"nt-keep-{os.getpid()}"
-# The folders are empty ones of our own, and systemd seems to be in charge.
-LAY_OUT = " && ".join(
-    [
-        *(f"mount -t tmpfs none {folder}" for folder in (*FOLDERS, "/run")),
-        "mkdir -p /run/systemd/system",
-        "echo ready",
-        "exec sleep 600",
-    ]
-)
-PAIR = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb"
-# A namespace's settings are never kept in the host's files: here it plays the host.
-AS_HOST = (
-    "import sys\nfrom nettop.settings import kept\nkept.foreign = lambda _source: False\n"
-    "from nettop.cli import main\nsys.exit(main(sys.argv[1:]))"
-)
 RMEM = "sysctl.net.ipv4.tcp_rmem"
 WANTED: list[tuple[str, int | str | list[int]]] = [
     (RMEM, [4096, 131072, 67108864]),
@@ -64,49 +44,9 @@ WANTED: list[tuple[str, int | str | list[int]]] = [
 ]
 
 
-class Playground:
-    """A network namespace with a veth pair, and folders of its own."""
-
-    def __init__(self, state: Path) -> None:
-        subprocess.run(["ip", "netns", "add", NAME], check=True)
-        words = ["ip", "netns", "exec", NAME, "unshare", "-m", "sh", "-c", LAY_OUT]
-        self.holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
-        assert self.holder.stdout is not None
-        assert self.holder.stdout.readline() == "ready\n"
-        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
-        self.environment.pop("SSH_CONNECTION", None)
-
-    def inside(self, *words: str) -> list[str]:
-        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n", *words]
-
-    def see(self, *words: str, ok: bool = True) -> str:
-        inside = self.inside(*words)
-        done = subprocess.run(
-            inside, capture_output=True, text=True, check=False, env=self.environment, timeout=60
-        )
-        assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
-        return done.stdout
-
-    def nettop(self, *words: str) -> Any:
-        return json.loads(self.see(sys.executable, "-c", AS_HOST, *words, "--json"))
-
-    def files(self) -> dict[str, str]:
-        found = self.see("find", *FOLDERS, "-type", "f").split()
-        return {path: self.see("cat", path) for path in found}
-
-    def values(self) -> dict[str, Any]:
-        told = self.nettop("get", *(setting for setting, _ in WANTED))
-        return {setting: told[setting]["value"] for setting, _ in WANTED}
-
-    def end(self) -> None:
-        self.holder.kill()
-        self.holder.communicate()
-        subprocess.run(["ip", "netns", "del", NAME], check=False)
-
-
 @pytest.fixture
 def place(tmp_path: Path) -> Iterator[Playground]:
-    made = Playground(tmp_path / "state")
+    made = Playground("keep", tmp_path / "state")
     try:
         plug_in(made)
         yield made
@@ -114,23 +54,8 @@ def place(tmp_path: Path) -> Iterator[Playground]:
         made.end()
 
 
-def plug_in(place: Playground) -> None:
-    """The device appears, as at a boot."""
-    place.see(*PAIR.split())
-    for name in ("va", "vb", "lo"):
-        place.see("ip", "link", "set", name, "up")
-
-
-def commands(unit: str) -> list[list[str]]:
-    """The words of each ExecStart=, as systemd.service(5) reads them."""
-    rows = [row.removeprefix("ExecStart=-") for row in unit.splitlines() if "ExecStart" in row]
-    words = [re.findall(r'"((?:[^"\\]|\\.)*)"', row) for row in rows]
-    plain = [[re.sub(r"\\(.)", r"\1", word) for word in row] for row in words]
-    return [[word.replace("%%", "%").replace("$$", "$") for word in row] for row in plain]
-
-
 def test_what_was_kept_is_so_again_after_a_boot(place: Playground) -> None:
-    before = place.values()
+    before = place.values(dict(WANTED))
     for setting, value in WANTED:
         text = " ".join(map(str, value)) if isinstance(value, list) else str(value)
         made = place.nettop("set", setting, text, "--keep")["changes"]
@@ -138,7 +63,7 @@ def test_what_was_kept_is_so_again_after_a_boot(place: Playground) -> None:
             place.nettop("confirm")
             made = place.nettop("set", setting, text, "--keep")["changes"]
         assert (len(made), made[-1]["state"]) == (2, "applied"), made
-    assert place.values() == dict(WANTED)
+    assert place.values(dict(WANTED)) == dict(WANTED)
     files = place.files()
     assert sorted(map(os.path.basename, files)) == [
         "10-nettop-va.link", "90-nettop.conf", "nettop-keep.service",
@@ -152,7 +77,7 @@ def test_what_was_kept_is_so_again_after_a_boot(place: Playground) -> None:
     place.see("ip", "link", "del", "va")
     plug_in(place)
     place.see("sysctl", "-qw", "net.ipv4.tcp_rmem=" + " ".join(map(str, before[RMEM])))
-    assert place.values() == before
+    assert place.values(dict(WANTED)) == before
     by_name = {os.path.basename(path): path for path in files}
     place.see("sysctl", "-q", "-p", by_name["90-nettop.conf"])
     place.see("udevadm", "test-builtin", "net_setup_link", "/sys/class/net/va")
@@ -161,7 +86,7 @@ def test_what_was_kept_is_so_again_after_a_boot(place: Playground) -> None:
     assert "nettop-keep" not in told
     for words in commands(files[unit]):
         place.see(*words)
-    assert place.values() == dict(WANTED)
+    assert place.values(dict(WANTED)) == dict(WANTED)
 
     undone = place.nettop("undo", "--all")["changes"]
     assert {c["state"] for c in undone if c["setting"].startswith("kept.")} == {"undone"}

@@ -134,7 +134,9 @@ class Journal:
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
         known = {
-            key: value for key, value in asdict(entry).items() if value not in (None, "", {}, False)
+            key: value
+            for key, value in asdict(entry).items()
+            if key in _ALWAYS or value not in (None, "", {}, False)
         }
         self.append({"event": "begin", **known})
         return entry
@@ -211,6 +213,7 @@ def _repair(handle: int) -> int:
 
 
 _KNOWN = frozenset(f.name for f in fields(Entry))
+_ALWAYS = frozenset({"id", "at", "setting", "before", "wanted"})  # "" is a value too
 _ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
 
 

@@ -30,7 +30,7 @@ def notes(source: Source, setting: str) -> tuple[str, ...]:
 
 def _notes(source: Source, address: Address) -> Iterator[str]:
     running = _running(source) if address.kind != "process" else frozenset()
-    if address.kind == "irq" and "irqbalance" in running:
+    if address.kind == "irq" and "irqbalance" in running and not _banned(source, address):
         yield (
             f"irqbalance runs and will move it again: nettop set irqbalance.ban@{address.nic} on, "
             "or systemctl stop irqbalance"
@@ -79,6 +79,16 @@ def _running(source: Source) -> frozenset[str]:
         if name in known:
             found.add(name)
     return frozenset(found)
+
+
+def _banned(source: Source, address: Address) -> bool:
+    """Whether irqbalance was told to leave this interrupt alone."""
+    from ..settings import irq, irqbalance
+
+    try:
+        return irq.number(source, address) in irqbalance.banned(source)
+    except (OSError, LookupError):
+        return False
 
 
 def _tuned(source: Source) -> str:

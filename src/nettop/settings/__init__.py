@@ -15,6 +15,7 @@ A kind module has
 and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
 `fits(source, address, value)` (ValueError for what limits cannot express and the host refuses),
 `names(source, target)`, `portable(source, address, value)` (deeds for another boot),
+`shows(source, address)` (the command that shows what they change),
 `beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
 `identity(source, address)` (what must still be the same at undo), `prepare(host)` (loads what a
 write needs) and
@@ -207,6 +208,12 @@ def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     return found
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:
+    """The command that shows what those change; empty when only their files do."""
+    found: tuple[str, ...] = _optional(address, "shows", (), source, address)
+    return found
+
+
 def shell(address: Address, value: str, source: Source | None = None) -> str:
     """The line an expert would type."""
     from ..source import Live
@@ -320,5 +327,6 @@ __all__ = [
     "rounds",
     "runtime",
     "shell",
+    "shows",
     "write",
 ]  # fmt: skip

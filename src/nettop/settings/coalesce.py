@@ -73,6 +73,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ethtool", "-C", address.nic, address.name, value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool -c`."""
+    return ("ethtool", "-c", address.nic)
+
+
 def normal(address: Address, value: str) -> str:
     """A number, on/off, or the steps of a profile."""
     if address.name in _dim.PROFILES:

@@ -90,6 +90,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ethtool", "-K", address.nic, address.name, value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool -k`."""
+    return ("ethtool", "-k", address.nic)
+
+
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
     """On or off."""
     return switch(value)

@@ -121,18 +121,30 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
 
 
 # Reads its own list because numbers differ at every boot; the name is compared, never executed.
-_BY_NAME = (
-    'while read -r irq rest; do case "$rest" in *" $1") '
-    'echo "$2" > "/proc/irq/${irq%:}/smp_affinity_list";; esac; done < /proc/interrupts'
-)
+_BY_NAME = """while read -r irq rest; do
+  case $rest in *" $1") %s "/proc/irq/${irq%%:}/smp_affinity_list"; exit ;; esac
+done < /proc/interrupts
+echo "there is no interrupt $1" >&2
+exit 1"""
+_SHOW, _WRITE = _BY_NAME % "cat", _BY_NAME % 'echo "$2" >'
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     """Finds the interrupt by its name when it runs."""
+    return (Deed(("sh", "-c", _WRITE, "sh", _last(source, address), value)),)
+
+
+def shows(source: Source, address: Address) -> tuple[str, ...]:
+    """The same search, reading."""
+    return ("sh", "-c", _SHOW, "sh", _last(source, address))
+
+
+def _last(source: Source, address: Address) -> str:
+    """The name that ends its line; LookupError when it has none."""
     names = lines(source).get(number(source, address), ())
     if not names:
         raise LookupError(f"{address} has no name that would be found again")
-    return (Deed(("sh", "-c", _BY_NAME, "sh", names[-1], value)),)
+    return names[-1]
 
 
 def identity(source: Source, address: Address) -> str:

@@ -20,10 +20,15 @@ NIC = True
 NAMES = ("ban",)
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
+_MOST = 499  # what it reads of a question: irqbalance.c, sock_handle(), `char buff[500]`
+_TELL = (
+    "import glob, socket, sys; door = socket.socket(socket.AF_UNIX); "
+    'door.connect(glob.glob("/run/irqbalance/*.sock")[0]); door.sendall(sys.argv[1].encode())'
+)
 
 
-def _ask(source: Source, question: str) -> str:
-    """One question to the daemon; FileNotFoundError when none runs."""
+def _ask(source: Source, question: str) -> tuple[str, str]:
+    """Which socket answers a question, and what; FileNotFoundError when no daemon runs."""
     try:
         found = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
     except FileNotFoundError:
@@ -40,18 +45,18 @@ def _ask(source: Source, question: str) -> str:
                 continue  # left behind by one that died
             door.sendall(question.encode())
             if question != "setup":
-                return ""
+                return name, ""
             door.shutdown(socket.SHUT_WR)
             parts = []
             while part := door.recv(1 << 16):
                 parts.append(part)
-            return b"".join(parts).decode("ascii", "replace")
+            return name, b"".join(parts).decode("ascii", "replace")
     raise FileNotFoundError(2, "irqbalance does not run here")
 
 
 def banned(source: Source) -> frozenset[int]:
     """The interrupts it leaves alone: `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
-    words = _ask(source, "setup").split()
+    words = _ask(source, "setup")[1].split()
     found = pairwise(words)
     return frozenset(int(number) for word, number in found if word == "IRQ" and number.isdigit())
 
@@ -71,22 +76,30 @@ def read(source: Source, address: Address) -> str:
     return "partly" if own & out else "off"
 
 
-def write(host: Host, address: Address, value: str) -> None:
-    """Ban its interrupts, or give them back; those of other devices stay as they are."""
-    own, out = _own(host.source, address.nic), banned(host.source)
+def _words(source: Source, nic: str, value: str) -> str:
+    """What to tell it: the whole list, as those of other devices stay as they are."""
+    own, out = _own(source, nic), banned(source)
     now = sorted(out | own if value == "on" else out - own)
-    _ask(host.source, "settings ban irqs " + (" ".join(map(str, now)) or "NONE"))
+    return "settings ban irqs " + (" ".join(map(str, now)) or "NONE")
+
+
+def write(host: Host, address: Address, value: str) -> None:
+    """Ban its interrupts, or give them back."""
+    _ask(host.source, _words(host.source, address.nic, value))
+
+
+def fits(source: Source, address: Address, value: str) -> None:
+    """The daemon would cut a longer list short, in the middle of a number."""
+    if len(_words(source, address.nic, value)) > _MOST:
+        raise ValueError(
+            "irqbalance reads no list as long as that: name them in IRQBALANCE_ARGS "
+            "(--banirq=…) and start it again, or nettop set service.running@irqbalance off"
+        )
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
-    """`irqbalance --banirq` at its next start."""
-    try:
-        own = sorted(irq.of(source, address.nic))
-    except OSError:
-        own = []
-    if value == "on":
-        return (Deed(("irqbalance", *(f"--banirq={number}" for number in own))),)
-    return (Deed(("irqbalance",)),)
+    """The same words into its socket, for which no tool is everywhere."""
+    return (Deed(("python3", "-c", _TELL, _words(source, address.nic, value))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
@@ -94,9 +107,10 @@ def normal(address: Address, value: str) -> str:  # noqa: ARG001
     return value if value == "partly" else switch(value)
 
 
-def identity(source: Source, address: Address) -> str:  # noqa: ARG001
-    """The daemon's process: a new one has forgotten it."""
-    return " ".join(name for name in source.listing(_FOLDER) if name.endswith(".sock"))
+def identity(source: Source, address: Address) -> str:
+    """The interface, and the daemon's process: a new one has forgotten it."""
+    index = source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
+    return f"ifindex {index} at {_ask(source, 'setup')[0]}"
 
 
 def limits(source: Source, address: Address) -> Limits:

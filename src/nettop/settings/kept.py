@@ -113,7 +113,7 @@ def command(deed: Deed) -> str:
 
 
 def _quoted(word: str) -> str:
-    for old, new in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$")):
+    for old, new in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$"), ("\n", "\\n")):
         word = word.replace(old, new)
     return f'"{word}"'
 

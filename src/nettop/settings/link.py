@@ -91,6 +91,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ip", "link", "set", "dev", address.nic, word, value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ip -details link show`."""
+    return ("ip", "-details", "link", "show", "dev", address.nic)
+
+
 def normal(address: Address, value: str) -> str:
     """A number, or on/off."""
     return switch(value) if address.name == "promisc" else number(value)

@@ -37,6 +37,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("renice", "-n", value, "-p", address.target)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ps -o ni`."""
+    return ("ps", "-o", "ni=", "-p", address.target)
+
+
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
     """A number."""
     return number(value)

@@ -133,6 +133,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ethtool", "-N", address.nic, *where)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool -n`."""
+    return ("ethtool", "-n", address.nic)
+
+
 def normal(address: Address, value: str) -> str:
     """The words in their order; ValueError for any that cannot be said."""
     words = value.lower().split()

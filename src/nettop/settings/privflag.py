@@ -40,6 +40,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ethtool", "--set-priv-flags", address.nic, address.name, value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool --show-priv-flags`."""
+    return ("ethtool", "--show-priv-flags", address.nic)
+
+
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
     """On or off."""
     return switch(value)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import contextlib
 import struct
 import sys
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,21 +25,36 @@ NIC = True
 NAMES = ("root", "leaves")
 _ROOT = 0xFFFFFFFF
 _INGRESS = 0xFFFFFFF1
-_OURS, _OURS_NUMBER = "1:", 0x10000  # the mq that gives leaves a parent to be named by
+_OURS = 0x7000  # handles of our own: above those that people give, below those the kernel gives
 # options with their numbers (include/uapi/linux/pkt_sched.h) and how tc writes them
 _FQ = numbered(1, "limit flow_limit quantum initial_quantum") | {
-    7: Field("maxrate"), 11: Field("low_rate_threshold"), 12: Field("ce_threshold"),
-    13: Field("timer_slack"), 14: Field("horizon"),
+    7: Field("maxrate"), 9: Field("refill_delay"), 10: Field("orphan_mask"),
+    11: Field("low_rate_threshold"), 12: Field("ce_threshold"), 13: Field("timer_slack"),
+    14: Field("horizon"), 15: Field("horizon_drop", "B"),
 }  # fmt: skip
-_CODEL = numbered(1, "target limit interval ecn flows quantum")
+_CODEL = numbered(1, "target limit interval ecn flows quantum ce_threshold") | {
+    8: Field("drop_batch"), 9: Field("memory_limit"),
+}  # fmt: skip
 _OPTIONS = {"fq": _FQ, "fq_codel": _CODEL}
 # what a fresh one has; options that differ are part of the value
 _DEFAULTS = {
     "fq": {"limit": 10000, "flow_limit": 100, "maxrate": 0xFFFFFFFF},
     "fq_codel": {"target": 4999, "limit": 10240, "interval": 99999, "ecn": 1, "flows": 1024},
 }
+# of the rest: one that differs is no word of ours, and such a discipline is left alone
+_FIXED: dict[str, dict[str, int | None]] = {
+    "fq": {
+        "refill_delay": 40000, "orphan_mask": 1023, "low_rate_threshold": 68750,
+        "ce_threshold": ((1 << 64) - 1) // 1000 & 0xFFFFFFFF, "timer_slack": 10000,
+        "horizon": 10_000_000, "horizon_drop": 1,
+    },
+    "fq_codel": {"ce_threshold": None, "drop_batch": 64, "memory_limit": 32 << 20},
+}  # fmt: skip
+# in packets of the largest size
+_QUANTA = {"fq": {"quantum": 2, "initial_quantum": 10}, "fq_codel": {"quantum": 1}}
 _PLAIN = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo", "noop"})
 _ALWAYS = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo"})  # of net/sched itself
+_OWN = 'tc qdisc del dev "$1" root 2> /dev/null || :'  # fails where there is none of ours
 _UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
 
 
@@ -58,32 +74,40 @@ def every(source: Source, nic: str) -> list[Qdisc]:
     index = {name: number for number, name in names(source).items()}.get(nic)
     if index is None:
         raise FileNotFoundError(2, f"no interface {nic}")
-    length = int(source.text(f"/sys/class/net/{nic}/tx_queue_len"))
+    length, mtu = (
+        int(source.text(f"/sys/class/net/{nic}/{file}")) for file in ("tx_queue_len", "mtu")
+    )
     reply = qdiscs(source)
     for kind, start, end in messages(reply):
         if kind != NEWQDISC or end - start < 20:
             continue
         _family, number, handle, parent = struct.unpack_from("=BxxxiII", reply, start)
         if number == index and parent != _INGRESS:
-            found.append(_qdisc(reply, start + 20, end, handle, parent, length))
+            one = _qdisc(reply, start + 20, end, (parent, handle, length, mtu))
+            found.append(one)
     return found
 
 
-def _qdisc(reply: bytes, start: int, end: int, handle: int, parent: int, length: int) -> Qdisc:
+def _qdisc(reply: bytes, start: int, end: int, told: tuple[int, int, int, int]) -> Qdisc:
+    parent, handle, length, mtu = told
     name, value, plain = "", "", False
     for number, a, e in attributes(reply, start, end):
         if number == 1:
             name = text(reply[a:e])
             value, plain = name, name in _PLAIN or name in _OPTIONS
         elif number == 2 and name in _OPTIONS:
-            value = _shown(name, decode(reply, a, e, _OPTIONS[name]))
+            options = decode(reply, a, e, _OPTIONS[name])
+            value = _shown(name, options, mtu)
+            plain = not handle or all(  # the kernel's own comes back as the kernel makes it
+                options.get(key, usual) == usual for key, usual in _FIXED[name].items()
+            )
         elif number == 2 and name in ("pfifo", "bfifo") and e - a >= 4:
             limit = int.from_bytes(reply[a : a + 4], sys.byteorder)
             value = name if limit == length and name == "pfifo" else f"{name} limit {limit}"
     return Qdisc(parent, handle, value, plain)
 
 
-def _shown(kind: str, options: dict[str, Any]) -> str:
+def _shown(kind: str, options: dict[str, Any], mtu: int) -> str:
     """The kind and the options that were given to it, in tc's words."""
     words = [kind]
     for name, usual in _DEFAULTS[kind].items():
@@ -93,11 +117,15 @@ def _shown(kind: str, options: dict[str, Any]) -> str:
         if name == "maxrate":
             words += [name, _rate(now * 8)]
         elif name in ("target", "interval"):
-            words += [name, f"{now}us"]
+            words += [name, f"{now + 1}us"]  # kept in units of 1024 ns, and told rounded down
         elif name == "ecn":
             words.append("noecn")
         else:
             words += [name, str(now)]
+    for name, packets in _QUANTA[kind].items():
+        usual = packets * (mtu + 14)
+        if options.get(name, usual) != usual:
+            words += [name, str(options[name])]
     return " ".join(words)
 
 
@@ -153,7 +181,7 @@ def write(host: Host, address: Address, value: str) -> None:
             if read(source, address) == value:
                 return
         if address.name == "leaves":
-            host.run(("tc", "qdisc", "replace", "dev", address.nic, "root", "handle", _OURS, "mq"))
+            host.run(_root(address.nic, _handle(value), "mq").argv)
     for deed in deeds(source, address, value):
         try:
             host.run(deed.argv)
@@ -167,32 +195,68 @@ def _may_be_own(source: Source, address: Address, value: str) -> bool:
     own = _own(source)
     if address.name == "root":
         return value in ("noqueue", "mq", own) or (not own and " " not in value)
-    roots = [q.handle for q in every(source, address.nic) if q.parent == _ROOT]
-    return roots == [_OURS_NUMBER] and value == (own or "pfifo_fast")
+    roots = [q.handle >> 16 for q in every(source, address.nic) if q.parent == _ROOT]
+    return [h & 0xF000 for h in roots] == [_OURS] and value == (own or "pfifo_fast")
+
+
+def _handle(value: str) -> str:
+    """A handle for this value.
+
+    Under another handle a discipline of the same kind is made anew; under its own it would keep
+    the options that are not named.
+    """
+    return f"{_OURS | zlib.crc32(value.encode()) & 0xFFF:x}:"
+
+
+def _root(nic: str, handle: str, value: str) -> Deed:
+    named = ("handle", handle) if handle else ()
+    return Deed(("tc", "qdisc", "replace", "dev", nic, "root", *named, *value.split()))
+
+
+def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Deed, ...]:
+    """One for each queue, under the root with that handle."""
+    lead = ("tc", "qdisc", "replace", "dev", nic, "parent")
+    places = (f"{handle}{q.parent & 0xFFFF:x}" for q in leaves)
+    return tuple(Deed((*lead, place, *value.split())) for place in places)
+
+
+def _stale(found: list[Qdisc], value: str) -> bool:
+    """Whether one is of this kind with other options, which it would keep."""
+    kind = value.partition(" ")[0]
+    return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in found)
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
-    """`tc qdisc replace`, or `del` for what the kernel gives by itself."""
-    tc, nic = ("tc", "qdisc"), address.nic
-    if address.name == "root":
-        if value == "noqueue":
-            return (Deed((*tc, "del", "dev", nic, "root")),)
-        return (Deed((*tc, "replace", "dev", nic, "root", *value.split())),)
+    """`tc qdisc replace`; the kernel's own mq has leaves no one can name: first one with a name."""
+    nic = address.nic
     try:
-        leaves = _chosen(source, address)
+        chosen = _chosen(source, address)
         root = next(q for q in every(source, nic) if q.parent == _ROOT)
-    except OSError:
-        return ()
-    first = []
-    handle = root.handle >> 16
-    if not handle:
-        # the leaves of the kernel's own mq have no parent one could name: a root with a handle
-        # first
-        handle = 1
-        first = [Deed((*tc, "replace", "dev", nic, "root", "handle", _OURS, "mq"))]
-    parents = [f"{handle:x}:{q.parent & 0xFFFF:x}" for q in leaves]
-    rest = [Deed((*tc, "replace", "dev", nic, "parent", p, *value.split())) for p in parents]
-    return tuple(first + rest)
+    except (OSError, StopIteration):
+        return (_root(nic, "", value),) if address.name == "root" else ()
+    stale = _stale(chosen, value)
+    if address.name == "root":
+        return (_root(nic, _handle(value) if stale else "", value),)
+    if root.handle and not stale:
+        return _leaves(nic, f"{root.handle >> 16:x}:", chosen, value)
+    return portable(source, address, value)
+
+
+def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+    """With a handle that belongs to the value; the kernel's own by taking away what is ours."""
+    nic = address.nic
+    chosen = _chosen(source, address)
+    if address.name == "leaves":
+        handle = _handle(value)
+        return (_root(nic, handle, "mq"), *_leaves(nic, handle, chosen, value))
+    if not any(q.handle for q in chosen) and read(source, address) == value:
+        return (Deed(("sh", "-c", _OWN, "sh", nic)),)
+    return (_root(nic, "" if value == "noqueue" else _handle(value), value),)
+
+
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`tc qdisc show`."""
+    return ("tc", "qdisc", "show", "dev", address.nic)
 
 
 def normal(address: Address, value: str) -> str:
@@ -227,6 +291,9 @@ def beside(source: Source, address: Address) -> tuple[str, ...]:
 
 def limits(source: Source, address: Address) -> Limits:
     """Refused when what is there could not be put back."""
+    if read(source, address) == "mixed":
+        why = "the queues have different ones, and nettop could not put them back exactly"
+        return Limits(settable=False, because=why)
     odd = [q.value for q in _chosen(source, address) if not q.plain]
     if odd:
         why = f"{odd[0]} was configured here, and nettop could not put it back exactly"

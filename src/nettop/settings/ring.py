@@ -36,6 +36,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("ethtool", "-G", address.nic, address.name, value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool -g`."""
+    return ("ethtool", "-g", address.nic)
+
+
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
     """A number."""
     return number(value)

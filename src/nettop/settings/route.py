@@ -26,6 +26,12 @@ _NUMBERS = {
 NAMES = tuple(_NUMBERS)
 _MAIN, _UNICAST, _ONLINK = 254, 1, 4
 _DST, _OIF, _PRIORITY, _METRICS, _CACHE = 1, 4, 6, 8, 12
+_GATEWAY, _SOURCE, _TABLE, _PREFERENCE = 5, 7, 15, 20
+# what our words of `ip route` say; a route with more (next hops, encapsulation) is read there
+_SAID = frozenset({_DST, _OIF, _GATEWAY, _PRIORITY, _SOURCE, _METRICS, _CACHE, _TABLE, _PREFERENCE})
+_PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 9: "ra", 16: "dhcp"}
+_SCOPES = {200: "site", 253: "link", 254: "host", 255: "nowhere"}
+_LOCK = 1  # RTAX_LOCK: a bit for each metric
 _REPLACE = 0x100 | 0x400  # NLM_F_REPLACE | NLM_F_CREATE
 
 
@@ -104,6 +110,7 @@ def read(source: Source, address: Address) -> str:
     if address.name == "congctl":
         return raw.rstrip(b"\0").decode("ascii", "replace")
     value = int(struct.unpack("=I", raw[:4])[0])
+    value = _u32(raw)
     if address.name == "quickack":
         return "on" if value else "off"
     return str(value)
@@ -113,10 +120,15 @@ def write(host: Host, address: Address, value: str) -> None:
     """Send the route back with the metric changed."""
     route = find(host.source, address)
     metrics = route.metrics()
-    metrics.pop(_NUMBERS[address.name], None)
+    number_ = _NUMBERS[address.name]
+    metrics.pop(number_, None)
+    locked = _u32(metrics.pop(_LOCK, bytes(4))) & ~(1 << number_)
     if value != "none":
         raw = struct.pack("=I", _number(value)) if address.name != "congctl" else b""
-        metrics[_NUMBERS[address.name]] = raw or value.encode() + b"\0"
+        metrics[number_] = raw or value.encode() + b"\0"
+        locked |= (address.name == "rto_min") << number_  # TCP takes no other one
+    if locked:
+        metrics[_LOCK] = struct.pack("=I", locked)
     inner = b"".join(attribute(n, raw) for n, raw in sorted(metrics.items()))
     flags = struct.unpack_from("=I", route.head, 8)[0] & _ONLINK  # the rest tell of a state
     body = route.head[:8] + struct.pack("=I", flags)
@@ -138,26 +150,101 @@ def fits(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
         raise ValueError(f"{address} is a number below 2^32, not {value}")
 
 
+def _ip(address: Address) -> tuple[str, ...]:
+    return ("ip", *(["-6"] if _prefix(address)[0] == socket.AF_INET6 else []), "route")
+
+
+def _destination(address: Address) -> str:
+    return "default" if address.target == "default6" else address.target
+
+
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
-    """`ip route change` with the route's next hop."""
-    words = ["ip", *(["-6"] if _prefix(address)[0] == socket.AF_INET6 else []), "route", "change"]
-    words.append(
-        address.target.removesuffix("6") if "default" in address.target else address.target
-    )
+    """`ip route change` with all that the route has: what is left out there is taken away."""
     try:
         route = find(source, address)
-        gateway = route.get(5)
-        if gateway:
-            family = socket.AF_INET6 if len(gateway) == 16 else socket.AF_INET
-            words += ["via", socket.inet_ntop(family, gateway)]
-        nic = names(source).get(route.word(_OIF))
-        words += ["dev", nic] if nic else []
     except OSError:
-        pass
-    raw = str(_number(value)) if address.name == "quickack" and value != "none" else value
-    if value != "none":
-        words += [address.name, raw + ("ms" if address.name == "rto_min" else "")]
+        route = Route(bytes(12), ())
+    metrics = route.metrics()
+    said = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
+    locked = _u32(metrics.pop(_LOCK, bytes(4)))
+    own = _NUMBERS[address.name]
+    if set(dict(route.parts)) - _SAID or set(metrics) - said - {own}:
+        return portable(source, address, value)
+    words = [*_ip(address), "change", _destination(address), *_way(source, route)]
+    wanted = {
+        name: str(_u32(metrics[n])) + ("ms" if name == "rto_min" else "")
+        for name, n in _NUMBERS.items() if n in said - {own}
+    }  # fmt: skip
+    wanted |= {} if value == "none" else {address.name: _word(address, value)}
+    for name, word in wanted.items():
+        locks = locked >> _NUMBERS[name] & 1 and name not in ("rto_min", address.name)
+        words += [name, *(["lock"] if locks else []), word]
     return (Deed(tuple(words)),)
+
+
+def _word(address: Address, value: str) -> str:
+    if address.name == "quickack":
+        return str(_number(value))
+    return value + ("ms" if address.name == "rto_min" else "")
+
+
+def _u32(raw: bytes) -> int:
+    (found,) = struct.unpack("=I", raw[:4])
+    return int(found)
+
+
+def _way(source: Source, route: Route) -> list[str]:
+    """How it leaves, who made it, how far it reaches."""
+    words = []
+    for lead, number_ in (("via", _GATEWAY), ("src", _SOURCE)):
+        raw = route.get(number_)
+        if raw:
+            family = socket.AF_INET6 if len(raw) == 16 else socket.AF_INET
+            words += [lead, socket.inet_ntop(family, raw)]
+    nic = names(source).get(route.word(_OIF))
+    words += ["dev", nic] if nic else []
+    priority = route.word(_PRIORITY)
+    words += ["metric", str(priority)] if priority else []
+    tos, protocol, scope = route.head[3], route.head[5], route.head[6]
+    words += ["tos", str(tos)] if tos else []
+    words += ["proto", _PROTOCOLS.get(protocol, str(protocol))] if protocol else []
+    words += ["scope", _SCOPES.get(scope, str(scope))] if scope else []
+    return [*words, *(["onlink"] if struct.unpack_from("=I", route.head, 8)[0] & _ONLINK else [])]
+
+
+# The route as it is over there, one word of it replaced; `linkdown` and the like tell of a state.
+_THERE = """read -r route << END
+$(ip "$1" -oneline route show exact "$2" table main)
+END
+family=$1 name=$3 value=$4
+set -f
+set -- $route
+to=$1 rest=
+while shift && [ $# -gt 0 ]; do
+  case $1 in
+    "$name") shift; [ "$1" != lock ] || shift ;;
+    rto_min) shift; [ "$1" != lock ] || shift; rest="$rest rto_min $1" ;;
+    expires) shift; rest="$rest expires ${1%sec}" ;;
+    linkdown) ;;
+    dead) ;;
+    "\\\\") ;;
+    *) rest="$rest $1" ;;
+  esac
+done
+ip "$family" route change "$to" ${value:+"$name" "$value"} $rest"""
+
+
+def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+    """The route of that host, whose gateway is another."""
+    family = "-6" if _prefix(address)[0] == socket.AF_INET6 else "-4"
+    word = "" if value == "none" else _word(address, value)
+    words = (family, _destination(address), address.name, word)
+    return (Deed(("sh", "-c", _THERE, "sh", *words)),)
+
+
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ip route show`."""
+    return (*_ip(address), "show", _destination(address))
 
 
 def normal(address: Address, value: str) -> str:
@@ -177,7 +264,7 @@ def normal(address: Address, value: str) -> str:
 def identity(source: Source, address: Address) -> str:
     """Its metric, next hop and interface: another route to there is not ours."""
     route = find(source, address)
-    return f"{route.word(_PRIORITY)} {route.get(5).hex()} {route.word(_OIF)}"
+    return f"{route.word(_PRIORITY)} {route.get(_GATEWAY).hex()} {route.word(_OIF)}"
 
 
 def keep(address: Address, value: str) -> Keep:  # noqa: ARG001

@@ -105,6 +105,13 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("nettop", "set", str(address), value)),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`ethtool -x`, or `ethtool -n` for the fields that are hashed."""
+    if address.name.startswith("hash-"):
+        return ("ethtool", "-n", address.nic, "rx-flow-hash", address.name[5:])
+    return ("ethtool", "-x", address.nic)
+
+
 def normal(address: Address, value: str) -> str:
     """A table, a key, or letters, as they are read."""
     words = " ".join(value.lower().split())

@@ -73,6 +73,11 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # 
     return (Deed(("sysctl", "-w", f"{address.name}={value}")),)
 
 
+def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+    """`sysctl -n`."""
+    return ("sysctl", "-n", address.name)
+
+
 def keep(address: Address, value: str) -> Keep:
     """A line of a sysctl.d drop-in."""
     return Keep("sysctl", address.name, value)

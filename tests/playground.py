@@ -1,0 +1,89 @@
+"""A network namespace that plays a host: a veth pair, folders of its own, nettop inside it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+FOLDERS = ("/etc/sysctl.d", "/etc/systemd/network", "/etc/systemd/system")
+# The folders are empty ones of our own, and systemd seems to be in charge.
+LAY_OUT = " && ".join(
+    [
+        *(f"mount -t tmpfs none {folder}" for folder in (*FOLDERS, "/run")),
+        "mkdir -p /run/systemd/system",
+        "echo ready",
+        "exec sleep 600",
+    ]
+)
+PAIR = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb"
+# A namespace's settings are never kept in the host's files: here it plays the host.
+AS_HOST = (
+    "import sys\nfrom nettop.settings import kept\nkept.foreign = lambda _source: False\n"
+    "from nettop.cli import main\nsys.exit(main(sys.argv[1:]))"
+)
+
+
+class Playground:
+    """A network namespace with a veth pair, and folders of its own."""
+
+    def __init__(self, name: str, state: Path) -> None:
+        self.name = f"nt-{name}-{os.getpid()}"
+        subprocess.run(["ip", "netns", "add", self.name], check=True)
+        words = ["ip", "netns", "exec", self.name, "unshare", "-m", "sh", "-c", LAY_OUT]
+        self.holder = subprocess.Popen(words, stdout=subprocess.PIPE, text=True)
+        assert self.holder.stdout is not None
+        assert self.holder.stdout.readline() == "ready\n"
+        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
+        self.environment.pop("SSH_CONNECTION", None)
+
+    def inside(self, *words: str) -> list[str]:
+        return ["nsenter", "-t", str(self.holder.pid), "-m", "-n", *words]
+
+    def see(self, *words: str, ok: bool = True) -> str:
+        inside = self.inside(*words)
+        done = subprocess.run(
+            inside, capture_output=True, text=True, check=False, env=self.environment, timeout=60
+        )
+        assert not ok or done.returncode == 0, (done.stderr, done.stdout, words)
+        return done.stdout
+
+    def nettop(self, *words: str) -> Any:
+        return json.loads(self.see(sys.executable, "-c", AS_HOST, *words, "--json"))
+
+    def files(self) -> dict[str, str]:
+        found = self.see("find", *FOLDERS, "-type", "f").split()
+        return {path: self.see("cat", path) for path in found}
+
+    def values(self, settings: Iterable[str]) -> dict[str, Any]:
+        told = self.nettop("get", *settings)
+        return {setting: told[setting]["value"] for setting in settings}
+
+    def end(self) -> None:
+        self.holder.kill()
+        self.holder.communicate()
+        subprocess.run(["ip", "netns", "del", self.name], check=False)
+
+
+def plug_in(place: Playground) -> None:
+    """The device appears, as at a boot."""
+    place.see(*PAIR.split())
+    for name in ("va", "vb", "lo"):
+        place.see("ip", "link", "set", name, "up")
+
+
+def commands(unit: str) -> list[list[str]]:
+    """The words of each ExecStart=, as systemd.service(5) reads them."""
+    rows = [row.removeprefix("ExecStart=-") for row in unit.splitlines() if "ExecStart" in row]
+    words = [re.findall(r'"((?:[^"\\]|\\.)*)"', row) for row in rows]
+    plain = [[re.sub(r"\\(.)", _escaped, word) for word in row] for row in words]
+    return [[word.replace("%%", "%").replace("$$", "$") for word in row] for row in plain]
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return "\n" if found[1] == "n" else found[1]
