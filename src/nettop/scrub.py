@@ -1,9 +1,9 @@
 """Take a host's identity out of a recording, consistently, so that it can be shown to strangers.
 
-MAC addresses, IP addresses (private ones too), the host's name and kernel command-line words
-outside a known list are replaced; addresses keep their common prefixes, so routes still match.
-Text, the hex of /proc/net/udp and friends, and the binary answers of rtnetlink and sock_diag are
-covered.
+MAC addresses (those in interface names too), IP addresses (private ones too), the host's name and
+kernel command-line words outside a known list are replaced; addresses keep their common prefixes,
+so routes still match. Text, the hex of /proc/net/udp and friends, and the binary answers of
+rtnetlink and sock_diag are covered, down to tunnels' ends, next hops and bridges.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import hmac
 import os
 import re
 import struct
-from collections.abc import Callable
 
 from .recording import MARK, parse
+from .scrub_netlink import scrubbed
 
-_MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}[0-9a-fA-F]{2}\b")
+_MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")
+_NAMED = re.compile(rb"(?<=enx|wlx|wwx|slx)[0-9a-f]{12}")  # systemd's names by MAC address
 _IP4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9a-fA-F:.])")
+_COMMENT = re.compile(r"^(\s*[#;]).*", re.MULTILINE)
 _HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
 _HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
 # kernel command-line words that say how the host is tuned, and nothing about whose it is
@@ -76,10 +78,14 @@ class Names:
 
     def mac(self, packed: bytes) -> bytes:
         """A locally administered address; broadcast and zero stay."""
-        if packed in (b"\0" * 6, b"\xff" * 6) or packed[0] & 1:
+        if not packed.strip(b"\0") or (len(packed) == 6 and packed[0] & 1):
             return packed
         digest = hmac.digest(self.key, b"mac" + packed, hashlib.sha256)
-        return b"\x02" + digest[:5]
+        return (b"\x02" + digest)[: len(packed)]
+
+    def named(self, text: bytes) -> bytes:
+        """Interface names that hold a MAC address, as long as before."""
+        return _NAMED.sub(lambda m: self.mac(bytes.fromhex(m[0].decode())).hex().encode(), text)
 
 
 def _kept(packed: bytes) -> int | None:
@@ -129,10 +135,14 @@ def _body(name: str, body: str, names: Names) -> str:
         return body
     if name == "/proc/cmdline":
         return _cmdline(body)
+    if name == "/etc/":
+        return ""  # what is installed
+    if "/sysctl." in name and name.endswith(".conf"):
+        body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
     if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):
         return body if body.startswith("socket:[") else "file\n"  # which files are open is private
     if name.startswith(_TEXTS_WITHOUT_ADDRESSES):
-        return body
+        return _names(body, names)
     if name.startswith(("/proc/net/udp", "/proc/net/tcp", "/proc/net/raw")):
         body = _HEX4.sub(lambda m: _hex(m[1], names), body)
         body = _HEX6.sub(lambda m: _hex(m[1], names), body)
@@ -142,9 +152,15 @@ def _body(name: str, body: str, names: Names) -> str:
 def _text(text: str, names: Names) -> str:
     if names.hosts:
         text = names.hosts.sub("host", text)
+    text = _names(text, names)
     text = _MAC.sub(lambda m: names.mac(bytes.fromhex(m[0].replace(":", ""))).hex(":"), text)
     text = _IP4.sub(lambda m: _ip4(m[0], names), text)
     return _IP6.sub(lambda m: _ip6(m[0], names), text)
+
+
+def _names(text: str, names: Names) -> str:
+    raw = text.encode("utf-8", "surrogateescape")
+    return names.named(raw).decode("utf-8", "surrogateescape")
 
 
 def _ip4(text: str, names: Names) -> str:
@@ -176,54 +192,7 @@ def _cmdline(text: str) -> str:
     return " ".join(words) + "\n"
 
 
-# attributes that hold addresses, by message type: RTM_NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH
-_ATTRIBUTES = {
-    16: (16, {1, 2, 54}),
-    20: (8, {1, 2, 4, 5}),
-    24: (12, {1, 2, 5, 7}),
-    28: (12, {1, 2}),
-}
-_SOCK_DIAG = 20
-
-
 def _netlink(name: str, body: str, names: Names) -> str:
-    data = bytearray(base64.b64decode(body))
-    diag = name.startswith("netlink/sock_diag/")
-    if diag or name.startswith("netlink/route/"):
-        offset = 0
-        while offset + 16 <= len(data):
-            length, kind = struct.unpack_from("=IH", data, offset)
-            if length < 16:
-                break
-            if diag and kind == _SOCK_DIAG:
-                _diag(data, offset + 16, offset + length, names)
-            elif not diag and kind in _ATTRIBUTES:
-                header, which = _ATTRIBUTES[kind]
-                _attributes(data, offset + 16 + header, offset + length, which, names)
-            offset += (length + 3) & ~3
-    text = base64.b64encode(data).decode()
+    data = names.named(base64.b64decode(body))
+    text = base64.b64encode(scrubbed(name, data, names)).decode()
     return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"
-
-
-def _diag(data: bytearray, at: int, end: int, names: Names) -> None:
-    """A struct inet_diag_msg: family, then ports, then source and destination of 16 bytes each."""
-    if at + 40 > end or data[at] not in (2, 10):
-        return
-    size = 4 if data[at] == 2 else 16
-    for place in (at + 8, at + 24):
-        data[place : place + size] = names.address(bytes(data[place : place + size]))
-
-
-def _attributes(data: bytearray, at: int, end: int, which: set[int], names: Names) -> None:
-    while at + 4 <= min(end, len(data)):
-        length, kind = struct.unpack_from("=HH", data, at)
-        if length < 4:
-            return
-        value = bytes(data[at + 4 : at + length])
-        replace: Callable[[bytes], bytes] | None = None
-        if kind & 0x3FFF in which:
-            replace = names.mac if len(value) == 6 else None
-            replace = names.address if len(value) in (4, 16) else replace
-        if replace is not None:
-            data[at + 4 : at + length] = replace(value)
-        at += (length + 3) & ~3
