@@ -64,6 +64,8 @@ def _measured(text: str) -> tuple[str, int]:
 
 def crop(text: str, width: int) -> str:
     """At most `width` cells of the text; a `…` tells that something is gone."""
+    if len(text) <= width and text.isascii() and text.isprintable():  # nearly every text there is
+        return text
     text = safe(text)
     if cells(text) <= width:
         return text
@@ -82,7 +84,7 @@ def crop(text: str, width: int) -> str:
 def fit(text: str, width: int, align: str = "<") -> str:
     """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""
     text = crop(text, width)
-    gap = width - cells(text)
+    gap = width - (len(text) if text.isascii() else cells(text))
     if gap <= 0:
         return text
     if align == ">":
@@ -94,13 +96,13 @@ def fit(text: str, width: int, align: str = "<") -> str:
 
 def line(*parts: str | tuple[str, str]) -> Line:
     """A line of plain texts and (text, role) pairs; empty ones vanish."""
-    pairs = (part if isinstance(part, tuple) else (part, "") for part in parts)
-    return tuple(pair for pair in pairs if pair[0])
+    pairs = [part if isinstance(part, tuple) else (part, "") for part in parts]
+    return tuple([pair for pair in pairs if pair[0]])
 
 
 def line_cells(row: Line) -> int:
     """The width of a line."""
-    return sum(cells(text) for text, _ in row)
+    return sum([cells(text) for text, _ in row])
 
 
 def text_of(row: Line) -> str:

@@ -1,7 +1,9 @@
 """The one widget: paints lines made elsewhere, and repaints only the rows that changed.
 
 Textual writes what is called dirty, whether it changed or not; so the comparison is made here, and
-the row is its grain. Each row carries its own background: the Line API paints none.
+the row is its grain. Each row carries its own background: the Line API paints none. For one dirty
+row at the top and one at the foot, Textual asks every widget for all rows between, the screen under
+the board too: so strips are kept here, and that screen has none.
 """
 
 from __future__ import annotations
@@ -11,12 +13,21 @@ from collections.abc import Mapping, Sequence
 from rich.segment import Segment
 from rich.style import Style
 from textual.geometry import Region
+from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from ..text import Line
 
 BLANK: Line = ()
+
+
+class Ground(Screen[None]):
+    """What the board covers: it has nothing to show."""
+
+    def render_lines(self, crop: Region) -> list[Strip]:  # noqa: ARG002
+        """No rows."""
+        return []
 
 
 class Board(Widget, can_focus=True):
@@ -30,6 +41,7 @@ class Board(Widget, can_focus=True):
         self.palette = styles_of
         self.shown: Sequence[Line] = ()
         self.drawn = 0  # rows rendered since the start: what tests count
+        self._strips: dict[int, tuple[int, Line, Strip]] = {}  # by row, with width and line
 
     def show(self, lines: Sequence[Line]) -> int:
         """Paint these lines; the number of rows that had to change."""
@@ -47,7 +59,21 @@ class Board(Widget, can_focus=True):
     def wear(self, styles_of: Mapping[str, Style]) -> None:
         """Change the colours: everything is painted once."""
         self.palette = styles_of
+        self._strips.clear()
         self.refresh()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Some rows; those that did not change as they were."""
+        width = self.size.width
+        strips = []
+        for y in crop.line_range:
+            row = self.shown[y] if y < len(self.shown) else BLANK
+            known = self._strips.get(y)
+            if known is None or known[0] != width or (known[1] is not row and known[1] != row):
+                known = self._strips[y] = width, row, self.render_line(y)
+            strips.append(known[2])
+        whole = crop.column_span == (0, width)
+        return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
 
     def render_line(self, y: int) -> Strip:
         """One row as Textual wants it."""
@@ -56,4 +82,7 @@ class Board(Widget, can_focus=True):
         base = palette[""]
         row = self.shown[y] if y < len(self.shown) else BLANK
         strip = Strip([Segment(text, palette.get(role, base)) for text, role in row])
-        return strip.adjust_cell_length(self.size.width, base)
+        strip = strip.adjust_cell_length(self.size.width, base)
+        for filter_ in self.get_line_filters():
+            strip = strip.apply_filter(filter_, self.background_colors[1])
+        return strip

@@ -3,6 +3,9 @@
 After a frame the terminal is asked for its cursor position; its answer can come only once it has
 read everything before. Frames that fall due meanwhile are dropped, never queued. A terminal that
 has never answered `PATIENCE` seconds after its first frame gets frames at a fixed rate.
+
+To ask and to be answered costs as much as to paint some rows. So a terminal that answered at once
+is asked again only when the rows since then would fill a `SHEET`: so much may be on the way to it.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ from typing import Final
 PATIENCE: Final = 2.0  # for a terminal of which nothing is known yet
 TRUST: Final = 10.0  # for one that has answered: a frame at 9600 baud takes that long
 FIXED: Final = 1.0  # seconds between frames for a terminal that does not answer
+AT_ONCE: Final = 0.2  # seconds in which a quick terminal answers
+SHEET: Final = 40  # rows that a quick terminal is trusted with
 QUERY: Final = "\x1b[6n"
 
 
@@ -23,6 +28,8 @@ class Gate:
     answers: bool | None = None  # None: not known yet
     asked: float | None = None  # when the open question was sent
     last: float = -FIXED
+    quick: bool = False  # the last question was answered at once
+    rows: int = 0  # painted since it was asked
 
     def wait(self, now: float) -> float:
         """Seconds until a frame may be drawn; 0 when it may now."""
@@ -32,17 +39,20 @@ class Gate:
             return 0.0
         return max(0.0, self.asked + (TRUST if self.answers else PATIENCE) - now)
 
-    def drawn(self, now: float) -> bool:
-        """A frame was drawn; True when the terminal should be asked."""
+    def drawn(self, now: float, rows: int = SHEET) -> bool:
+        """A frame of so many rows was drawn; True when the terminal should be asked."""
         if self.asked is not None:  # it did not answer the last one in time
             self.answers = False if self.answers is None else self.answers
+            self.quick = False
         self.last = now
-        if self.answers is False:
+        self.rows += rows
+        if self.answers is False or (self.quick and self.rows < SHEET):
             return False
-        self.asked = now
+        self.asked, self.rows = now, 0
         return True
 
-    def answered(self) -> None:
+    def answered(self, now: float) -> None:
         """The terminal said where its cursor is: it has drawn everything. A late answer counts."""
+        self.quick = self.asked is not None and now - self.asked < AT_ONCE
         self.answers = True
         self.asked = None

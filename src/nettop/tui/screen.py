@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 from textual import events
 from textual.app import App, ComposeResult, SystemCommand
@@ -25,47 +25,17 @@ from ..panes import history, page
 from ..panes.scene import Note, Scene, View
 from ..text import Line, plain
 from . import keys, themes
-from .board import Board
+from .board import Board, Ground
 from .gate import QUERY, Gate
 from .keys import Ask
 from .terminal import Terminal
+from .working import Doer, Looker
 
 PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
 CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
 STALE = 30.0  # seconds that a note is shown
 END = 15.0  # seconds that a change or a test that was begun may take to end in order
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
-
-
-class Doer(Protocol):
-    """What does things to the host (`actions.Actions`)."""
-
-    def do(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Start what was asked for."""
-
-    def start(self) -> None:
-        """Begin."""
-
-    def stop(self) -> None:
-        """End what still runs."""
-
-
-class Looker(Protocol):
-    """What makes scenes (`engine.Engine`)."""
-
-    interval: float
-
-    def start(self) -> None:
-        """Begin."""
-
-    def look(self, view: View) -> None:
-        """The view has changed."""
-
-    def record(self, path: str) -> None:
-        """Begin a recording, or end it with an empty path."""
-
-    def stop(self) -> None:
-        """End."""
 
 
 class Tick(Message):
@@ -109,6 +79,10 @@ class Nettop(App[int]):
         """On a terminal, nettop's own; in a browser or a test, what Textual says."""
         chosen = super().get_driver_class()
         return Terminal if chosen is LinuxDriver else chosen
+
+    def get_default_screen(self) -> Screen[None]:
+        """The screen under the board."""
+        return Ground(id="_default")
 
     def compose(self) -> ComposeResult:
         """The board alone."""
@@ -193,7 +167,8 @@ class Nettop(App[int]):
                 self.set_timer(wait, self._try_again)
             return
         self.late = False
-        if self.board.show(self.lines()):
+        rows = self.board.show(self.lines())
+        if rows and self.gate.drawn(time.monotonic(), rows):
             self.call_after_refresh(self._ask)
 
     def _clogged(self) -> bool:
@@ -208,13 +183,13 @@ class Nettop(App[int]):
             self.draw()
 
     def _ask(self) -> None:
-        if self.gate.drawn(time.monotonic()) and self._driver is not None:
+        if self._driver is not None:
             self._driver.write(QUERY)
 
     def on_cursor_position(self, event: events.CursorPosition) -> None:
         """The terminal has drawn everything."""
         event.stop()
-        self.gate.answered()
+        self.gate.answered(time.monotonic())
         if self.late:
             self._try_again()
 
