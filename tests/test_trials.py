@@ -241,6 +241,8 @@ def test_a_side_is_what_happened_in_the_measured_time() -> None:
     assert eth0["rx_packets_per_second"] == 1000
     assert eth0["rx_payload_bytes"] == 4000 * 1448
     assert eth0["rx_wire_bits_per_second"] == 8 * 1538 * 1000
+    over_ipv6, _ = taken(real).sides(1.0, Options(to="fd00::1", seconds=2, warmup=1))
+    assert over_ipv6.interfaces["eth0"]["rx_payload_bytes"] == 4000 * 1428
     assert here.totals["TcpOutSegs"] == 4000
     assert here.totals["SoftnetProcessed"] == 4000
 

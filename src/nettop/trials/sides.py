@@ -20,6 +20,7 @@ COUNTERS: Final = (
 )  # fmt: skip
 # Ethernet 14 + IPv4 20 + TCP 20 + its timestamps 12, in every frame or super-packet.
 TCP_OVERHEAD: Final = 66
+IPV6_MORE: Final = 20
 # Devices that count what the stack hands over, up to 64 KiB at once: not frames of a wire.
 SUPER: Final = frozenset({"virtio_net", "xen-netfront", "hv_netvsc"})
 
@@ -126,7 +127,7 @@ class Samples:
             host=str(self.about[name].get("host", "")),
             kernel=str(self.about[name].get("kernel", "")),
             cores=tuple(_cores(first["cores"], last["cores"])),
-            interfaces=_interfaces(points[0], points[-1], first, last, links),
+            interfaces=_interfaces(points[0], points[-1], first, last, links, ":" in options.to),
             totals=_totals(points[0], points[-1]),
         )
 
@@ -159,9 +160,11 @@ def _interfaces(
     first: Mapping[str, Any],
     last: Mapping[str, Any],
     links: Mapping[str, Any],
+    v6: bool,
 ) -> dict[str, dict[str, Any]]:
     """Interfaces that moved anything: counts over the run, rates over the measured time."""
     found = {}
+    headers = TCP_OVERHEAD + IPV6_MORE * v6
     seconds = max(1e-9, last["at"] - first["at"])
     for name in end["interfaces"]:
         if name not in begin["interfaces"]:
@@ -183,8 +186,8 @@ def _interfaces(
             "tx_bits_per_second": 8 * rates["tx_bytes"] / seconds,
             "rx_packets_per_second": rates["rx_packets"] / seconds,
             "tx_packets_per_second": rates["tx_packets"] / seconds,
-            "rx_payload_bytes": max(0, counts["rx_bytes"] - TCP_OVERHEAD * counts["rx_packets"]),
-            "tx_payload_bytes": max(0, counts["tx_bytes"] - TCP_OVERHEAD * counts["tx_packets"]),
+            "rx_payload_bytes": max(0, counts["rx_bytes"] - headers * counts["rx_packets"]),
+            "tx_payload_bytes": max(0, counts["tx_bytes"] - headers * counts["tx_packets"]),
         }
         if not virtual:  # what the wire carried: preamble, FCS and gap are not counted
             for side in ("rx", "tx"):
