@@ -76,7 +76,7 @@ def test_figures_are_found_by_name_and_both_families_added() -> None:
         "/proc/net/sockstat6": "TCP6: inuse 4\nUDP6: inuse 0",
         "/proc/net/snmp6": "Udp6InDatagrams   10\nUdp6RcvbufErrors  1\nIp6InReceives 9",
     }
-    (row,) = snmp.read(host(files))
+    (row,) = snmp.update(host(files), {})
     assert (row.tcp_in, row.tcp_out, row.tcp_retrans) == (100, 200, 3)
     assert (row.udp_in, row.udp_rcvbuf_errors) == (17, 3)
     assert (row.listen_drops, row.rcvq_drops) == (5, 6)
@@ -85,10 +85,35 @@ def test_figures_are_found_by_name_and_both_families_added() -> None:
 
 
 def test_only_snmp_itself_is_needed() -> None:
-    (row,) = snmp.read(host({"/proc/net/snmp": SNMP}))
+    (row,) = snmp.update(host({"/proc/net/snmp": SNMP}), {})
     assert (row.udp_in, row.listen_drops, row.time_wait) == (7, None, None)
     with pytest.raises(ValueError, match="names without figures"):
-        snmp.read(host({"/proc/net/snmp": "Tcp: InSegs\nUdp: 3\n"}))
+        snmp.update(host({"/proc/net/snmp": "Tcp: InSegs\nUdp: 3\n"}), {})
+
+
+def test_what_did_not_change_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"/proc/net/snmp": SNMP, "/proc/net/netstat": NETSTAT, "/proc/net/udp": UDP}
+    memory: dict[str, dict[str, Any]] = {"snmp": {}, "udp": {}}
+
+    def rows() -> list[Any]:
+        source = host(files)
+        sums = snmp.update(source, memory["snmp"])
+        return [*sums, *sockets_udp.update(source, memory["udp"])]
+
+    before = rows()
+    parsed: list[str] = []
+
+    def told(what: str, told: Any) -> Any:
+        parsed.append(what)
+        return told
+
+    monkeypatch.setattr(snmp, "row", lambda figures: told("row", dict(figures)))
+    monkeypatch.setattr(sockets_udp, "parse", lambda text: told("udp", [text]))
+    assert all(new is old for new, old in zip(rows(), before, strict=True))
+    assert parsed == []
+    files["/proc/net/snmp"] = SNMP.replace(" 100 ", " 101 ")
+    assert rows()[0]["Tcp.InSegs"] == 101
+    assert parsed == ["row"]
 
 
 # --- sockets ----------------------------------------------------------------------------------
@@ -109,7 +134,9 @@ def test_udp_sockets() -> None:
     assert sockets_udp.end("00000000000000000000000001000000:0000") == ("::1", 0)
     mapped = "0000000000000000FFFF00000202 4D0A:DDD0".replace(" ", "")
     assert sockets_udp.end(mapped) == ("10.77.2.2", 0xDDD0)
-    assert [row.local for row in sockets_udp.read(host({"/proc/net/udp": UDP}))] == ["127.0.0.1"]
+    assert [row.local for row in sockets_udp.update(host({"/proc/net/udp": UDP}), {})] == [
+        "127.0.0.1"
+    ]
 
 
 def attribute(kind: int, payload: bytes) -> bytes:
@@ -192,7 +219,7 @@ def test_sockets_of_this_machine_are_seen_with_owner_and_drops() -> None:
         for _ in range(50):
             giver.sendto(b"x" * 500, taker.getsockname())
         inode = os.fstat(taker.fileno()).st_ino
-        (row,) = [r for r in sockets_udp.read(Live()) if r.inode == inode]
+        (row,) = [r for r in sockets_udp.update(Live(), {}) if r.inode == inode]
         assert (row.local, row.local_port) == taker.getsockname()
         assert row.drops > 0
         assert row.recv_q > 0
@@ -271,14 +298,14 @@ def test_processes_without_sockets_are_looked_into_less_often() -> None:
     memory = dict[str, Any]()
     quiet, busy = holders(8, 0), holders(8, 1)
     lists = []
-    for _ in range(10):
+    for _ in range(22):
         source = Asked(quiet)
         assert socket_owners.update(source, memory) == []
         lists.append(source.lists - 1)  # that of /proc itself
     assert lists[:3] == [8, 8, 8]  # what is new is looked into at once
-    assert sum(lists[4:]) == 3 * 8  # of six readings
-    found = [len(socket_owners.update(Asked(busy), memory)) for _ in range(2)]
-    assert found[1] == 8  # two readings later at most
+    assert sum(lists) == 7 * 8
+    found = [len(socket_owners.update(Asked(busy), memory)) for _ in range(6)]
+    assert found[-1] == 8  # six readings later at most
     source = Asked(busy)
     socket_owners.update(source, memory)
     assert source.lists - 1 == 8  # those with sockets in each

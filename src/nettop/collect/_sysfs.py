@@ -1,9 +1,23 @@
-"""One-value files that may be absent: what a collector asks many times, unknown being None."""
+"""Files that a collector asks again and again, most of one value; one that is absent is None."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar
+
 from .. import cpulist
 from ..source import Source
+
+T = TypeVar("T")
+
+
+def made(memory: dict[str, Any], name: str, text: str, make: Callable[[str], T]) -> T:
+    """What is made of a text; the very object of last time while the text is the same."""
+    old = memory.get(name)
+    if old is None or old[0] != text:
+        old = memory[name] = text, make(text)
+    value: T = old[1]
+    return value
 
 
 def word(source: Source, path: str) -> str | None:

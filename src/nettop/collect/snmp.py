@@ -96,14 +96,19 @@ class Row:
     udp_mem_pages: int | None = gauge("memory of UDP sockets", "pages")
 
 
-def read(source: Source) -> list[Row]:
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """One row; OSError without /proc/net/snmp, ValueError when it is not that file."""
-    told = sections(source.text("/proc/net/snmp"))
-    told.update(sections(_sysfs.word(source, "/proc/net/netstat") or ""))
-    for name in ("sockstat", "sockstat6"):
-        told.update(sockets(_sysfs.word(source, f"/proc/net/{name}") or ""))
-    told.update(singles(_sysfs.word(source, "/proc/net/snmp6") or ""))
-    return [row(told)]
+    texts = {"snmp": source.text("/proc/net/snmp")}
+    texts |= {name: _sysfs.word(source, f"/proc/net/{name}") or "" for name in _MORE}
+    parts = [_sysfs.made(memory, name, text, _PARSE[name]) for name, text in texts.items()]
+    old = memory.get("row")
+    if old is None or any(new is not was for new, was in zip(parts, old[0], strict=True)):
+        told: dict[str, int] = {}
+        for part in parts:
+            told.update(part)
+        old = memory["row"] = parts, [row(told)]
+    rows: list[Row] = old[1]
+    return rows
 
 
 def row(told: Mapping[str, int]) -> Row:
@@ -161,3 +166,10 @@ def singles(text: str) -> dict[str, int]:
     """The figures that a row adds up of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
     pairs = (line.split() for line in text.splitlines() if line.startswith("Udp6"))
     return {f"6.{pair[0]}": int(pair[1]) for pair in pairs if len(pair) == 2}
+
+
+_PARSE: Final = {
+    "snmp": sections, "netstat": sections, "sockstat": sockets, "sockstat6": sockets,
+    "snmp6": singles,
+}  # fmt: skip
+_MORE: Final = tuple(name for name in _PARSE if name != "snmp")

@@ -3,8 +3,8 @@
 Reading them all is dear, so each reading looks into a limited number of processes and links: new
 processes first, then those known to hold sockets, then the others in turn. A list of descriptors
 that did not change is trusted for some readings; a process that stays without sockets is looked
-into in every other one. Processes of other users are closed to us: the row of inode 0 says how
-many.
+into less and less often, down to every sixth. Processes of other users are closed to us: the row of
+inode 0 says how many.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class _Held:
 
     def rests(self, turn: int) -> bool:
         """Whether it need not be looked into: it had no socket lately, and was just seen."""
-        return not self.inodes and self.trusted > 1 and turn - self.seen < 2
+        return not self.inodes and turn - self.seen < self.trusted
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:

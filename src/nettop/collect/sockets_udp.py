@@ -10,10 +10,11 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
-from typing import Final
+from typing import Any, Final
 
 from ..frame import counter, gauge, label, light
 from ..source import Source
+from . import _sysfs
 
 EVERY: Final = 1.0
 
@@ -35,11 +36,11 @@ class Row:
     drops: int = counter("datagrams dropped at the socket", "packets")
 
 
-def read(source: Source) -> list[Row]:
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Each socket; OSError without /proc/net/udp, ValueError when it is not that file."""
-    rows = parse(source.text("/proc/net/udp"))
+    rows = _sysfs.made(memory, "udp", source.text("/proc/net/udp"), parse)
     try:
-        return rows + parse(source.text("/proc/net/udp6"))
+        return rows + _sysfs.made(memory, "udp6", source.text("/proc/net/udp6"), parse)
     except FileNotFoundError:
         return rows  # a kernel without IPv6
 
