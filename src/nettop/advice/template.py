@@ -77,13 +77,30 @@ def _shown(part: Expression, scope: Scope) -> str:
     result = evaluate(part, scope)
     if result.value is None:
         return UNKNOWN
+    if part.text in LABELS.values():  # a process number is a name, not an amount
+        return safe(str(result.value))
     unit = result.reads[0].unit if len(result.reads) == 1 else ""
     return safe(shown(result.value, unit))
 
 
 def shown(value: Any, unit: str = "") -> str:
-    """A value for a person; CPU numbers and the like stay whole."""
-    return "none" if value == () else amount(value, unit)
+    """A value for a person: one queue, 1500 bytes (as an MTU is written), lines set apart."""
+    if value in ((), ""):
+        return "none"
+    if isinstance(value, tuple) and any(" " in str(one) for one in value):
+        return "; ".join(map(str, value))
+    if unit == "bytes" and isinstance(value, int | float) and value < _EXACT and value % 1024:
+        return f"{value:.0f} bytes"
+    if value == 1 and unit in _COUNTED:
+        return f"1 {unit.removesuffix('s')}"
+    return amount(value, unit)
+
+
+_EXACT: Final = 10_000
+_COUNTED: Final = frozenset(
+    "channels connections cores descriptors events flows frames interrupts lanes lines nodes "
+    "packets pages polls queues segments sockets threads CPUs".split()
+)
 
 
 def template(
