@@ -255,7 +255,7 @@ def test_a_name_may_hold_anything() -> None:
     assert (row.nice, row.threads, row.started, row.cpu) == (-3, 1, 777, 6)
 
 
-def test_kernel_threads_that_move_no_packets_are_read_once() -> None:
+def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
     files = {
         "/proc/1/stat": stat(1, "init"),
         "/proc/2/stat": stat(2, "migration/0", flags=0x208040),
@@ -270,6 +270,31 @@ def test_kernel_threads_that_move_no_packets_are_read_once() -> None:
     del files["/proc/2/stat"]
     files["/proc/2/"] = "gone from view, still listed"
     assert len(processes.update(host(files), memory)) == 3
+
+
+@pytest.mark.parametrize(
+    "name", ["nfsd", "vhost-4711", "kpktgend_3", "iscsi_trx", "cifsd", "vif1.0-q0-guest"]
+)
+def test_kernel_threads_that_serve_the_network_are_seen(name: str) -> None:
+    (row,) = processes.update(host({"/proc/9/stat": stat(9, name, flags=0x208040)}), {})
+    assert (row.name, row.kernel) == (name, True)
+
+
+def test_a_dull_thread_is_looked_at_again() -> None:
+    files = {
+        "/proc/2/stat": stat(2, "migration/0", flags=0x208040),
+        "/proc/3/stat": stat(3, "ptlrpcd_00_01", flags=0x208040),
+        "/proc/4/stat": stat(4, "rcu_preempt", flags=0x208040),
+    }
+    memory: dict[str, Any] = {}
+    assert processes.update(host(files), memory) == []
+    files["/proc/2/stat"] = stat(2, "iperf3")  # the thread ended, a program has its number
+    files["/proc/3/stat"] = stat(3, "ptlrpcd_00_01", user=900, flags=0x208040)
+    files["/proc/4/stat"] = stat(4, "rcu_preempt", user=9, flags=0x208040)
+    for _ in range(16):
+        rows = processes.update(host(files), memory)
+    assert [row.name for row in rows] == ["iperf3", "ptlrpcd_00_01"]
+    assert len(processes.update(host(files), memory)) == 2
 
 
 def test_the_busiest_show_their_threads() -> None:

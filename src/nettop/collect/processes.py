@@ -1,8 +1,9 @@
 """Processes, and the threads of the busiest: /proc/PID/stat (Documentation/filesystems/proc.rst).
 
 One small file for each process. A process whose line did not change keeps its row; a kernel thread
-that never moves packets (migration, cpuhp, rcu …) is read once. The busiest get more: their
-threads, the CPUs they may use (status) and the time they waited for one (schedstat).
+that moves no packets (migration, cpuhp, rcu …) is looked at again only now and then: it may work
+after all, and its number may have become a program's. The busiest get more: their threads, the CPUs
+they may use (status) and the time they waited for one (schedstat).
 """
 
 from __future__ import annotations
@@ -23,7 +24,12 @@ THREADS: Final = 512  # threads that are read, of the busiest processes first
 WAITS: Final = 32  # a process of more threads is not asked how long they waited
 _ROUNDS: Final = 5  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
-_PACKETS: Final = (b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/")
+_PACKETS: Final = (
+    b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",
+    b"vhost-", b"kpktgend_", b"iscsi_", b"cifsd", b"ksmbd", b"drbd_", b"siw_tx", b"vif",
+)  # fmt: skip
+_TURNS: Final = 16  # a dull thread is looked at every so many readings
+_WORKED: Final = 50  # clock ticks between two looks: 1.5 % of a core
 
 
 @light
@@ -52,11 +58,12 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     past: dict[str, tuple[bytes, Row | None]] = memory.get("seen", {})
     now: dict[str, tuple[bytes, Row | None]] = {}
     grown: list[tuple[float, str]] = []
+    turn = memory["turn"] = (memory.get("turn", -1) + 1) % _TURNS
     for pid in source.listing("/proc"):
         if not pid.isdecimal():
             continue
         old = past.get(pid)
-        if old is not None and old[1] is None:
+        if old is not None and old[1] is None and int(pid) % _TURNS != turn:
             now[pid] = old
             continue
         try:
@@ -66,7 +73,8 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         if old is not None and old[0] == line:
             now[pid] = old
             continue
-        made = None if _dull(line) else parse(line)
+        dull = _dull(line) and not (old is not None and old[1] is None and _works(old[0], line))
+        made = None if dull else parse(line)
         now[pid] = (line, made)
         if made is not None and not made.kernel:
             before = old[1] if old is not None else None
@@ -100,6 +108,13 @@ def _dull(line: bytes) -> bool:
         return False
     words = line[line.rfind(b")") + 2 :].split(None, 8)
     return len(words) > 6 and words[6].isdigit() and bool(int(words[6]) & _KERNEL)
+
+
+def _works(before: bytes, line: bytes) -> bool:
+    """Whether a kernel thread, the same as before, was busy meanwhile."""
+    old, new = parse(before), parse(line)
+    spent = new.user + new.system - old.user - old.system
+    return old.started == new.started and spent * USER_HZ >= _WORKED
 
 
 def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> Row:
