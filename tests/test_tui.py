@@ -289,6 +289,16 @@ async def test_every_cell_carries_its_background() -> None:
             assert all(s.style is not None and s.style.bgcolor for s in strip)
 
 
+async def test_no_color_holds_for_every_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = Nettop(View(), lossy(), theme="mono")
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.wear("dark")
+        await pilot.pause()
+        inks = [s.style for y in range(30) for s in app.board.render_line(y)]
+        assert {ink.color and ink.color.name for ink in inks if ink} == {"default"}
+
+
 async def test_the_board_paints_hostile_names_within_its_width() -> None:
     app = Nettop(View(), SCENES["hostile"]())
     async with app.run_test(size=(120, 40)) as pilot:

@@ -16,6 +16,9 @@ from .session import ssh_peer
 from .source import Live, Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
+# Tables that rules judge over seconds, and few panes show: read in every other second where the one
+# that is looked at does not name them in its NEEDS.
+PATIENT = frozenset("links nicqueues packet_sockets qdiscs sockets_tcp sockets_udp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,13 @@ class Observer:
 
     def step(self, wanted: Collection[str] = ()) -> Observation:
         """Sample, join and judge once; `wanted` adds tables to those that facts need."""
-        frame = self.sampler.take(self.tables(wanted))
+        return self._seen(self.sampler.take(self.tables(wanted)))
+
+    def glance(self, shown: Collection[str]) -> Observation:
+        """As `step`, for who looks every second: what is not `shown` may be a second old."""
+        return self._seen(self.sampler.take(self.tables(shown), PATIENT.difference(shown)))
+
+    def _seen(self, frame: Frame) -> Observation:
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
         return Observation(frame, facts, self.judge.judge(facts))
 

@@ -11,6 +11,7 @@ from .frame import Entry, Frame, entries
 from .source import Source
 
 SLOW = 1e9  # `EVERY` of a collector that is read once and on request
+UNSEEN = 2.0  # seconds between readings of a table that nothing on the screen shows
 
 
 @dataclass
@@ -27,8 +28,11 @@ class Sampler:
         """Read these dear tables (all, when none is named) afresh in the next frame."""
         self.stale.update(names or self.taken)
 
-    def take(self, wanted: Collection[str]) -> Frame:
-        """One frame. A collector that fails is a sentence in `missing`, never an exception."""
+    def take(self, wanted: Collection[str], unseen: Collection[str] = ()) -> Frame:
+        """One frame; of `wanted`, those `unseen` need not be of this moment.
+
+        A collector that fails is a sentence in `missing`, never an exception.
+        """
         source = self.source
         at = source.now()
         old = self.last
@@ -41,7 +45,7 @@ class Sampler:
             except KeyError:
                 missing[name] = "no such collector"
                 continue
-            every = getattr(module, "EVERY", 0.0)
+            every = max(getattr(module, "EVERY", 0.0), UNSEEN if name in unseen else 0.0)
             since = self.taken.get(name)
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
             fresh = since is not None and begun - since < every * 0.95 and name not in self.stale

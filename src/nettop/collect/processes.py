@@ -22,7 +22,7 @@ EVERY: Final = 2.0
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
 WAITS: Final = 32  # a process of more threads is not asked how long they waited
-_ROUNDS: Final = 5  # readings that a process stays among the busiest
+_ROUNDS: Final = 3  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
     b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",

@@ -19,7 +19,7 @@ from .scene import Scene, View, chosen
 
 TITLE = "Cores & IRQs"
 KEY = "2"
-NEEDS: tuple[str, ...] = ("irqs", "queues")
+NEEDS: tuple[str, ...] = ("irqs", "nicqueues", "queues")
 SORTS = 4
 _CELL = 6
 _HEAD = 17  # columns of a row's interrupt number and rate

@@ -16,7 +16,9 @@ from .table import fitted
 
 TITLE = "NIC"
 KEY = "3"
-NEEDS: tuple[str, ...] = ("nicstats_raw", "ethstats", "module", "fec", "linkmodes")
+NEEDS: tuple[str, ...] = (
+    "nicstats_raw", "ethstats", "module", "fec", "linkmodes", "links", "qdiscs",
+)  # fmt: skip
 COLUMNS: Final = (
     Column("SETTING", 29, grow=2),
     Column("NOW", 9, ">", grow=1),

@@ -56,9 +56,19 @@ class Board(Widget, can_focus=True):
             self.refresh(*dirty)
         return len(dirty)
 
+    def on_mount(self) -> None:
+        """Now there is an application with filters."""
+        self.wear(self.palette)
+
     def wear(self, styles_of: Mapping[str, Style]) -> None:
-        """Change the colours: everything is painted once."""
-        self.palette = styles_of
+        """Change the colours: everything is painted once.
+
+        Textual's filters (no colour, no dim …) go over the styles here, not over every line.
+        """
+        ink = [Segment(role, style) for role, style in styles_of.items()]
+        for line_filter in self.get_line_filters():
+            ink = line_filter.apply(ink, self.background_colors[1])
+        self.palette = {role: style or Style.null() for role, style, _ in ink}
         self._strips.clear()
         self.refresh()
 
@@ -82,7 +92,4 @@ class Board(Widget, can_focus=True):
         base = palette[""]
         row = self.shown[y] if y < len(self.shown) else BLANK
         strip = Strip([Segment(text, palette.get(role, base)) for text, role in row])
-        strip = strip.adjust_cell_length(self.size.width, base)
-        for filter_ in self.get_line_filters():
-            strip = strip.apply_filter(filter_, self.background_colors[1])
-        return strip
+        return strip.adjust_cell_length(self.size.width, base)

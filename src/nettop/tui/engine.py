@@ -143,7 +143,7 @@ class Engine(threading.Thread):
         if opening and self.past.fine:
             observer.restart(pane(view.pane).NEEDS)
             return
-        observation = observer.step(pane(view.pane).NEEDS)
+        observation = observer.glance(pane(view.pane).NEEDS)
         if opening:
             return
         self.past = self.past.add(observation.facts, observation.frame.wall)

@@ -1,0 +1,70 @@
+"""What one sample for the screen costs, in counts: files read by the pane that is shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from nettop import panes
+from nettop.observe import PATIENT, Observer
+from nettop.source import Live
+
+FILES = {
+    "/proc/stat": "cpu0 1 0 1 9 0 0 0 0 0 0\n",
+    "/proc/net/dev": (
+        "Inter-| Receive | Transmit\n face |bytes packets\n eth0: 9 9 0 0 0 0 0 0 9 9 0 0 0 0 0 0\n"
+    ),
+    "/proc/net/udp": "  sl  local_address rem_address\n",
+    "/proc/net/snmp": "Tcp: InSegs\nTcp: 1\n",
+    "/proc/sys/kernel/osrelease": "6.1.0\n",
+}
+
+
+class Host(Live):
+    """A few files, a clock that is moved, and a count of what was read."""
+
+    def __init__(self) -> None:
+        super().__init__("/nowhere", host="small")
+        self.at = 100.0
+        self.read: Counter[str] = Counter()
+
+    def now(self) -> float:
+        return self.at
+
+    def data(self, path: str) -> bytes:
+        self.read[path] += 1
+        try:
+            return FILES[path].encode()
+        except KeyError:
+            raise FileNotFoundError(2, "no such file", path) from None
+
+    def listing(self, path: str) -> list[str]:
+        self.read[path] += 1
+        raise FileNotFoundError(2, "no such directory", path)
+
+
+@pytest.mark.parametrize(("pane", "times"), [("overview", 4), ("flows", 8)])
+def test_sockets_that_no_pane_shows_are_read_every_other_second(pane: str, times: int) -> None:
+    host = Host()
+    observer = Observer(host)
+    needs = panes.pane(pane).NEEDS
+    for _ in range(8):
+        seen = observer.glance(needs)
+        host.at += 1.0
+    assert host.read["/proc/net/udp"] == times
+    assert host.read["/proc/stat"] == host.read["/proc/net/snmp"] == 8
+    assert {"cpu", "sockets_udp"} <= seen.frame.tables.keys()
+
+
+def test_who_does_not_look_at_a_screen_reads_everything_each_time() -> None:
+    host = Host()
+    observer = Observer(host)
+    for _ in range(8):
+        observer.step()
+        host.at += 1.0
+    assert host.read["/proc/net/udp"] == 8
+
+
+def test_what_may_wait_is_among_the_tables_that_facts_need() -> None:
+    assert Observer(Host()).tables() >= PATIENT
