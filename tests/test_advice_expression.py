@@ -318,6 +318,26 @@ def test_templates_show_values_with_units_and_names() -> None:
     assert template("ring.rx@{nic.fec}", "nic").name(scope("nic")) is None
 
 
+def test_templates_write_names_and_small_numbers_as_a_person_would() -> None:
+    at = facts(
+        {"process": {"name": "a", "pid": 12345, "udp": 1, "nic": "eth0"}, "nic": {"mtu": 1500}},
+        "server",
+    )
+    made = template("{process}[{pid}]: {process.udp}, {nic.mtu}, {nic.local_cpus}", "process")
+    assert made.prose(scope_of(at)) == "a[12345]: 1 socket, 1500 bytes, none"
+    lines = template("{host.legacy}", "host")
+    told = facts({"host": {"legacy": ["a:1 x = 0", "b:2 y = 1"]}}, "server")
+    moment = Moment(told)
+    assert lines.prose(Scope(moment.scope("host", told.host), moment, {})) == (
+        "a:1 x = 0; b:2 y = 1"
+    )
+
+
+def test_a_command_without_a_target_can_be_typed() -> None:
+    made = template("{nic} drops: ip link show {nic}, ethtool -A {nic} rx off", "nic")
+    assert made.general({}) == "The interface drops: ip link show IF, ethtool -A IF rx off"
+
+
 @pytest.mark.parametrize("text", ["{nic", "nic}", "{pid}", "{nic.nothing}", "{}"])
 def test_templates_that_cannot_be(text: str) -> None:
     with pytest.raises(ExpressionError):

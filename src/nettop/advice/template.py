@@ -23,6 +23,7 @@ _CALLED: Final = {
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
+_TYPED: Final = re.compile(r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$")  # a command so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +53,11 @@ class Template:
         return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
 
     def general(self, limits: Limits) -> str:
-        """Without a target: names are "the interface", fields what they mean, in brackets."""
-        out = "".join(p if isinstance(p, str) else _meaning(p, limits) for p in self.parts)
+        """Without a target: names are "the interface", in a command IF; fields what they mean."""
+        out = ""
+        for part in self.parts:
+            meaning = part if isinstance(part, str) else _meaning(part, limits)
+            out += "IF" if meaning == "the interface" and _TYPED.search(out) else meaning
         return out[:1].upper() + out[1:] if out.startswith("the ") else out
 
 
