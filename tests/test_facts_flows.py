@@ -345,6 +345,14 @@ def test_routes() -> None:
     assert found.interface("*", "") is None
 
 
+def test_a_route_is_looked_up_by_length_and_not_among_all() -> None:
+    many = [routes.Row(f"20.{n >> 8}.{n & 255}.0/24", f"eth{n % 7}", 0, 254) for n in range(9999)]
+    found = Routes.of([*many, routes.Row("0.0.0.0/0", "wan", 0, 254)], [])
+    assert len(found.prefixes[4]) == 2
+    assert found.interface("20.5.9.77") == f"eth{(5 << 8 | 9) % 7}"
+    assert found.interface("21.0.0.1") == "wan"
+
+
 def test_listening_sockets_are_no_flows() -> None:
     facts = joined({**HOST, "sockets_tcp": [socket(state="listen"), socket(2)]})
     assert len(facts.flows) == 1

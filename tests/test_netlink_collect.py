@@ -210,6 +210,26 @@ def test_routes_give_a_row_for_each_hop_and_leave_out_what_is_not_unicast() -> N
     assert (found[3].initcwnd, found[3].advmss, found[3].congestion) == (40, 1400, "bbr")
 
 
+def routed(number_of: int) -> bytes:
+    head = struct.pack("=BBBBBBBBI", 2, 24, 0, 0, 254, 186, 0, 1, 0)
+    return b"".join(
+        message(24, head + attribute(1, struct.pack(">I", 20 << 24 | n << 8)) + number(4, 2))
+        for n in range(number_of)
+    )
+
+
+def test_routes_are_taken_apart_when_they_changed_and_never_a_router_s() -> None:
+    source, memory = Fake({"route/links": LINKS, "route/routes4": routed(3)}), dict[str, Any]()
+    rows = routes.update(source, memory)
+    assert [row.to for row in rows] == ["20.0.0.0/24", "20.0.1.0/24", "20.0.2.0/24"]
+    assert routes.update(source, memory) is rows
+    source.netlinks["route/routes4"] = routed(4)
+    assert len(routes.update(source, memory)) == 4
+    source.netlinks["route/routes4"] = routed(30_000)
+    with pytest.raises(ValueError, match=r"a routing table of 1\.\d MiB is not read"):
+        routes.update(source, memory)
+
+
 def test_qdiscs_are_named_as_tc_does_and_count_their_drops() -> None:
     def qdisc(handle: int, parent: int, kind: str, drops: int) -> bytes:
         head = struct.pack("=BxHiIII", 0, 0, 2, handle, parent, 0)

@@ -102,8 +102,8 @@ def test_what_is_left_still_belongs_together(archive: str) -> None:
     assert rows["vx0"].master == "br0"
     assert rows["va"].alias in (None, "")
     assert replay.text("/proc/net/dev").count(nic) == 1
-    hops = [row for row in routes.read(replay) if row.to.endswith(".0/24") and row.gateway]
+    hops = [row for row in routes.update(replay, {}) if row.to.endswith(".0/24") and row.gateway]
     assert [row.interface for row in hops] == ["va", nic]
-    local = [row for row in routes.read(replay) if row.interface == "va" and not row.gateway]
+    local = [row for row in routes.update(replay, {}) if row.interface == "va" and not row.gateway]
     networks = [ipaddress.ip_network(row.to) for row in local if row.family == 4]
     assert any(ipaddress.ip_address(hops[0].gateway or "") in network for network in networks)

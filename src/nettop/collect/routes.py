@@ -1,9 +1,13 @@
-"""Where packets go: unicast routes by RTM_GETROUTE (net/ipv4/fib_semantics.c, net/ipv6/route.c)."""
+"""Where packets go: unicast routes by RTM_GETROUTE (net/ipv4/fib_semantics.c, net/ipv6/route.c).
+
+A router's table is not taken apart: a hundred thousand routes would cost a second of every ten.
+"""
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -17,7 +21,7 @@ EVERY = 10.0
 _HEAD: Final = struct.Struct("=BBBBBBBBI")  # rtmsg
 _UNICAST, _LOCAL_TABLE, _CACHED = 1, 255, 0x200
 _HOP: Final = struct.Struct("=HBBi")  # rtnexthop
-_LARGEST: Final = 32 << 20  # bytes of answer: a router with a whole Internet table is not read
+_LARGEST: Final = 1 << 20  # bytes of answer: some 17,000 routes
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +42,24 @@ class Row:
     congestion: str | None = gauge("congestion control set on the route", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
-    """The unicast routes of both families; IPv6 may be absent."""
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+    """The unicast routes of both families (IPv6 may be absent); the same rows while they stay."""
     names = route.names(source)
-    rows = parse(route.routes(source, 2), names)
-    try:
-        return rows + parse(route.routes(source, 10), names)
-    except OSError:
-        return rows
+    replies = [route.routes(source, 2)]
+    with suppress(OSError):
+        replies.append(route.routes(source, 10))
+    if memory.get("replies") != (names, replies):
+        memory["rows"] = [row for reply in replies for row in parse(reply, names)]
+        memory["replies"] = names, replies
+    rows: Sequence[Row] = memory["rows"]
+    return rows
 
 
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
-    """The rows of an answer to RTM_GETROUTE; ValueError when it is cut off or absurdly large."""
+    """The rows of an answer to RTM_GETROUTE; ValueError when it is cut off or a router's."""
     if len(reply) > _LARGEST:
-        raise ValueError(f"a routing table of {len(reply) >> 20} MiB is not read")
+        size = f"{len(reply) / (1 << 20):.1f} MiB"
+        raise ValueError(f"a routing table of {size} is not read: interfaces by local address")
     rows: list[Row] = []
     for kind, start, end in messages(reply):
         if kind != route.NEWROUTE:

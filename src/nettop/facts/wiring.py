@@ -71,7 +71,8 @@ class Routes:
     Policy routing is not followed; a wrong guess there shows as a flow on the wrong interface.
     """
 
-    prefixes: dict[int, list[tuple[int, int, int, str]]] = field(default_factory=dict)
+    # by IP version, the longest first: bits of the host part, and the interface of each network
+    prefixes: dict[int, list[tuple[int, dict[int, str]]]] = field(default_factory=dict)
     own: dict[str, str] = field(default_factory=dict)  # this host's addresses
     known: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
@@ -79,17 +80,19 @@ class Routes:
     def of(cls, routes: Sequence[Any], addresses: Sequence[Any]) -> Routes:
         """From the rows of the `routes` and `addresses` tables."""
         found = cls()
-        for row in routes:
+        networks: dict[tuple[int, int], dict[int, str]] = {}
+        for row in sorted(routes, key=lambda row: (row.metric or 0, row.interface or "")):
+            if row.table not in (None, 254):
+                continue
             try:
                 net = ip_network(row.to, strict=False)
             except (ValueError, TypeError):
                 continue
-            if row.table not in (None, 254):
-                continue
-            entry = (-net.prefixlen, row.metric or 0, int(net.network_address), row.interface)
-            found.prefixes.setdefault(net.version, []).append(entry)
-        for entries in found.prefixes.values():
-            entries.sort()
+            host = net.max_prefixlen - net.prefixlen
+            same = networks.setdefault((net.version, host), {})
+            same.setdefault(int(net.network_address) >> host, row.interface)
+        for (version, host), same in sorted(networks.items()):
+            found.prefixes.setdefault(version, []).append((host, same))
         for row in addresses:
             if row.address:
                 found.own[row.address] = row.interface
@@ -119,9 +122,8 @@ class Routes:
             return "lo"
         if address.is_link_local:  # every interface has that network
             return self.own.get(local)
-        bits = address.max_prefixlen
-        for less, _metric, network, interface in self.prefixes.get(address.version, ()):
-            shift = bits + less
-            if (int(address) >> shift) == (network >> shift):
+        for host, networks in self.prefixes.get(address.version, ()):
+            interface = networks.get(int(address) >> host)
+            if interface is not None:
                 return interface
         return self.own.get(local.removeprefix("::ffff:") if "." in local else local)
