@@ -107,7 +107,7 @@ def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
         ),
         (flow.queue or UNKNOWN, "dim"),
         (flow.nic or "", "dim"),
-        (share(flow.retransmit_ratio), "bad" if (flow.retransmit_ratio or 0) > 0.001 else "dim"),
+        (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
     )
@@ -152,7 +152,8 @@ def detail(
         ),
         (
             "sent again",
-            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of all",
+            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of all"
+            + (f", {share(flow.needless)} of that needlessly" if flow.needless else ""),
         ),
         ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
         ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
