@@ -166,7 +166,8 @@ def _lost(
     """What was lost of all sent, and which part of what was sent again had not been lost.
 
     The receiver names each segment that it got twice once (DSACK, RFC 2883). Where the kernel
-    does not count that, all that is sent again is taken for lost.
+    does not count that, all that is sent again is taken for lost; before 5.9 it counted a report
+    as one segment, and too much is (net/ipv4/tcp_input.c, tcp_dsack_seen()).
     """
     if again is None:
         return None, None
