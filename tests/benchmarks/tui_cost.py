@@ -1,6 +1,10 @@
 """What the screen costs: CPU, bytes to the terminal, memory, first paint; beside its peers.
 
     python tests/benchmarks/tui_cost.py [--seconds 15] [--runs 3] [--size 120x40] [--only nettop]
+        [--panes 12345678p] [--transfer] [--replay tests/hosts/big-256.host.gz]
+
+`--panes` are the keys of nettop's panes, `p` is the first one paused; `--transfer` has iperf3 run
+between two namespaces meanwhile (as root); `--replay` gives nettop a recorded host.
 
 The peers are htop, btop, glances, bottom, below, and the irqtop and network-top of netutils-linux;
 one that is not on PATH is named and left out. Each figure is the median of the runs.
@@ -13,6 +17,7 @@ the measured seconds, after a warm-up; memory is the resident size at the end.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import fcntl
 import os
 import pty
@@ -26,6 +31,8 @@ import tempfile
 import termios
 import time
 from dataclasses import dataclass
+
+from key_latency import transfer
 
 NETTOP = [sys.executable, "-m", "nettop"]
 PROGRAMS = {
@@ -178,18 +185,31 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--size", default="120x40")
     parser.add_argument("--only", default="")
-    parser.add_argument("--panes", default="1", help="digits of nettop's panes, e.g. 12345678")
+    parser.add_argument("--panes", default="1", help="keys of nettop's panes, p: paused")
+    parser.add_argument("--transfer", action="store_true", help="while iperf3 runs")
+    parser.add_argument("--replay", help="a recording, for nettop only")
     args = parser.parse_args()
+    with transfer() if args.transfer else contextlib.nullcontext(False) as moving:
+        told = [args.replay] * bool(args.replay) + ["iperf3 over veth"] * moving
+        table(args, ", ".join(told) or "at rest")
+
+
+def table(args: argparse.Namespace, told: str) -> None:
+    """A line a program and pane."""
     width, height = map(int, args.size.split("x"))
-    print(f"{'program':<12}{'CPU %':>8}{'KiB/s':>8}{'RSS MiB':>9}{'first s':>9}   {args.size}")
+    print(
+        f"{'program':<12}{'CPU %':>8}{'KiB/s':>8}{'RSS MiB':>9}{'first s':>9}   {args.size}, {told}"
+    )
     for name, argv in PROGRAMS.items():
+        if args.replay and name == "nettop":
+            argv = [*argv, "--replay", args.replay]  # noqa: PLW2901
         if args.only and name != args.only:
             continue
         if shutil.which(argv[0]) is None:
             print(f"{name:<12}  not on PATH: not measured")
             continue
         for digit in args.panes if name == "nettop" else "1":
-            keys = digit.encode() if name == "nettop" else b""
+            keys = (b"1 " if digit == "p" else digit.encode()) if name == "nettop" else b""
             cost = median(
                 [
                     run(argv, (width, height), args.warm, args.seconds, keys)
