@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import scenes
 from hypothesis import given
 from hypothesis import strategies as st
-from netlink_bytes import Fake, message, nest, number, text, u64
+from netlink_bytes import Fake, link, message, nest, number, text, u64
 
 from nettop.collect import ethstats, nicstats, nicstats_raw
 from nettop.drivers import Plan
@@ -90,9 +91,9 @@ def test_rates_are_of_what_was_counted_between_two_questions() -> None:
 
 
 def test_where_nobody_gives_any_nobody_is_asked_again_soon() -> None:
-    source = Fake({"ethtool/stats": device("lo", group(MAC))})
+    source, memory = Fake({"ethtool/stats": device("lo", group(MAC))}), dict[str, Any]()
     for _ in range(5):
-        assert ethstats.read(source) == []
+        assert ethstats.update(source, memory) == []
         source.wait(1.0)
     assert source.asked == ["ethtool/stats"]
 
@@ -107,8 +108,22 @@ def test_a_kernel_without_them_is_named_as_missing_and_not_asked_each_time() -> 
     assert source.asked == ["ethtool/stats"]
 
 
+def test_a_driver_s_error_leaves_the_statistics_of_the_others() -> None:
+    source = Fake({"ethtool/stats": 5, "ethtool/stats/eth0": FULL, "ethtool/stats/eth1": 5})
+    source.netlinks["route/links"] = link(2, "eth0") + link(3, "eth1")
+    assert statistics.every(source) == statistics.parse(FULL)
+
+
+def test_two_hosts_do_not_share_what_was_read() -> None:
+    one, other = Sampler(Fake({"ethtool/stats": FULL})), Sampler(Fake({"ethtool/stats": b""}))
+    for _ in range(2):
+        assert one.take(["ethstats"]).rows("ethstats")
+        assert not other.take(["ethstats"]).rows("ethstats")
+    assert one.source.asked == ["ethtool/stats"]  # type: ignore[attr-defined]
+
+
 def test_what_the_driver_does_not_tell_is_taken_from_the_standard() -> None:
-    (row,) = nicstats.read(Fake({"ethtool/stats": FULL, "route/links": b""}))
+    (row,) = nicstats.update(Fake({"ethtool/stats": FULL, "route/links": b""}), {})
     assert (row.interface, row.phy_errors, row.length_errors, row.phy_discards) == (
         "eth0",
         7,
@@ -164,7 +179,7 @@ def test_the_question_names_the_four_groups() -> None:
 
 @pytest.mark.parametrize("error", [1, 95])
 def test_nicstats_does_without(error: int) -> None:
-    assert nicstats.read(Fake({"ethtool/stats": error, "route/links": b""})) == []
+    assert nicstats.update(Fake({"ethtool/stats": error, "route/links": b""}), {}) == []
 
 
 def test_the_raw_view_lists_them_beside_the_drivers_and_a_level_without_a_rate() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import struct
@@ -229,25 +230,25 @@ def host(names: list[str], values: list[int]) -> Fake:
 
 
 def test_one_frame_asks_the_driver_once() -> None:
-    source = host(["rx0_drops", "rx0_packets"], [3, 4])
-    assert nicqueues.update(source, {})[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
-    assert nicstats.read(source)[0].ring_drops == 3
-    assert [(row.name, row.value) for row in nicstats_raw.read(source)] == [
+    source, memory = host(["rx0_drops", "rx0_packets"], [3, 4]), dict[str, Any]()
+    assert nicqueues.update(source, memory)[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
+    assert nicstats.update(source, memory)[0].ring_drops == 3
+    assert [(row.name, row.value) for row in nicstats_raw.update(source, memory)] == [
         ("rx0_drops", 3),
         ("rx0_packets", 4),
     ]
     assert source.asked.count("statistics/eth0") == 1
     source.at = 1.0
     source.ioctls["statistics/eth0"] = values_answer([5, 4])
-    assert nicstats.read(source)[0].ring_drops == 5
+    assert nicstats.update(source, memory)[0].ring_drops == 5
     assert source.asked.count("names/1/eth0") == 1
 
 
 @pytest.mark.parametrize("told", [4, 0])
 def test_when_queues_change_the_names_are_read_again(told: int) -> None:
     """Old kernels say the new number (and write so many); those of 2026 say 0."""
-    source = host(["rx0_drops", "rx0_packets"], [3, 4])
-    nicstats.read(source)
+    source, memory = host(["rx0_drops", "rx0_packets"], [3, 4]), dict[str, Any]()
+    nicstats.update(source, memory)
     names = ["rx0_drops", "rx0_packets", "rx1_drops", "rx1_packets"]
 
     class Changed(Fake):
@@ -258,11 +259,14 @@ def test_when_queues_change_the_names_are_read_again(told: int) -> None:
             return super().statistics(interface, request, name)
 
     changed = Changed(source.netlinks, source.ioctls)
-    assert nicstats.read(changed) == []  # three of the driver's names, but another number of values
+    changed.at = 0.5
+    assert (
+        nicstats.update(changed, memory) == []
+    )  # three of the driver's names, but another number of values
     changed.ioctls |= {**names_answer(names), "statistics/eth0": values_answer([3, 4, 7, 8])}
     changed.at = 1.0
-    assert nicstats.read(changed)[0].ring_drops == 10
-    assert [row.queue for row in nicqueues.update(changed, {})] == ["rx-0", "rx-1"]
+    assert nicstats.update(changed, memory)[0].ring_drops == 10
+    assert [row.queue for row in nicqueues.update(changed, memory)] == ["rx-0", "rx-1"]
 
 
 def test_the_kernel_counts_by_queue_what_the_driver_no_longer_does() -> None:
@@ -292,6 +296,31 @@ def test_an_old_kernel_is_asked_for_its_queues_once() -> None:
     assert nicqueues.update(source, memory)[0].drops == 3
     nicqueues.update(source, memory)
     assert source.asked.count("netdev/queues") == 1
+
+
+def queue_counts(index: int, packets: int) -> bytes:
+    head = struct.pack("=BBH", 12, 1, 0)
+    return message(30, head + number(1, index) + number(2, 0) + number(3, 0) + number(8, packets))
+
+
+def test_a_driver_s_error_leaves_the_queues_of_the_others() -> None:
+    source = Fake({"route/links": link(2, "eth0") + link(3, "eth1"), "netdev/queues": errno.EAGAIN})
+    source.netlinks["netdev/queues/eth0"] = errno.EIO
+    source.netlinks["netdev/queues/eth1"] = queue_counts(3, 7)
+    memory: dict[str, Any] = {}
+    for _ in range(2):
+        (row,) = nicqueues.update(source, memory)
+        assert (row.interface, row.queue, row.packets) == ("eth1", "rx-0", 7)
+
+
+def test_a_kernel_that_answered_late_is_asked_again() -> None:
+    source = Fake({"route/links": link(2, "eth0"), "netdev/queues": errno.ETIMEDOUT})
+    memory: dict[str, Any] = {}
+    assert nicqueues.update(source, memory) == []
+    source.netlinks["netdev/queues"] = queue_counts(2, 7)
+    assert nicqueues.update(source, memory) == []  # not at once: each question may take a second
+    source.wait(10.0)
+    assert [row.packets for row in nicqueues.update(source, memory)] == [7]
 
 
 def _napi(*values: tuple[int, int]) -> bytes:
@@ -349,29 +378,30 @@ def test_answers_about_queues_may_be_any_bytes(napis: bytes, told: bytes) -> Non
 
 
 def test_an_interface_that_goes_leaves_the_others() -> None:
-    source = host(["rx0_drops"], [3])
+    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
     source.netlinks["route/links"] = link(2, "eth0") + link(3, "gone")
-    assert [row.interface for row in nicstats.read(source)] == ["eth0"]
+    assert [row.interface for row in nicstats.update(source, memory)] == ["eth0"]
     source.at = 1.0
     source.ioctls["statistics/eth0"] = 19  # ENODEV: renamed
-    assert nicstats.read(source) == []
+    assert nicstats.update(source, memory) == []
 
 
 def test_hundreds_of_software_interfaces_are_not_asked() -> None:
     source = Fake({"route/links": b"".join(link(i, f"v{i}") for i in range(2, 40))})
+    memory: dict[str, Any] = {}
     for i in range(2, 40):
         described = struct.pack("=I32s32s32s32s64x", 3, b"veth", b"1.0", b"", b"")
         source.ioctls[f"drvinfo/v{i}"] = described
-    assert nicstats.read(source) == []
+    assert nicstats.update(source, memory) == []
     assert not any(name.startswith("count/") for name in source.asked)
 
 
 def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
-    source = host(["rx0_drops"], [3])
+    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
     source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(
         2, "eth0"
     )
-    assert [row.interface for row in nicstats.read(source)] == ["eth0"]
+    assert [row.interface for row in nicstats.update(source, memory)] == ["eth0"]
 
 
 def test_drvinfo_says_what_the_table_knows() -> None:

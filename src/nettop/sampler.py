@@ -10,7 +10,6 @@ from . import collect
 from .frame import Entry, Frame, entries
 from .source import Source
 
-SLOW = 1e9  # `EVERY` of a collector that is read once and on request
 UNSEEN = 2.0  # seconds between readings of a table that nothing on the screen shows
 
 
@@ -60,7 +59,8 @@ class Sampler:
             self.taken[name] = begun
             try:
                 if hasattr(module, "update"):
-                    rows = module.update(source, self.memory.setdefault(name, {}))
+                    memory = self.memory.setdefault(getattr(module, "MEMORY", name), {})
+                    rows = module.update(source, memory)
                 else:
                     rows = module.read(source)
                 past = old.tables.get(name, ()) if old is not None else ()
@@ -94,4 +94,4 @@ def frames(
             return
 
 
-__all__ = ["SLOW", "Entry", "Sampler", "frames", "reason"]
+__all__ = ["Entry", "Sampler", "frames", "reason"]

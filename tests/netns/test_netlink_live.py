@@ -172,17 +172,17 @@ def test_driver_statistics_survive_a_change_of_queues() -> None:
 import json, subprocess, sys
 from nettop.collect import nicstats_raw, nicqueues
 from nettop.source import Live
-source = Live()
+source, memory = Live(), {}
 def read():
     source_at[0] += 1
-    return {r.name: r.value for r in nicstats_raw.read(source) if r.interface == "eth0"}
+    return {r.name: r.value for r in nicstats_raw.update(source, memory) if r.interface == "eth0"}
 source_at = [0.0]
 source.now = lambda: source_at[0]
 counts = []
 for queues in (1, 4, 2):
     subprocess.run(["ethtool", "-L", "eth0", "rx", str(queues), "tx", str(queues)], check=True)
     counts.append(len(read()))
-print(json.dumps([counts, sorted({r.queue for r in nicqueues.update(source, {})})]))
+print(json.dumps([counts, sorted({r.queue for r in nicqueues.update(source, memory)})]))
 """
     counts, queues = json.loads(python(script))
     told = inside("ethtool", "-S", "eth0")

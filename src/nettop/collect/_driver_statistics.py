@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from .. import drivers
 from ..netlink import driver, route
@@ -32,9 +33,8 @@ class Reading:
 
 @dataclass
 class _Known:
-    """What stays from frame to frame for one source."""
+    """What stays from frame to frame."""
 
-    source: Source
     listed: float = float("-inf")
     at: float = float("-inf")
     names: dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]] = field(
@@ -43,28 +43,23 @@ class _Known:
     readings: list[Reading] = field(default_factory=list)
 
 
-_known: list[_Known] = []  # of the last source asked
-
-
-def readings(source: Source) -> Sequence[Reading]:
+def readings(source: Source, memory: dict[str, Any]) -> Sequence[Reading]:
     """The statistics of every interface that has any; OSError without netlink."""
-    if not _known or _known[0].source is not source:
-        _known[:] = [_Known(source)]
-    known = _known[0]
+    known: _Known = memory.setdefault("driver", _Known())
     now = source.now()
     if not 0 <= now - known.at < _MOMENT:
-        _read(known, now)
+        _read(source, known, now)
     return known.readings
 
 
-def _read(known: _Known, now: float) -> None:
+def _read(source: Source, known: _Known, now: float) -> None:
     if not 0 <= now - known.listed < _NEW_INTERFACES:
-        known.names = _list(known)
+        known.names = _list(source, known)
         known.listed = now
     found = []
     for interface in tuple(known.names):
         try:
-            reading = _one(known, interface)
+            reading = _one(source, known, interface)
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.ENODEV:  # renamed or gone
                 known.listed = float("-inf")
@@ -75,8 +70,7 @@ def _read(known: _Known, now: float) -> None:
     known.at = now
 
 
-def _one(known: _Known, interface: str) -> Reading | None:
-    source = known.source
+def _one(source: Source, known: _Known, interface: str) -> Reading | None:
     about, sums, names = known.names[interface]
     values = driver.statistics(source, interface, len(names)) if names else None
     if names and values is None:  # its queues changed, and so did its names
@@ -88,22 +82,22 @@ def _one(known: _Known, interface: str) -> Reading | None:
 
 
 def _list(
-    known: _Known,
+    source: Source, known: _Known
 ) -> dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]]:
     """The interfaces with statistics, their driver, and the names; what is known is kept."""
-    every = route.names(known.source).values()
+    every = route.names(source).values()
     found = {}
     for interface in every:
         if interface in known.names:
             found[interface] = known.names[interface]
             continue
         try:
-            info = driver.info(known.source, interface)
+            info = driver.info(source, interface)
             about = drivers.driver(info.driver)
             software = about.virtual or not (info.bus or about.title)
             if software and len(every) > _FEW:
                 continue
-            names = driver.string_names(known.source, interface)
+            names = driver.string_names(source, interface)
         except (OSError, ValueError):
             found[interface] = drivers.Driver(""), drivers.Plan({}, {}), ()
             continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ..netlink import statistics
 from ..source import Source
@@ -18,23 +19,17 @@ _LOOK = 10.0  # seconds between questions to all
 
 @dataclass
 class _Known:
-    """What stays from frame to frame for one source."""
+    """What stays from frame to frame."""
 
-    source: Source
     looked: float = float("-inf")
     at: float = float("-inf")
     values: dict[str, dict[str, int]] = field(default_factory=dict)
     error: OSError | None = None
 
 
-_known: list[_Known] = []  # of the last source asked
-
-
-def readings(source: Source) -> Mapping[str, Mapping[str, int]]:
+def readings(source: Source, memory: dict[str, Any]) -> Mapping[str, Mapping[str, int]]:
     """By interface and name what is counted; OSError on a kernel without the question."""
-    if not _known or _known[0].source is not source:
-        _known[:] = [_Known(source)]
-    known = _known[0]
+    known: _Known = memory.setdefault("standard", _Known())
     now = source.now()
     if not 0 <= now - known.looked < _LOOK:
         known.looked, known.error = now, None

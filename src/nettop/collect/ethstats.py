@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..frame import counter, label, light
 from ..source import Source
 from ._standard_statistics import readings
 
 EVERY = 0.9
+MEMORY = "statistics"
 
 
 @light
@@ -26,10 +28,10 @@ class Row:
     value: int = counter("what was counted: frames, octets or events")
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every standard statistic of every interface that has any."""
     return [
         Row(interface, name, value)
-        for interface, values in readings(source).items()
+        for interface, values in readings(source, memory).items()
         for name, value in values.items()
     ]

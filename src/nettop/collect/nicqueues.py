@@ -6,9 +6,11 @@ NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10), to which drivers are
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from math import inf
+from typing import Any, Final
 
 from ..drivers import QUEUE_COUNTS
 from ..frame import counter, label
@@ -17,6 +19,9 @@ from ..source import Source
 from ._driver_statistics import Reading, readings
 
 EVERY = 0.2
+MEMORY = "statistics"
+_ABSENT: Final = frozenset({errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES})
+_LATER: Final = 10.0  # seconds until a question that timed out is asked again
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +37,7 @@ class Row:
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every queue of every interface that is counted by queue."""
-    drivers = {reading.interface: reading for reading in readings(source)}
+    drivers = {reading.interface: reading for reading in readings(source, memory)}
     kernel = _kernel(source, memory)
     rows = []
     for interface in {**drivers, **kernel}:
@@ -47,12 +52,12 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
 
 def _kernel(source: Source, memory: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
     """The kernel's queue statistics by interface; none on a kernel that has no such question."""
-    if memory.get("none"):
+    if source.now() < memory.get("again", -inf):
         return {}
     try:
         found = netdev.queue_statistics(source)
-    except OSError:
-        memory["none"] = True
+    except OSError as error:  # a timeout is no reason to never ask again
+        memory["again"] = inf if error.errno in _ABSENT else source.now() + _LATER
         return {}
     if not found.keys() <= memory.get("names", {}).keys():
         memory["names"] = route.names(source)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from .. import drivers
 from ..drivers import COUNTS
@@ -18,6 +18,7 @@ from . import _standard_statistics
 from ._driver_statistics import Reading, readings
 
 EVERY = 0.2
+MEMORY = "statistics"
 
 _STANDARD: Final = {
     "phy_errors": ("eth-mac-FrameCheckSequenceErrors", "eth-mac-AlignmentErrors"),
@@ -60,13 +61,13 @@ class Row:
     )
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every interface with statistics, known driver or not."""
     try:
-        standard = _standard_statistics.readings(source)
+        standard = _standard_statistics.readings(source, memory)
     except (OSError, ValueError):
         standard = {}
-    own = {reading.interface: reading for reading in readings(source)}
+    own = {reading.interface: reading for reading in readings(source, memory)}
     return [
         row(own.get(name) or _bare(name), standard.get(name, _NONE)) for name in {**own, **standard}
     ]

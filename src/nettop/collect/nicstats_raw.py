@@ -7,12 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..frame import counter, gauge, label, light
 from ..source import Source
 from ._driver_statistics import readings
 
 EVERY = 0.9
+MEMORY = "statistics"
 
 
 @light
@@ -27,12 +29,12 @@ class Row:
     level: int | None = gauge("what it is now, where it is no counter", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every statistic of every interface."""
     return [
         Row(reading.interface, place, name, None, value)
         if place in reading.plan.levels
         else Row(reading.interface, place, name, value)
-        for reading in readings(source)
+        for reading in readings(source, memory)
         for place, (name, value) in enumerate(zip(reading.names, reading.values, strict=True))
     ]

@@ -17,7 +17,10 @@ from .kernel import Kernel
 
 _COMPACT, _STATISTICS = 1, 4  # ETHTOOL_FLAG_COMPACT_BITSETS, ETHTOOL_FLAG_STATS
 _HEADER: Final = {**numbered(1, "index name:text flags"), 4: Field("phy")}
-_NO_LIST = frozenset({errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ETIMEDOUT})
+NO_LIST: Final = frozenset(
+    {errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ETIMEDOUT}
+)
+"""Errors after which it is of no use to ask each device by itself."""
 
 _MODERATION: Final = {1: Field("steps", "many", numbered(1, "usec packets completions"))}
 _COALESCE: Final = {
@@ -142,7 +145,7 @@ def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
     try:
         return dict(_answers(source.netlink(request), message))
     except OSError as error:
-        if error.errno in _NO_LIST:
+        if error.errno in NO_LIST:
             raise
     from .route import names
 

@@ -8,10 +8,13 @@ here. Only a driver that says so (netif_napi_set_irq) has its interrupts told: v
 from __future__ import annotations
 
 import struct
+from contextlib import suppress
 from typing import Any, Final
 
 from ..source import Request, Source
 from .codec import Table, attribute, decode, messages, numbered
+from .ethtool import NO_LIST
+from .route import names
 
 _QUEUE_GET, _NAPI_GET, _QSTATS_GET = 10, 11, 12
 _QUEUE: Final = numbered(1, "queue index type napi")
@@ -28,9 +31,23 @@ _QSTATS: Final = {
 
 
 def queue_statistics(source: Source) -> dict[int, dict[str, dict[str, Any]]]:
-    """By interface index and queue (`rx-0`): what the driver counts. OSError on older kernels."""
+    """By interface index and queue (`rx-0`): what the driver counts. OSError on older kernels.
+
+    A driver's error would end the kernel's list there: then each device is asked by itself.
+    """
     request = Request("netdev", _QSTATS_GET, _BY_QUEUE, "netdev/queues", dump=True)
-    return parse(source.netlink(request))
+    try:
+        return parse(source.netlink(request))
+    except OSError as error:
+        if error.errno in NO_LIST:
+            raise
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for index, name in names(source).items():
+        body = attribute(1, struct.pack("=I", index)) + _BY_QUEUE
+        request = Request("netdev", _QSTATS_GET, body, f"netdev/queues/{name}", dump=True)
+        with suppress(OSError):  # its driver has none, or is the one at fault
+            found |= parse(source.netlink(request))
+    return found
 
 
 def parse(reply: bytes) -> dict[int, dict[str, dict[str, Any]]]:

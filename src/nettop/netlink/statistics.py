@@ -8,10 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Final
 
 from ..source import Request, Source
 from .codec import NESTED, Field, attribute, attributes, decode, encode, messages, numbered
+from .ethtool import NO_LIST
+from .route import names
 
 _STATS_GET: Final = 32
 _DEVICE: Final = {2: Field("device", "nest", {2: Field("name", "text")})}
@@ -50,9 +53,20 @@ GROUPS: Final[Mapping[int, tuple[str, tuple[str, ...]]]] = {
 def every(source: Source) -> dict[str, dict[str, int]]:
     """What each device gives, by its name; one that gives none is not there.
 
-    OSError on a kernel without them; ValueError for an answer that is cut off.
+    A driver's error would end the kernel's list there: then each device is asked by itself. OSError
+    on a kernel without them; ValueError for an answer that is cut off.
     """
-    return _ask(source, None, "ethtool/stats")
+    try:
+        return _ask(source, None, "ethtool/stats")
+    except OSError as error:
+        if error.errno in NO_LIST:
+            raise
+    found = {}
+    for device in names(source).values():
+        with suppress(OSError):
+            if values := one(source, device):
+                found[device] = values
+    return found
 
 
 def one(source: Source, device: str) -> dict[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,6 +209,3 @@ def record(value: Any) -> dict[str, Any]:
     """A flat dataclass as a JSON object, without what is unknown."""
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: item for name, item in pairs if item is not None}
-
-
-Direction = Literal["higher", "lower"]
