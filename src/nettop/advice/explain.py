@@ -108,7 +108,7 @@ def _silences(rule: Rule) -> list[str]:
 
 
 def _limit(value: Any) -> str:
-    return ", ".join(value) if isinstance(value, tuple) else f"{value:,.10g}"
+    return ", ".join(value) if isinstance(value, tuple) else f"{value:,.15g}"
 
 
 def _fix(fix: Fix, limits: Limits) -> str:

@@ -18,7 +18,8 @@ from .vocabulary import LABELS, find, names
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _CALLED: Final = {
     "nic.name": "the interface", "nic": "the interface", "queue.name": "the queue",
-    "core.cpu": "N", "process.name": "the process", "process": "the process",
+    "core.cpu": "N", "queue.cpu": "N", "nic.irq_top_cpu": "N", "process.irq_cpu": "N",
+    "process.name": "the process", "process": "the process",
     "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "its profile",
     "host.name": "the host",
 }  # fmt: skip
