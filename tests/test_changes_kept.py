@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -235,3 +236,42 @@ def test_kept_settings_read_and_write_their_own_lines_only(host: Host) -> None:
     settings.write(host, address, "9000")
     assert settings.read(host.source, settings.parse("kept.link@eth0/NamePolicy")) == "absent"
     assert settings.read(host.source, address) == "9000"
+
+
+@pytest.mark.parametrize("name", ["*", "!x", "e?h", "a'b", "[x]"])
+def test_a_name_that_would_match_others_is_not_said_in_a_link_file(
+    host: Host, tmp_path: Path, name: str
+) -> None:
+    """OriginalName=* in a .link file is every interface, OriginalName=!x every other one."""
+    nic = tmp_path / "host/sys/class/net" / name
+    shutil.copytree(tmp_path / "host/sys/class/net/eth0", nic)
+    (nic / "addr_assign_type").write_text("1\n")
+    setting = f"link.txqueuelen@{name}"
+    (told,) = persist.keep([(setting, "70")], host, Journal(str(tmp_path / "state")))
+    assert (told.state, "cannot be said" in told.because) == ("refused", True)
+    text, left = export.export([Change(setting, "1000", "70")], host.source, "systemd")
+    assert (text, left) == ("", (setting,))
+
+
+def test_a_parameter_of_an_odd_name_is_no_pattern(host: Host, tmp_path: Path) -> None:
+    file = tmp_path / "host/proc/sys/net/ipv4/conf/*/rp_filter"
+    file.parent.mkdir()
+    file.write_text("0\n")
+    change = Change("sysctl.net.ipv4.conf.*.rp_filter", "0", "2")
+    assert export.export([change], host.source, "sysctl")[1] == (change.setting,)
+    script, _ = export.export([change], host.source, "shell")
+    assert "put 2 '/proc/sys/net/ipv4/conf/*/rp_filter'" in script
+    assert settings.shell(settings.parse(change.setting), "2", host.source).startswith("echo 2 > '")
+    (kept,) = persist.preview([(change.setting, "2")], host.source)
+    assert kept.endswith("nettop-keep.service")
+
+
+def test_the_end_of_a_line_in_a_name_is_no_line(host: Host, tmp_path: Path) -> None:
+    """U+2028 and others end a line for Unicode, and may stand in an interface's name."""
+    name = "a\u2028#=\x1cb"
+    queue = tmp_path / "host/sys/class/net" / name / "queues/rx-0"
+    queue.mkdir(parents=True)
+    (queue / "rps_cpus").write_text("0\n")
+    setting = f"rps.cpus@{name}/rx-0"
+    persist.keep([(setting, "1")], host, Journal(str(tmp_path / "state")))
+    assert settings.read(host.source, settings.parse(f"kept.unit@{setting}")) == "1"

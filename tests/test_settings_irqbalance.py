@@ -11,10 +11,10 @@ import fake_host
 import pytest
 
 from nettop import settings
-from nettop.changes import plan, undo
+from nettop.changes import owners, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
-from nettop.settings import Host
+from nettop.settings import Host, irq
 
 
 @pytest.fixture
@@ -58,6 +58,35 @@ def test_an_interface_is_banned_and_given_back(host: Host, tmp_path: Path) -> No
     (back,) = undo.undo(book, host, everything=True)
     assert back.state == "undone"
     assert irqbalance.banned(host.source) == {40}
+
+
+def test_who_was_told_is_no_longer_named(host: Host, tmp_path: Path) -> None:
+    (tmp_path / "h/proc/77").mkdir()
+    (tmp_path / "h/proc/77/comm").write_text("irqbalance\n")
+    setting, moved = "irqbalance.ban@eth0", "irq.affinity@eth0/rx-0"
+    assert [note for note in owners.notes(host.source, moved) if setting in note]
+    settings.write(host, settings.parse(setting), "on")
+    assert owners.notes(host.source, moved) == ()
+
+
+def test_another_daemon_has_forgotten_it(host: Host, tmp_path: Path) -> None:
+    book = Journal(str(tmp_path / "state"))
+    apply(plan.plan([("irqbalance.ban@eth0", "on")], host.source), host, book, Terms(confirm=0))
+    folder = tmp_path / "h/run/irqbalance"
+    (folder / "irqbalance77.sock").rename(folder / "irqbalance78.sock")
+    (told,) = undo.undo(book, host, everything=True)
+    assert (told.state, "another one since" in told.because) == ("void", True)
+
+
+def test_a_list_that_the_daemon_would_cut_is_refused(
+    host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = settings.parse("irqbalance.ban@eth0")
+    monkeypatch.setattr(irq, "of", lambda *_: list(range(1000, 1095)))
+    assert settings.check(host.source, address, "on") == "on"
+    monkeypatch.setattr(irq, "of", lambda *_: list(range(1000, 1096)))
+    with pytest.raises(ValueError, match="IRQBALANCE_ARGS"):
+        settings.check(host.source, address, "on")
 
 
 def test_without_the_daemon_it_is_not_there(tmp_path: Path) -> None:

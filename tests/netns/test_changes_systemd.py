@@ -220,3 +220,27 @@ def test_systemd_runs_at_boot_what_was_kept(machine: Machine) -> None:
     machine.nettop("undo", "--all")
     left = machine.run("find", "/etc/systemd/system", "-name", "nettop*").stdout
     assert left == ""
+
+
+SERVICE = "[Unit]\nDefaultDependencies=no\n[Service]\nExecStart=/bin/sleep 600\n"
+
+
+def test_a_service_is_stopped_and_started_again(machine: Machine) -> None:
+    """A sleep under irqbalance's name: the real one would move this machine's interrupts."""
+
+    def active() -> str:
+        return machine.run("systemctl", "is-active", "irqbalance").stdout.strip()
+
+    unit = "/etc/systemd/system/irqbalance.service"
+    machine.run("sh", "-c", 'printf "$1" > "$2"', "sh", SERVICE, unit)
+    machine.run("systemctl", "daemon-reload")
+    machine.run("systemctl", "start", "irqbalance")
+    assert active() == "active"
+    (made,) = machine.nettop("set", "service.running@irqbalance", "off")
+    assert (made["state"], active()) == ("applied", "inactive")
+    (again,) = machine.nettop("set", "service.running@irqbalance", "off")
+    assert again["state"] == "unchanged"
+    (back,) = machine.nettop("undo", "--all")
+    assert (back["state"], active()) == ("undone", "active")
+    machine.run("sh", "-c", made["shell"])
+    assert active() == "inactive"

@@ -65,12 +65,12 @@ def apply(
                 if due is not None and not group and made.id is not None:
                     due = next((e.due for e in journal.entries() if e.id == made.id), due)
                 group = group or (made.id or 0)
-                if made.state == "refused":
+                if made.state in ("refused", "conflict"):
                     break
     except OSError as error:
         missing = changes[len(results)]
         results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
-    why = "not tried: the change before it was refused"
+    why = "not tried: the change before it was not done"
     return (*results, *(refused(change, why) for change in changes[len(results) :]))
 
 
@@ -144,13 +144,17 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell, after=after)
     if after is None and not because:
-        because = "it cannot be read back"
+        because = "it cannot be read back: it is gone, or has another name since"
     effect = "applied" if after == entry.wanted else "rounded"
     if effect == "rounded" and not because:
         because = f"the driver took {after!r}"
     state = "pending" if entry.due is not None else effect
     now = look_beside(host, tuple(entry.beside))
-    moved = {key: (was, now[key]) for key, (was, _) in entry.beside.items() if now[key] != was}
+    moved = {
+        key: (was, now[key])
+        for key, (was, _) in entry.beside.items()
+        if now[key] != was and (now[key] is not None or after is not None)
+    }
     try:
         journal.note(
             entry.id, "end", state=state, effect=effect, after=after, because=because,
@@ -162,6 +166,8 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
     if moved:
         also = ", ".join(f"{key} {was} → {is_}" for key, (was, is_) in sorted(moved.items()))
         because = f"{because}; also moved: {also}" if because else f"also moved: {also}"
+    if after is None:  # it went, or has another name now: undo finds it
+        state = "conflict"
     return Result(
         entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because,
         entry.deadline,

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 
 from .. import settings
-from ..settings import Deed
+from ..settings import Deed, kept
 from ..source import Source
 from . import Change, persist, playbook
 
@@ -88,7 +88,8 @@ def _sysctl(changes: Sequence[Change], _source: Source) -> tuple[str, tuple[str,
     left = []
     for change in changes:
         address = settings.parse(change.setting)
-        if address.kind == "sysctl":
+        keep = settings.keep(address, change.after)
+        if keep is not None and keep.where == "sysctl":
             rows.append(f"{address.name} = {change.after}")
         else:
             left.append(change.setting)
@@ -99,9 +100,13 @@ def _systemd(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str,
     left = []
     for change in changes:
         try:
-            persist.wanted(change.setting, change.after)
+            kept_at = settings.parse(persist.wanted(change.setting, change.after)[0])
         except ValueError:
             left.append(change.setting)
-    files = persist.preview([(c.setting, c.after) for c in changes], source)
+            continue
+        if kept_at.name == "link" and not kept.match(source, kept_at.nic):
+            left.append(change.setting)
+    pairs = [(c.setting, c.after) for c in changes if c.setting not in left]
+    files = persist.preview(pairs, source)
     parts = [f"# ---- {_plain(path)}\n{text}" for path, text in files.items()]
     return "\n".join(parts), tuple(left)

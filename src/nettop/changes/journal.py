@@ -177,17 +177,39 @@ class Journal:
 
     def _lines(self) -> Iterator[dict[str, Any]]:
         try:
-            handle = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC)
+            file = open(self.path, "rb")  # noqa: SIM115 - closed below
         except FileNotFoundError:
             return
-        with open(handle, "rb") as file:
+        with file:
             for raw in file:
                 try:
                     line = json.loads(raw)
                 except ValueError:
                     continue
-                if isinstance(line, dict) and isinstance(line.get("id", 0), int):
+                if isinstance(line, dict) and _sound(line):
                     yield line
+
+
+_TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name"
+_TYPES: dict[str, tuple[type, ...]] = {
+    **dict.fromkeys((*_TEXTS.split(), "identity", "event"), (str,)),
+    **dict.fromkeys(("id", "group"), (int,)),
+    **dict.fromkeys(("at",), (int, float)),
+    **dict.fromkeys(("deadline", "due"), (int, float, type(None))),
+    "after": (str, type(None)),
+    "beside": (dict,),
+    "armed": (bool,),
+}
+
+
+def _sound(line: dict[str, Any]) -> bool:
+    """Whether every word of a line is of its kind: one that is not must not hide the others."""
+    if not all(isinstance(line[key], kinds) for key, kinds in _TYPES.items() if key in line):
+        return False
+    for pair in line.get("beside", {}).values():
+        if not isinstance(pair, list) or not all(isinstance(one, _TYPES["after"]) for one in pair):
+            return False
+    return line.get("event") != "end" or line.get("state", "applied") in OPEN
 
 
 def _whole(line: bytes) -> bool:

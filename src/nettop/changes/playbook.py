@@ -64,7 +64,7 @@ def _task(address: Address, value: str, source: Source, *, back: bool) -> list[s
         state = "started" if value == "on" else "stopped"
         name = _scalar(address.target)
         return [*head, *_module("ansible.builtin.service", {"name": name, "state": state})]
-    if address.kind == "sysctl" and "{" not in address.name:
+    if address.kind == "sysctl" and not settings.portable(source, address, value)[0].path:
         common = {"name": address.name, "sysctl_file": _FILE}
         if not back:
             more = {"value": _quoted(value), "sysctl_set": "true", "state": "present"}

@@ -38,9 +38,12 @@ def undo(
         results = []
         left = {e.id: e for e in entries if e.open}
         for entry in sorted(chosen, key=lambda e: -e.id):
-            result = take_back(entry, host, tuple(left.values()), force=force, state=state)
+            try:
+                result = take_back(entry, host, tuple(left.values()), force=force, state=state)
+            except (OSError, ValueError, LookupError) as error:  # the others all the same
+                result = _result(entry, "conflict", because=sentence(error))
             if result.state in (state, "void"):
-                journal.note(entry.id, result.state, because=result.because)
+                result = _noted(journal, result)
                 left.pop(entry.id, None)
             results.append(result)
         done = [
@@ -49,6 +52,16 @@ def undo(
             if not e.open and e.id in numbers
         ]
     return (*results, *done)
+
+
+def _noted(journal: Journal, result: Result) -> Result:
+    """Say so in the journal; where that cannot be, the others are taken back all the same."""
+    try:
+        journal.note(result.id or 0, result.state, because=result.because)
+    except OSError as error:
+        why = f"it is so, but the journal could not be completed: {sentence(error)}"
+        return replace(result, because=f"{result.because}; {why}" if result.because else why)
+    return result
 
 
 def forget(
@@ -176,6 +189,9 @@ def _same_target(entry: Entry, address: Address, host: Host) -> tuple[Address | 
         other = replace_nic(address, name, entry)
         if settings.identity(host.source, other) == entry.identity:
             return other, ""
+    told = getattr(settings.kind(address.kind), "FORGETS", "")
+    if told:
+        return None, told
     if now:
         return None, f"{address.nic} was made anew since: the change went with the old one"
     return None, f"{address.nic} is gone, and the change with it"

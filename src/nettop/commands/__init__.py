@@ -136,10 +136,13 @@ def known_interface(frame: Frame, name: str | None) -> None:
 def absent(source: Source, address: Address, error: Exception) -> Refused | None:
     """The usage error behind a setting that could not be read: its target is not there."""
     from ..changes.plan import sentence
+    from ..settings import kind
 
     if not isinstance(error, OSError) or error.errno not in (errno.ENOENT, errno.ENODEV):
         return None
     try:
+        if address.kind != "sysctl" and not getattr(kind(address.kind), "NIC", False):
+            return None
         if address.kind == "sysctl":
             from ..settings.sysctl import foreign, path
 

@@ -21,6 +21,7 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 write needs) and
 `TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
 `NIC = True` when the target is an interface or something on one,
+`FORGETS = sentence` when somebody else than the interface may have forgotten it,
 `ROUNDS = True` when drivers take another value near the one asked for.
 """
 
@@ -247,7 +248,7 @@ def identity(source: Source, address: Address) -> str:
             return str(module.identity(source, address))
         if getattr(module, "NIC", False):
             return "ifindex " + source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
-    except OSError:
+    except (OSError, ValueError, LookupError):
         pass
     return ""
 

@@ -18,6 +18,7 @@ from ._text import switch
 RISK = "none"
 NIC = True
 NAMES = ("ban",)
+FORGETS = "irqbalance or the interface is another one since: the change went with the old one"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
 _MOST = 499  # what it reads of a question: irqbalance.c, sock_handle(), `char buff[500]`

@@ -10,6 +10,7 @@ Three files, each rewritten whole from the entries it holds, and gone with its l
 from __future__ import annotations
 
 import os
+import re
 
 from ..source import Source
 from . import Address, Deed, Host, Limits, link, parse, portable
@@ -47,7 +48,7 @@ def entries(source: Source, address: Address) -> dict[str, str]:
     lead = "#= " if address.name == "unit" else ""
     found = {}
     ours = address.name != "link"
-    for row in text.splitlines():
+    for row in text.split("\n"):  # a name may have what Unicode calls the end of a line
         if row == _OURS:
             ours = True
         elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
@@ -92,7 +93,7 @@ def render(source: Source, address: Address, known: dict[str, str]) -> str:
         return "\n".join([_MARK, *(f"{k} = {v}" for k, v in sorted(known.items()))]) + "\n"
     if address.name == "link":
         hidden = _hidden(source, address)
-        rows = [_MARK, "[Match]", _match(source, address.nic), *([""] if hidden else []), *hidden]
+        rows = [_MARK, "[Match]", match(source, address.nic), *([""] if hidden else []), *hidden]
         rows += ["", "[Link]", _OURS, *(f"{k} = {v}" for k, v in sorted(known.items()))]
         return "\n".join(rows) + "\n"
     rows = [
@@ -115,11 +116,15 @@ def command(deed: Deed) -> str:
 def _quoted(word: str) -> str:
     for old, new in (("\\", "\\\\"), ('"', '\\"'), ("%", "%%"), ("$", "$$"), ("\n", "\\n")):
         word = word.replace(old, new)
+    word = "".join(one if one >= " " else f"\\x{ord(one):02x}" for one in word)
     return f'"{word}"'
 
 
-def _match(source: Source, nic: str) -> str:
-    """By its own address, else by its place on the bus: udev's names come after the match."""
+def match(source: Source, nic: str) -> str:
+    """By its own address, else by its place on the bus: udev's names come after the match.
+
+    Empty where no line can say it.
+    """
     try:
         own = link.attributes(source, nic).get("permanent", b"")
     except OSError:
@@ -133,7 +138,10 @@ def _match(source: Source, nic: str) -> str:
     except OSError:
         pass
     where = _udev(source, nic, "ID_PATH")
-    return f"Path={where}" if where else f"OriginalName={nic}"
+    if where:
+        return f"Path={where}"
+    # quotes, patterns and a leading ! would match other interfaces
+    return f"OriginalName={nic}" if re.fullmatch(r"[\w.:@=+-]+", nic) else ""
 
 
 def _hidden(source: Source, address: Address) -> list[str]:
@@ -191,6 +199,9 @@ def limits(source: Source, address: Address) -> Limits:
     """The host's files are for the host; without systemd only sysctl.d is read by anything."""
     if foreign(source):
         why = "these files are read for the host, not for a network namespace: use nettop export"
+        return Limits(settable=False, because=why)
+    if address.name == "link" and not match(source, address.nic):
+        why = "its name cannot be said in a .link file: use nettop export"
         return Limits(settable=False, because=why)
     recording = getattr(source, "root", None) is None  # does not tell who is in charge
     if address.name != "sysctl" and not recording:

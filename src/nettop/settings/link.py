@@ -6,6 +6,7 @@ can say why it refuses. Changing the MTU may restart the device and drop the lin
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Any
 
@@ -39,7 +40,7 @@ _IPV6_LEAST = 1280  # RFC 8200, section 5
 
 def attributes(source: Source, nic: str) -> dict[str, Any]:
     """What RTM_GETLINK tells of one interface; OSError when there is none."""
-    body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, nic.encode() + b"\0")
+    body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, os.fsencode(nic) + b"\0")
     reply = source.netlink(Request("route", _GETLINK, body, f"route/link/{nic}"))
     for _kind, start, end in messages(reply):
         found = decode(reply, start + 16, end, _TABLE)
@@ -145,7 +146,8 @@ def limits(source: Source, address: Address) -> Limits:
         return Limits(default="65536", min=1, max=most or 524280)
     least, most = told.get("min_mtu"), told.get("max_mtu") or None
     if (least or 0) < _IPV6_LEAST and _has_ipv6(source, address.nic):
-        return Limits("1500", _IPV6_LEAST, most, because="below it the kernel drops IPv6 addresses")
+        why = f"the driver's limit; below {_IPV6_LEAST} the kernel drops IPv6 addresses"
+        return Limits("1500", _IPV6_LEAST, most, because=why)
     return Limits("1500", least, most, because="the driver's limit")
 
 

@@ -9,6 +9,7 @@ nettop can put back exactly are replaced: a shaper somebody configured is left a
 from __future__ import annotations
 
 import contextlib
+import re
 import struct
 import sys
 import zlib
@@ -55,6 +56,8 @@ _QUANTA = {"fq": {"quantum": 2, "initial_quantum": 10}, "fq_codel": {"quantum": 
 _PLAIN = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo", "noop"})
 _ALWAYS = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo"})  # of net/sched itself
 _OWN = 'tc qdisc del dev "$1" root 2> /dev/null || :'  # fails where there is none of ours
+_TIMES = {"us": 1, "ms": 1000, "s": 10**6}
+_QUANTITY = re.compile(r"(\d{1,12})(us|ms|s|p|[gmk]?bit)\Z")
 _UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
 
 
@@ -264,7 +267,17 @@ def normal(address: Address, value: str) -> str:
     words = value.lower().split()
     if not words or any(word[0] == "-" for word in words):
         raise ValueError(f"{address} needs a kind of qdisc, such as fq")
-    return " ".join(words)
+    return " ".join(_QUANTITY.sub(_as_read, word) for word in words)
+
+
+def _as_read(found: re.Match[str]) -> str:
+    """A quantity in the unit in which it is read back: `10ms` is `10000us`."""
+    number, unit = int(found[1]), found[2]
+    if unit == "p":
+        return str(number)
+    if unit in _TIMES:
+        return f"{number * _TIMES[unit]}us"
+    return _rate(number * _UNITS[unit])
 
 
 def fits(source: Source, address: Address, value: str) -> None:

@@ -76,11 +76,15 @@ def _prefix(address: Address) -> tuple[int, bytes, int]:
     if target in ("default", "default6"):
         return (socket.AF_INET6 if target == "default6" else socket.AF_INET), b"", 0
     text, _, length = target.partition("/")
+    family, raw = 0, b""
     try:
         family, raw = packed(text)
-        return family, raw, int(length) if length else len(raw) * 8
+        bits = int(length) if length else len(raw) * 8
     except ValueError:
-        raise LookupError(f"{target!r} is not a destination such as 10.0.0.0/8") from None
+        bits = -1
+    if not 0 <= bits <= 8 * len(raw):
+        raise LookupError(f"{target!r} is not a destination such as 10.0.0.0/8")
+    return family, raw, bits
 
 
 def find(source: Source, address: Address) -> Route:

@@ -17,6 +17,7 @@ _NUMBER = re.compile(r"-?[0-9]+")
 RISK = "none"
 TARGET = False
 TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
+_ODD = re.compile(r"[*?\[\]{}=#;\s]")  # an interface may be called `*`
 _LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
 _CONTROL = "net.ipv4.tcp_congestion_control"
 _NO_CONTROL = frozenset({"diag", "sigpool"})  # modules named like one
@@ -69,17 +70,23 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
-    """`sysctl -w name=value`."""
+    """`sysctl -w name=value`; a name that sysctl would read otherwise by its file."""
+    if _ODD.search(address.name):
+        return (Deed(path=path(address.name), text=value),)
     return (Deed(("sysctl", "-w", f"{address.name}={value}")),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`sysctl -n`."""
+    """`sysctl -n`; of an odd name its file is read."""
+    if _ODD.search(address.name):
+        return ()
     return ("sysctl", "-n", address.name)
 
 
 def keep(address: Address, value: str) -> Keep:
-    """A line of a sysctl.d drop-in."""
+    """A line of a sysctl.d drop-in, which would take an odd name for a pattern."""
+    if _ODD.search(address.name):
+        return Keep("unit")
     return Keep("sysctl", address.name, value)
 
 

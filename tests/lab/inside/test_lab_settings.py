@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+import textwrap
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from lab.inside.changed import CHANGES
-from lab.inside.kernel import INTEL, VMWARE, Nettop
+from lab.inside.kernel import INTEL, VMWARE, Nettop, affinity, see
 
 pytestmark = pytest.mark.topology("two-nodes")
 
@@ -55,3 +58,95 @@ def test_what_the_driver_cannot_do_is_refused_in_one_sentence(
     assert told[0]
     assert "\n" not in told[0]
     assert "Traceback" not in told[0]
+
+
+def shown() -> str:
+    """All that the system's own tools say of both NICs."""
+    words = [
+        *(["ethtool", option, INTEL] for option in ("-g", "-c", "-a", "-k")),
+        *(["ethtool", option, VMWARE] for option in ("-g", "-k")),
+        *(["ip", "-details", "link", "show", "dev", nic] for nic in (INTEL, VMWARE)),
+        *(["tc", "qdisc", "show", "dev", nic] for nic in (INTEL, VMWARE)),
+    ]
+    said = "\n".join(see(*line) for line in words) + affinity(INTEL) + affinity(VMWARE)
+    return re.sub(r"(qdisc \w+|parent) [0-9a-f]+:", r"\1 :", said)
+
+
+def settled(then: str) -> None:
+    """A link that fell comes back within seconds."""
+    for _ in range(50):
+        if shown() == then:
+            break
+        time.sleep(0.2)
+    assert shown().splitlines() == then.splitlines()
+
+
+TASK = re.compile(r"cmd: \|\n((?: {10}.*\n)+)")
+PRINTED = {
+    f"pause.autoneg@{INTEL}": "off",
+    f"pause.rx@{INTEL}": "off",
+    f"ring.rx@{INTEL}": "512",
+    f"ring.tx@{INTEL}": "1024",
+    f"coalesce.rx-usecs@{INTEL}": "50",
+    f"feature.tx-checksum-ip-generic@{INTEL}": "off",
+    f"link.mtu@{INTEL}": "1400",
+    f"irq.affinity@{INTEL}/rx-0": "5",
+    f"qdisc.root@{INTEL}": "fq maxrate 1gbit",
+    f"ring.rx@{VMWARE}": "512",
+    f"ring.rx-jumbo@{VMWARE}": "64",
+    f"irq.affinity@{VMWARE}/rx-0": "3",
+    f"qdisc.leaves@{VMWARE}": "fq_codel target 10ms",
+}
+
+
+def test_what_is_printed_does_what_apply_does(
+    nettop: Nettop, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Commands, script and the playbook's own tasks; ansible itself runs in tests/netns."""
+    from nettop.cli import main
+
+    before, lines, states = shown(), [], []
+    for setting, value in PRINTED.items():
+        _, done = nettop("set", setting, value, "--confirm", "300")
+        states.append((setting, done["changes"][0]["state"]))
+        lines.append(done["changes"][0]["shell"])
+    nettop("confirm")
+    assert [one for one in states if one[1] not in ("applied", "pending")] == []
+    time.sleep(5)
+    after = shown()
+    code, undone = nettop("undo", "--all")
+    assert code == 0, undone
+    settled(before)
+
+    texts = {}
+    for how in ("shell", "ansible"):
+        capsys.readouterr()
+        main(["export", "--format", how, *(f"{one}={value}" for one, value in PRINTED.items())])
+        texts[how] = capsys.readouterr().out
+    for line in lines:
+        see("sh", "-c", line)
+    settled(after)
+    see("sh", "-c", texts["shell"], "sh", "undo")
+    settled(before)
+    for way, then in (("apply", after), ("undo", before)):
+        for _ in range(2):
+            see("sh", "-c", texts["shell"], "sh", way)
+            settled(then)
+    there, back = ([textwrap.dedent(task) for task in TASK.findall(play)]
+                   for play in texts["ansible"].split("\n\n"))  # fmt: skip
+    assert len(there) == len(back) == len(PRINTED)
+    for tasks, then in ((there, after), (back, before)):
+        for change in ("changed", ""):
+            for task in tasks:
+                said = see("sh", "-c", task).strip().splitlines()
+                assert said[-1:] == ([change] if change else []), task
+                settled_link()
+            settled(then)
+
+
+def settled_link() -> None:
+    """Until the link is there again: some tools show another value while it is not."""
+    for _ in range(50):
+        if Path(f"/sys/class/net/{INTEL}/carrier").read_text().strip() == "1":
+            return
+        time.sleep(0.2)

@@ -1,0 +1,140 @@
+"""The real irqbalance: named before an interrupt is moved, told to leave it alone, told again."""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+from lab.inside.kernel import INTEL, Nettop, affinity, lines, see
+
+pytestmark = [
+    pytest.mark.topology("two-nodes"),
+    pytest.mark.skipif(not shutil.which("irqbalance"), reason="needs irqbalance (Debian package)"),
+]
+SCAN = 2  # seconds between two looks of the daemon
+BAN = f"irqbalance.ban@{INTEL}"
+
+
+def asked(question: str) -> str:
+    """What the daemon answers; asked without nettop."""
+    with contextlib.ExitStack() as stack:
+        for path in glob.glob("/run/irqbalance/*.sock"):
+            door = stack.enter_context(socket.socket(socket.AF_UNIX))
+            door.settimeout(20)
+            try:
+                door.connect(path)
+            except ConnectionRefusedError:
+                continue  # of one that was killed
+            door.sendall(question.encode())
+            door.shutdown(socket.SHUT_WR)
+            return b"".join(iter(lambda: door.recv(65536), b"")).decode()  # noqa: B023
+    raise FileNotFoundError("no irqbalance")
+
+
+def banned() -> set[int]:
+    """The interrupts that it leaves alone."""
+    words = asked("setup").split()
+    return {int(word) for before, word in pairwise(words) if before == "IRQ"}
+
+
+class Daemon:
+    """An irqbalance of our own."""
+
+    def __init__(self) -> None:
+        os.makedirs("/run/irqbalance", exist_ok=True)
+        self.process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        words = ["irqbalance", "--foreground", "-t", str(SCAN)]
+        self.process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        for _ in range(100):
+            with contextlib.suppress(OSError):
+                asked("setup")
+                return
+            time.sleep(0.2)
+        raise AssertionError("it does not answer")
+
+    def kill(self) -> None:
+        if self.process is not None:
+            self.process.kill()
+            self.process.wait()
+            self.process = None
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    made = Daemon()
+    made.start()
+    yield made
+    made.kill()
+    shutil.rmtree("/run/irqbalance", ignore_errors=True)
+
+
+@pytest.mark.usefixtures("daemon")
+def test_it_is_named_told_and_told_again(nettop: Nettop) -> None:
+    setting = f"irq.affinity@{INTEL}/rx-0"
+    own = {number for number, name in lines().items() if name.startswith(INTEL)}
+    assert len(own) == 3
+
+    _, told = nettop("set", setting, "5", "--dry-run")
+    assert [note for note in told["notes"] if f"nettop set {BAN} on" in note]
+    assert (banned(), affinity(INTEL) == "5") == (set(), False)
+
+    _, done = nettop("set", BAN, "on")
+    assert done["changes"][0]["state"] == "applied", done
+    assert banned() == own
+    _, told = nettop("set", setting, "5", "--dry-run")
+    assert "irqbalance" not in str(told.get("notes"))
+    nettop("set", setting, "5")
+    time.sleep(3 * SCAN)
+    assert affinity(INTEL) == "5"
+
+    for value, numbers in (("off", set()), ("on", own)):
+        _, told = nettop("set", BAN, value, "--dry-run")
+        see("sh", "-c", told["changes"][0]["shell"])
+        assert banned() == numbers
+
+    code, undone = nettop("undo", "--all")
+    assert (code, [one["state"] for one in undone["changes"]]) == (0, ["undone", "undone"]), undone
+    assert banned() == set()
+
+
+def test_another_daemon_has_forgotten_it(
+    nettop: Nettop, daemon: Daemon, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked("settings ban irqs 9")
+    _, done = nettop("set", BAN, "on")
+    assert {9} < banned()
+    daemon.kill()
+    daemon.start()
+    assert banned() == set()
+    code, undone = nettop("undo", str(done["changes"][0]["id"]))
+    assert (code, undone["changes"][0]["state"]) == (0, "void"), undone
+    assert "irqbalance" in undone["changes"][0]["because"]
+    daemon.kill()
+    code, _ = nettop("get", BAN)
+    assert (code, "does not run" in capsys.readouterr().err) == (3, True)
+
+
+@pytest.mark.usefixtures("daemon")
+def test_a_list_that_it_would_cut_short_is_never_sent() -> None:
+    """Why irqbalance.fits() refuses: the rest is lost, and a number may be cut in two."""
+    numbers = range(1000, 1100)
+    question = "settings ban irqs " + " ".join(map(str, numbers))
+    with contextlib.suppress(ConnectionResetError):  # it hangs up on what it does not read
+        asked(question)
+    left = banned()
+    print(
+        f"{len(question)} bytes, {len(left)} of {len(numbers)} interrupts banned", file=sys.stderr
+    )
+    assert len(left) < len(numbers)
+    asked("settings ban irqs NONE")
