@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from netlink_bytes import Fake, counters, link
 
 from nettop.sampler import Sampler
 from nettop.source import Live
@@ -42,3 +43,16 @@ def test_a_rate_is_over_the_time_between_its_own_readings(tmp_path: Path, late: 
     host.clock = 1.0
     (sums,) = sampler.take(["cpu", "snmp"]).tables["snmp"]
     assert sums.rate("udp_in") == pytest.approx(EACH_SECOND)
+
+
+def test_what_stands_in_for_a_table_is_read_only_where_that_cannot_be(tmp_path: Path) -> None:
+    (tmp_path / "proc/net").mkdir(parents=True)
+    columns = "face |bytes packets errs drop fifo frame compressed multicast|bytes packets errs"
+    lines = ["Inter-|   Receive |  Transmit", columns, "  eth0: " + "1 " * 16, ""]
+    (tmp_path / "proc/net/dev").write_text("\n".join(lines))
+    frame = Sampler(Live(str(tmp_path))).take(["link_stats"])  # a directory has no netlink
+    assert set(frame.tables) == {"netdev"}
+    assert set(frame.missing) == {"link_stats"}
+    whole = Sampler(Fake({"route/links": link(2, "eth0"), "route/counters": counters(2, 5)}))
+    for _ in range(2):
+        assert set(whole.take(["link_stats"]).tables) == {"link_stats"}

@@ -38,12 +38,14 @@ class Sampler:
         tables: dict[str, Any] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
-        for name in sorted(wanted):
+        todo = sorted(wanted)
+        for name in todo:
             try:
                 module = collect.collector(name)
             except KeyError:
                 missing[name] = "no such collector"
                 continue
+            instead = getattr(module, "ELSE", name)
             every = max(getattr(module, "EVERY", 0.0), UNSEEN if name in unseen else 0.0)
             since = self.taken.get(name)
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
@@ -54,6 +56,7 @@ class Sampler:
                     continue
                 if name in old.missing:
                     missing[name] = old.missing[name]
+                    todo += {instead}.difference(todo)
                     continue
             self.stale.discard(name)
             self.taken[name] = begun
@@ -67,6 +70,7 @@ class Sampler:
                 tables[name] = entries(rows, past, begun - since if since is not None else 0.0)
             except Exception as error:
                 missing[name] = reason(error)
+                todo += {instead}.difference(todo)
                 self.memory.pop(name, None)
             cost[name] = source.now() - begun
         self.last = Frame(at, source.wall(), tables, missing, cost)

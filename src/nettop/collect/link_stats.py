@@ -17,6 +17,8 @@ from ..netlink import route
 from ..netlink.codec import attributes, messages
 from ..source import Source
 
+ELSE = "netdev"
+
 _RENAMED: Final = 10.0  # seconds a name is believed
 _BASE: Final = 23  # rtnl_link_stats64 of the first kernels; 4.6 added a 24th word, 5.19 a 25th
 _WORDS: Final = struct.Struct("=25Q")

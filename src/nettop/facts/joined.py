@@ -27,12 +27,12 @@ from .wiring import Routes
 NEEDS: Final = (
     "addresses", "channels", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle", "drvinfo",
     "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats", "linkmodes",
-    "links", "meself", "module", "netclass", "netdev", "nicqueues", "nicstats", "ntuple",
+    "links", "meself", "module", "netclass", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp",
     "softirqs", "softnet", "sysctl_files", "sysctls", "topology", "xdp_sockets",
 )  # fmt: skip
-"""The tables that facts are made of."""
+"""The tables that facts are made of (and `netdev`, where `link_stats` cannot be read)."""
 
 
 @dataclass(slots=True)
