@@ -65,6 +65,8 @@ class Fake:
     """A source with the answers given by name; a number or an exception type is an error."""
 
     live = False
+    ends = False
+    opening = False
     host = "fake"
 
     def __init__(
@@ -107,6 +109,9 @@ class Fake:
 
     def drops(self) -> str:
         raise PermissionError(1, "Operation not permitted")
+
+    def end_drops(self) -> None:
+        """Nothing counts."""
 
     def _answer(self, answers: Mapping[str, bytes | int], name: str) -> bytes:
         self.asked.append(name)

@@ -135,6 +135,16 @@ def test_a_paced_replay_lingers_where_there_is_something_to_see() -> None:
     assert not Replay("x\n-- /a --\n1\n").opening
 
 
+def test_what_ends_says_so_through_a_tape_too(tree: Path) -> None:
+    replay = Replay("x\n-- @0.0 --\n-- /a --\n1\n-- @1.0 --\n-- /a --\n2\n")
+    for source in (replay, Record(replay)):
+        assert (source.ends, source.opening) == (True, True)
+    for host in (Live(str(tree)), Record(Live())):
+        assert (host.ends, host.opening) == (False, False)
+    replay.wait(0)
+    assert not Record(replay).opening
+
+
 @pytest.mark.parametrize(
     ("text", "say"),
     [

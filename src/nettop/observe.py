@@ -13,7 +13,7 @@ from .facts.joined import NEEDS, Joiner
 from .frame import Frame
 from .sampler import Sampler
 from .session import ssh_peer
-from .source import Live, Source
+from .source import Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
 # Tables that rules judge over seconds, and few panes show: read in every other second where the one
@@ -60,7 +60,7 @@ class Observer:
     @drop_reasons.setter
     def drop_reasons(self, on: bool) -> None:
         self._drop_reasons = on
-        if not on and isinstance(self.source, Live):
+        if not on:
             self.source.end_drops()
 
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
@@ -108,7 +108,7 @@ def watch(
         if not source.wait(due - source.now()):
             return
         yield observer.step(wanted)
-        if not source.live and source.now() >= end and not hasattr(source, "moments"):
+        if not source.live and source.now() >= end and not source.ends:
             return
 
 

@@ -90,6 +90,7 @@ class Replay:
     """
 
     live = False
+    ends = True
 
     def __init__(self, archive: str, *, pace: float = 0.0, loop: bool = False) -> None:
         """`archive` is the text of a recording."""
@@ -99,6 +100,7 @@ class Replay:
         self._offset = 0.0
         self._index = 0
         self._tree: dict[str, str] = {}
+        self._folders: dict[str, set[str]] | None = None
         self._step(0)
         self.host = self._tree.get("/proc/sys/kernel/hostname", "").strip() or "recording"
 
@@ -107,15 +109,16 @@ class Replay:
             self._tree = {}
         self._index = index
         for name, body in self.moments[index].changed.items():
+            if body is None or name not in self._tree:
+                self._folders = None  # names come or go: listings are others
             if body is None:
                 self._tree.pop(name, None)
             else:
                 self._tree[name] = body
-        self._folders: dict[str, set[str]] | None = None
 
     @property
     def opening(self) -> bool:
-        """Whether this is the first moment of several: nothing to compare it with, no rates."""
+        """Whether this is the first moment of several."""
         return self._index == 0 and len(self.moments) > 1
 
     def now(self) -> float:
@@ -191,6 +194,9 @@ class Replay:
         """The recorded counts."""
         return self._body(DROPS)
 
+    def end_drops(self) -> None:
+        """Nothing counts here."""
+
 
 def _lines(data: bytes) -> str:
     text = base64.b64encode(data).decode()
@@ -219,6 +225,16 @@ class Record:
     def host(self) -> str:
         """The recorded host's name."""
         return self.inner.host
+
+    @property
+    def ends(self) -> bool:
+        """Whether the recorded source ends."""
+        return self.inner.ends
+
+    @property
+    def opening(self) -> bool:
+        """Whether the recorded source has just begun."""
+        return self.inner.opening
 
     def _keep(self, name: str, body: str) -> None:
         if self._mark is None:
@@ -331,6 +347,10 @@ class Record:
             raise
         self._keep(DROPS, counts)
         return counts
+
+    def end_drops(self) -> None:
+        """The recorded source counts no longer."""
+        self.inner.end_drops()
 
 
 def save(path: str, archive: str) -> None:

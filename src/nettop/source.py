@@ -46,6 +46,14 @@ class Source(Protocol):
     def host(self) -> str:
         """The host's name as shown."""
 
+    @property
+    def ends(self) -> bool:
+        """Whether it is a recording, whose moments follow each other to an end."""
+
+    @property
+    def opening(self) -> bool:
+        """Whether this is a recording's first moment of several: nothing to compare with."""
+
     def now(self) -> float:
         """Monotonic seconds."""
 
@@ -79,6 +87,9 @@ class Source(Protocol):
         To ask is to begin: from then on a small program counts inside the kernel.
         """
 
+    def end_drops(self) -> None:
+        """Take that program out of the kernel again."""
+
 
 _RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
 
@@ -90,6 +101,9 @@ def _one_record(path: str) -> bool:
 
 class Live:
     """This machine, or any directory that looks like one."""
+
+    ends = False
+    opening = False
 
     def __init__(self, root: str = "/", host: str | None = None) -> None:
         """`root` is the directory to read; netlink is asked only when it is `/`."""

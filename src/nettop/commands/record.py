@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         while True:
             sampler.take(wanted)
             moments += 1
-            if moments == most and not hasattr(inner, "moments"):  # a recording: to its end
+            if moments == most and not inner.ends:  # a recording: to its end
                 break
             # a host that answers late is given half an interval, not asked twice in a row
             due = max(due + args.interval, source.now() + args.interval / 2)

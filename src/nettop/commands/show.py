@@ -102,7 +102,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     )  # fmt: skip
     module = pane(name)
     past = Past()
-    first = len(getattr(host, "moments", "ab")) > 1  # one moment alone has no rates, and is shown
+    first = host.opening or not host.ends  # one moment alone has no rates, and is shown
     while True:
         observation = observer.step({*module.NEEDS, "links"})
         if not past.fine:  # later it may go and come back
@@ -126,7 +126,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             if args.once:
                 return 0
         first = False
-        if host.live or not hasattr(host, "moments"):
+        if not host.ends:
             time.sleep(args.interval)
         elif not host.wait(args.interval):
             return 0

@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         origin=""
         if source.live
         else f"replay of {source.host}"
-        if hasattr(source, "moments")
+        if source.ends
         else f"directory {source.host}",
     )
 

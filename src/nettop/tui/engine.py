@@ -123,7 +123,7 @@ class Engine(threading.Thread):
             return False
         self.nudge.clear()
         left = self.interval - (time.monotonic() - begun)
-        if source.live or not hasattr(source, "moments"):
+        if not source.ends:
             if left > 0:
                 self.nudge.wait(left)
             return True
@@ -139,7 +139,7 @@ class Engine(threading.Thread):
         observer.profile = view.profile or self.profile
         if view.reasons != self.reasons:
             self.reasons = observer.drop_reasons = view.reasons
-        opening = getattr(self.source, "opening", False)
+        opening = self.source.opening
         if opening and self.past.fine:
             observer.restart(pane(view.pane).NEEDS)
             return
