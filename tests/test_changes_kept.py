@@ -188,6 +188,12 @@ def test_owners_are_named_with_the_way_to_agree(host: Host, tmp_path: Path) -> N
     rmem = " ".join(owners.notes(host.source, "sysctl.net.ipv4.tcp_rmem"))
     assert "50-site.conf:3 sets it to '4096 87380 4194304'" in rmem
     assert "'network-latency'" in rmem
+    (root / "etc/systemd/network/30-lan.network").write_text("[Link]\nMTUBytes=1400\n")
+    assert "30-lan" not in " ".join(owners.notes(host.source, "link.mtu@eth0"))
+    (root / "proc/53").mkdir()
+    (root / "proc/53/comm").write_text("systemd-network\n")
+    told = " ".join(owners.notes(host.source, "link.mtu@eth0"))
+    assert "/etc/systemd/network/30-lan.network sets MTUBytes: change it there" in told
     ring = " ".join(owners.notes(host.source, "ring.rx@eth0"))
     assert "20-lan.link sets RxBufferSize" in ring
     assert "NetworkManager" in ring

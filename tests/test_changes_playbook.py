@@ -81,6 +81,16 @@ def test_what_is_of_this_host_alone_is_left_out_and_told(host: Host) -> None:
     assert text.endswith("\n[]\n")
 
 
+def test_clocks_that_differ_are_put_back_one_by_one(host: Host) -> None:
+    folder = Path(host.root, "sys/devices/system/cpu")
+    shutil.copytree(folder / "cpu0", folder / "cpu1")
+    (folder / "cpu1/cpufreq/scaling_governor").write_text("performance\n")
+    change = Change("cpufreq.governor@all", "mixed", "performance")
+    script, _ = export.export([change], host.source, "shell")
+    back = [row.split()[1] for row in script.partition("undo()")[2].splitlines() if " put " in row]
+    assert back == ["powersave", "performance"]
+
+
 @pytest.mark.skipif(
     not shutil.which("ansible-lint"), reason="needs ansible-lint (Debian's or PyPI's package)"
 )

@@ -69,6 +69,18 @@ def test_who_was_told_is_no_longer_named(host: Host, tmp_path: Path) -> None:
     assert owners.notes(host.source, moved) == ()
 
 
+def test_some_that_were_banned_by_others_are_banned_again(host: Host, tmp_path: Path) -> None:
+    from nettop.settings import irqbalance
+
+    irqbalance._ask(host.source, "settings ban irqs 25 26 40")
+    address, book = settings.parse("irqbalance.ban@eth0"), Journal(str(tmp_path / "state"))
+    assert settings.data(address, settings.read(host.source, address)) == "25-26"
+    apply(plan.plan([(str(address), "on")], host.source), host, book, Terms(confirm=0))
+    assert irqbalance.banned(host.source) == {24, 25, 26, 40}
+    assert [one.state for one in undo.undo(book, host, everything=True)] == ["undone"]
+    assert irqbalance.banned(host.source) == {25, 26, 40}
+
+
 def test_another_daemon_has_forgotten_it(host: Host, tmp_path: Path) -> None:
     book = Journal(str(tmp_path / "state"))
     apply(plan.plan([("irqbalance.ban@eth0", "on")], host.source), host, book, Terms(confirm=0))

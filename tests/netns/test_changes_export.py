@@ -245,3 +245,10 @@ def test_the_playbook_does_the_same_and_takes_it_back(
     assert play("--tags", "undo") == (len(PLAYED) + sysctls,) * 2
     assert host.shown() == shown.before
     assert host.see("sh", "-c", "cat /etc/sysctl.d/*").strip() == ""
+
+
+def test_what_the_host_would_refuse_is_not_exported(host: Host) -> None:
+    words = [sys.executable, "-m", "nettop", "export", "link.mtu@va=70000"]
+    done = subprocess.run(host.inside(*words), capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (4, "")
+    assert "cannot exceed 65535" in done.stderr

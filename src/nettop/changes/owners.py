@@ -43,6 +43,8 @@ def _notes(source: Source, address: Address) -> Iterator[str]:
         )
     if address.kind == "sysctl":
         yield from _lines(source, address.name)
+    if running & {"systemd-network", "systemd-networkd"}:
+        yield from _networks(source, address)
     if address.kind in _LINK_KINDS:
         if "NetworkManager" in running:
             yield (
@@ -136,6 +138,39 @@ def _links(source: Source, address: Address) -> Iterator[str]:
                 continue
             if key and any(row.partition("=")[0].strip() == key for row in rows):
                 yield f"{folder}/{entry} sets {key} when the device appears"
+
+
+# what a .network file may say of a setting, by its kind or its name
+_NETWORK = {
+    "link.mtu": ("MTUBytes",),
+    "route.mtu": ("MTUBytes",),
+    "route.initcwnd": ("InitialCongestionWindow",),
+    "route.initrwnd": ("InitialAdvertisedReceiveWindow",),
+    "route.quickack": ("QuickAck",),
+    "route.advmss": ("TCPAdvertisedMaximumSegmentSize",),
+    "route.rto_min": ("TCPRetransmissionTimeoutSec",),
+    "route.congctl": ("TCPCongestionControlAlgorithm",),
+    "qdisc.root": ("Parent", "Handle"),
+    "qdisc.leaves": ("Parent", "Handle"),
+}
+
+
+def _networks(source: Source, address: Address) -> Iterator[str]:
+    """The .network files whose keys networkd sets again whenever it configures the interface."""
+    keys = _NETWORK.get(f"{address.kind}.{address.name}", ())
+    for folder in _LINK:
+        for entry in _listing(source, folder) if keys else ():
+            if not entry.endswith(".network"):
+                continue
+            try:
+                rows = source.text(f"{folder}/{entry}").splitlines()
+            except OSError:
+                continue
+            found = next(
+                (k for k in keys for row in rows if row.partition("=")[0].strip() == k), ""
+            )
+            if found:
+                yield f"systemd-networkd runs, and {folder}/{entry} sets {found}: change it there"
 
 
 def _listing(source: Source, folder: str) -> list[str]:

@@ -7,10 +7,19 @@ nettop export ring.rx@eth0=4096 'sysctl.net.ipv4.tcp_rmem=4096 131072 67108864' 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import sys
 from typing import TYPE_CHECKING
 
-from . import Refused, emit, json_argument, open_source, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    json_argument,
+    open_source,
+    profile_argument,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..changes import Change
@@ -22,12 +31,11 @@ HELP = "findings or settings as a script, sysctl.d, systemd files or a playbook"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     from ..changes.export import FORMATS
-    from ..facts import PROFILES
 
     parser.add_argument("what", nargs="+", metavar="FINDING|SETTING=VALUE")
     parser.add_argument("--format", choices=FORMATS, default="shell", help="(shell)")
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    profile_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
@@ -66,6 +74,9 @@ def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
             address = settings.parse(setting)
             value = settings.normal(address, value)  # noqa: PLW2901
             before = settings.read(source, address)
+            if before != value:
+                with contextlib.suppress(OSError):  # a recording need not tell the limits
+                    value = settings.check(source, address, value)  # noqa: PLW2901
         except LookupError as error:
             raise Refused(sentence(error), 2) from None
         except ValueError as error:

@@ -56,12 +56,16 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
-    """An echo for each CPU."""
+    """An echo for each CPU; `mixed` is what each of them has now."""
+    file = _FILES[address.name]
     try:
         where = folders(source, address)
     except OSError:
         where = [f"{_CPUS}/{address.target}/cpufreq"]
-    return tuple(Deed(path=f"{folder}/{_FILES[address.name]}", text=value) for folder in where)
+    paths = [f"{folder}/{file}" for folder in where]
+    if value == "mixed":
+        return tuple(Deed(path=path, text=source.text(path).strip()) for path in paths)
+    return tuple(Deed(path=path, text=value) for path in paths)
 
 
 def keep(address: Address, value: str) -> Keep:  # noqa: ARG001

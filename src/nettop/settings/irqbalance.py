@@ -1,5 +1,7 @@
 """Whether irqbalance leaves an interface's interrupts alone: `irqbalance.ban@eth0`, on or off.
 
+Some of them banned by somebody else is their numbers, `63-64`: read, and put back, never asked for.
+
 Asked and told through its own socket, /run/irqbalance/irqbalancePID.sock (irqbalance.c,
 sock_handle()): `setup` lists what is banned, `settings ban irqs …` replaces that list. It lasts as
 long as that process; for ever it is IRQBALANCE_ARGS in /etc/default/irqbalance or
@@ -13,11 +15,13 @@ from itertools import pairwise
 
 from ..source import Source
 from . import Address, Deed, Host, Limits, irq
-from ._text import switch
+from ._text import cpus as numbers
+from ._text import ranges, switch
 
 RISK = "none"
 NIC = True
 NAMES = ("ban",)
+TEXT = NAMES
 FORGETS = "irqbalance or the interface is another one since: the change went with the old one"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
@@ -70,17 +74,18 @@ def _own(source: Source, nic: str) -> frozenset[int]:
 
 
 def read(source: Source, address: Address) -> str:
-    """On when all its interrupts are banned, off when none, else `partly`."""
+    """On when all its interrupts are banned, off when none, else the numbers of those that are."""
     own, out = _own(source, address.nic), banned(source)
     if own <= out:
         return "on"
-    return "partly" if own & out else "off"
+    return ranges(own & out) if own & out else "off"
 
 
 def _words(source: Source, nic: str, value: str) -> str:
     """What to tell it: the whole list, as those of other devices stay as they are."""
     own, out = _own(source, nic), banned(source)
-    now = sorted(out | own if value == "on" else out - own)
+    wanted = {"on": own, "off": frozenset[int]()}.get(value)
+    now = sorted(out - own | (numbers(value) if wanted is None else wanted))
     return "settings ban irqs " + (" ".join(map(str, now)) or "NONE")
 
 
@@ -104,8 +109,8 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off; `partly` is only ever read."""
-    return value if value == "partly" else switch(value)
+    """On or off; numbers are only ever read."""
+    return switch(value)
 
 
 def identity(source: Source, address: Address) -> str:
