@@ -1,11 +1,12 @@
 """The command line as other programs see it: exit codes, one sentence, JSON on stdout."""
 
+import argparse
 import json
 from pathlib import Path
 
 import pytest
 
-from nettop import commands
+from nettop import cli, commands
 from nettop.cli import main
 
 
@@ -63,3 +64,41 @@ def test_a_directory_with_nothing_in_it(tmp_path: Path, capsys: pytest.CaptureFi
         found = json.loads(out)
         assert found["findings"] == []
         assert found["missing"]
+
+
+def options(name: str) -> dict[str, argparse.Action]:
+    """The options of a command, by their names."""
+    return {
+        option: action for action in cli._command(name)._actions for option in action.option_strings
+    }
+
+
+@pytest.mark.parametrize("name", commands.names())
+def test_every_time_is_written_in_one_way(name: str) -> None:
+    timed = {"--seconds", "--interval", "--for", "--confirm", "--look", "--budget", "--warmup"}
+    for option, action in options(name).items():
+        if option in {*timed, "--rtt"}:
+            assert action.metavar == "DURATION", option
+            assert callable(action.type)
+            assert [action.type(word) for word in ("2", "500ms", "10m")] == [2.0, 0.5, 600.0]
+
+
+@pytest.mark.parametrize("name", ["test", "prove", "sweep", "tune", "study"])
+def test_what_needs_the_running_host_offers_no_other(name: str) -> None:
+    assert not {"--root", "--replay"} & options(name).keys()
+    assert "--netns" in options(name)
+
+
+@pytest.mark.parametrize("words", ["0-9999999", "1-", "x", "", "5-2"])
+def test_a_list_of_cores_has_an_end(words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["test", "bulk", "--to", "10.0.0.2", "--cpu-here", words]) == 2
+    assert "is not a CPU list such as 0-2,5" in capsys.readouterr().err
+
+
+def test_a_warm_up_may_be_none_and_not_less(capsys: pytest.CaptureFixture[str]) -> None:
+    parse = cli._command("test").parse_args
+    words = ["bulk", "--to", "10.0.0.2", "--cpu-here", "5,0-2"]
+    args = parse([*words, "--warmup", "0"])
+    assert (args.warmup, args.cpu_here) == (0.0, (0, 1, 2, 5))
+    assert main(["test", *words, "--warmup=-1"]) == 2
+    assert "not a duration" in capsys.readouterr().err

@@ -67,7 +67,36 @@ def source_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--root", metavar="DIR", help="read a directory that looks like a host")
     where.add_argument("--replay", metavar="FILE", help="read a recording")
-    where.add_argument("--netns", metavar="NAME", help="look from inside a network namespace")
+    netns_argument(where)
+
+
+def netns_argument(parser: argparse._ActionsContainer) -> None:
+    """--netns, alone where only a running host will do."""
+    parser.add_argument("--netns", metavar="NAME", help="look from inside a network namespace")
+
+
+def duration_argument(
+    parser: argparse._ActionsContainer, name: str, help: str,  # noqa: A002
+    default: float | None = None, **more: Any,
+) -> None:  # fmt: skip
+    """An option that takes a time, whichever it is: `2`, `500ms`, `10m`."""
+    parser.add_argument(
+        name, **{"type": seconds, "default": default, "metavar": "DURATION", "help": help, **more}
+    )
+
+
+def profile_argument(parser: argparse._ActionsContainer) -> None:
+    """--profile: what the host is for."""
+    from ..facts import PROFILES
+
+    parser.add_argument(
+        "--profile", choices=PROFILES, help="what the host is for (seen, if not given)"
+    )
+
+
+def interface_argument(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002
+    """--interface: one of them."""
+    parser.add_argument("--interface", metavar="IF", help=help)
 
 
 def json_argument(parser: argparse.ArgumentParser) -> None:
@@ -199,7 +228,7 @@ def plain(value: Any) -> Any:
 
 
 def seconds(text: str) -> float:
-    """A duration such as 2, 0.5, 30s, 10m, 1h; for argparse."""
+    """A duration such as 2, 0.5, 500ms, 30s, 10m, 1h; for argparse."""
     units = {"s": 1.0, "m": 60.0, "h": 3600.0, "ms": 1e-3}
     number = text.rstrip("hms")
     try:
@@ -207,8 +236,13 @@ def seconds(text: str) -> float:
     except ValueError:
         value = float("nan")
     if not 0 < value < 1e7:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 2, 30s or 10m")
+        raise argparse.ArgumentTypeError(f"{text!r} is not a duration such as 2, 500ms or 10m")
     return value
+
+
+def pause(text: str) -> float:
+    """A duration or 0; for argparse."""
+    return 0.0 if text.strip("0.") == "" and "0" in text else seconds(text)
 
 
 Run = Callable[[argparse.Namespace], int]

@@ -10,7 +10,16 @@ import argparse
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from . import emit, json_argument, open_source, say, seconds, source_arguments
+from . import (
+    duration_argument,
+    emit,
+    interface_argument,
+    json_argument,
+    open_source,
+    profile_argument,
+    say,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..advice.rule import Finding
@@ -24,14 +33,10 @@ MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     json_argument(parser)
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
-    parser.add_argument(
-        "--profile", choices=PROFILES, help="what the host is for (seen, if not given)"
-    )
-    parser.add_argument("--interface", metavar="IF", help="judge this interface only")
+    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    profile_argument(parser)
+    interface_argument(parser, "judge this interface only")
     parser.add_argument("--all", action="store_true", help="also which rules stay silent, and why")
     parser.add_argument(
         "--fail-on",

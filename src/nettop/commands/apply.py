@@ -9,7 +9,16 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from . import Refused, json_argument, must_be_live, nearest, open_source, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    json_argument,
+    must_be_live,
+    nearest,
+    open_source,
+    profile_argument,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..advice.rule import Finding
@@ -20,13 +29,12 @@ HELP = "do what a finding advises"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
     from .set import change_arguments
 
     parser.add_argument("finding", nargs="+", metavar="RULE@TARGET")
     change_arguments(parser)
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    profile_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 

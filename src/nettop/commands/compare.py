@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from . import emit, json_argument, open_source, say, seconds
+from . import duration_argument, emit, json_argument, open_source, say
 
 if TYPE_CHECKING:
     from ..observe import Observation
@@ -26,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("a", metavar="A", help="a recording, a directory, or `live`")
     parser.add_argument("b", metavar="B", help="the other one")
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look at each (2)")
+    duration_argument(parser, "--seconds", "how long to look at each (2)", 2.0)
     json_argument(parser)
 
 

@@ -12,7 +12,17 @@ import argparse
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, nearest, open_source, say, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    json_argument,
+    nearest,
+    open_source,
+    profile_argument,
+    say,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..advice.rule import Rule
@@ -25,13 +35,11 @@ HELP = "why a rule speaks or keeps silent"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     parser.add_argument("rule", metavar="RULE")
     parser.add_argument("target", nargs="?", metavar="TARGET")
     json_argument(parser)
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to look (2)")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    profile_argument(parser)
     source_arguments(parser)
 
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from .. import formulas as f
 from .. import units
-from . import emit, json_argument, seconds
+from . import duration_argument, emit, json_argument
 
 HELP = "what a link can carry: packet rates, goodput, windows, interrupts"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518, 9018)  # RFC 2544 section 9.1, and one jumbo
@@ -58,7 +58,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--ipv6", action="store_true", help="IPv6 headers")
     parser.add_argument("--no-timestamps", action="store_true", help="TCP without timestamps")
     parser.add_argument("--vlan", type=tags, default=0, metavar="N", help="VLAN tags in a frame")
-    parser.add_argument("--rtt", type=seconds, help="round trip time: 20ms, 0.5")
+    duration_argument(parser, "--rtt", "round trip time: 20ms, 0.5")
     json_argument(parser)
 
 

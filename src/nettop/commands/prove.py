@@ -17,7 +17,15 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import Refused, emit, json_argument, nearest, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    json_argument,
+    nearest,
+    netns_argument,
+    profile_argument,
+)
 from .test import options_of, stopper, tell, trial_arguments
 
 if TYPE_CHECKING:
@@ -33,15 +41,13 @@ HELP = "test, change, test: keep a fix only when it proved better"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     parser.add_argument("what", nargs="+", metavar="RULE@TARGET", help="or SETTING=VALUE …")
     bench_arguments(parser)
     parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--look", type=seconds, default=6.0, help="seconds to look for it (6)")
+    profile_argument(parser)
+    duration_argument(parser, "--look", "how long to look for it (6)", 6.0)
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def bench_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,7 +58,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add("--metric", metavar="NAME", help="rate, p50, p99, delivered or per-core")
     add("--pairs", type=int, metavar="N", help="at least N pairs of runs (5)")
     add("--most", type=int, metavar="N", help="at most N pairs (21)")
-    add("--budget", type=seconds, help="seconds it may take: 90s, 10m")
+    duration_argument(parser, "--budget", "what it may take: 90s, 10m")
 
 
 def bench_of(args: argparse.Namespace) -> Bench:
@@ -72,8 +78,6 @@ def bench_of(args: argparse.Namespace) -> Bench:
         from . import enter_netns
 
         enter_netns(args.netns)
-    if args.root or args.replay:
-        raise Refused("an experiment needs the running host, not a recording", 2)
     if os.geteuid() != 0:
         raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
     return prove.bench(

@@ -10,7 +10,15 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from . import Refused, emit, json_argument, nearest, open_source, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    json_argument,
+    nearest,
+    open_source,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..facts.nic import Nic
@@ -25,7 +33,7 @@ LARGEST_HEAD: Final = 22  # Ethernet header and two VLAN tags beyond the MTU
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("interface", metavar="IF", help="interface name")
-    parser.add_argument("--seconds", type=seconds, default=2.0, help="how long to count (2)")
+    duration_argument(parser, "--seconds", "how long to count (2)", 2.0)
     json_argument(parser)
     source_arguments(parser)
 

@@ -14,10 +14,10 @@ import sys
 from . import (
     Refused,
     drop_reasons_argument,
+    duration_argument,
     emit,
     json_argument,
     open_source,
-    seconds,
     source_arguments,
 )
 
@@ -27,8 +27,8 @@ HELP = "record the host into one file"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("file", metavar="FILE", help="where to; `-` is stdout")
-    parser.add_argument("--seconds", type=seconds, default=5.0, help="how long (5)")
-    parser.add_argument("--interval", type=seconds, default=1.0, help="between moments (1)")
+    duration_argument(parser, "--seconds", "how long (5)", 5.0)
+    duration_argument(parser, "--interval", "between moments (1)", 1.0)
     parser.add_argument("--comment", default="", help="the archive's first line")
     parser.add_argument("--keep-names", action="store_true", help="scrub nothing")
     parser.add_argument(

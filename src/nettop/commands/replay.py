@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import argparse
 
-from . import command, seconds
+from . import command, duration_argument, interface_argument, profile_argument
 
 HELP = "show a recording on the screen"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     parser.add_argument("replay", metavar="FILE", help="a recording made by `nettop record`")
-    parser.add_argument("--interface", metavar="IF", help="start with this interface")
-    parser.add_argument("--interval", type=seconds, help=argparse.SUPPRESS)
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    interface_argument(parser, "start with this interface")
+    duration_argument(parser, "--interval", argparse.SUPPRESS)
+    profile_argument(parser)
     parser.set_defaults(root=None, netns=None, demo=False, plain=False)
 
 

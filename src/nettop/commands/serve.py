@@ -10,7 +10,7 @@ import argparse
 import shlex
 import sys
 
-from . import Refused, seconds, source_arguments
+from . import Refused, duration_argument, interface_argument, source_arguments
 
 HELP = "the screen in a browser, on loopback (needs nettop[serve])"
 
@@ -18,8 +18,8 @@ HELP = "the screen in a browser, on loopback (needs nettop[serve])"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("--port", type=int, default=8000, help="TCP port on 127.0.0.1 (8000)")
-    parser.add_argument("--interface", metavar="IF", help="start with this interface")
-    parser.add_argument("--interval", type=seconds, help="between samples (1)")
+    interface_argument(parser, "start with this interface")
+    duration_argument(parser, "--interval", "between samples (1)")
     parser.add_argument("--demo", action="store_true", help="play the recording that comes with it")
     source_arguments(parser)
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any
 from . import (
     Refused,
     absent,
+    duration_argument,
     emit,
     json_argument,
     must_be_live,
     open_source,
-    seconds,
     source_arguments,
 )
 
@@ -45,10 +45,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def change_arguments(parser: argparse.ArgumentParser) -> None:
     """--dry-run, --confirm and --keep."""
     parser.add_argument("--dry-run", action="store_true", help="show it, change nothing")
-    parser.add_argument(
-        "--confirm", type=seconds, default=30.0, metavar="S",
-        help="seconds in which a risky change must be confirmed (30)",
-    )  # fmt: skip
+    duration_argument(
+        parser, "--confirm", "time in which a risky change must be confirmed (30s)", 30.0
+    )
     parser.add_argument("--keep", action="store_true", help="also let it survive a reboot")
 
 

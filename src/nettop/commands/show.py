@@ -17,11 +17,13 @@ from typing import TYPE_CHECKING
 from . import (
     Refused,
     drop_reasons_argument,
+    duration_argument,
+    interface_argument,
     known_interface,
     nearest,
     open_source,
+    profile_argument,
     say,
-    seconds,
     source_arguments,
 )
 
@@ -41,15 +43,13 @@ SGR = {
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     parser.add_argument("pane", metavar="PANE", help="overview, cores, nic, flows, advisor …")
     parser.add_argument("--once", action="store_true", help="print one interval and end")
     parser.add_argument("--width", type=int, metavar="N", help="columns (the terminal's, or 100)")
     parser.add_argument("--height", type=int, metavar="N", help="lines (as many as it needs)")
-    parser.add_argument("--interval", type=seconds, default=1.0, help="between samples (1)")
-    parser.add_argument("--interface", metavar="IF", help="look at this interface")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    duration_argument(parser, "--interval", "between samples (1)", 1.0)
+    interface_argument(parser, "look at this interface")
+    profile_argument(parser)
     parser.add_argument("--filter", default="", metavar="TEXT", help="only rows that contain it")
     drop_reasons_argument(parser)
     source_arguments(parser)

@@ -8,7 +8,16 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import Refused, emit, json_argument, nearest, open_source, say, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    json_argument,
+    nearest,
+    open_source,
+    say,
+    source_arguments,
+)
 
 HELP = "every table nettop reads, as data"
 
@@ -16,7 +25,7 @@ HELP = "every table nettop reads, as data"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    parser.add_argument("--seconds", type=seconds, default=1.0, help="between the samples (1)")
+    duration_argument(parser, "--seconds", "between the samples (1)", 1.0)
     parser.add_argument("--table", action="append", metavar="NAME", help="only this table")
     source_arguments(parser)
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from . import Refused, emit, json_argument, nearest, source_arguments
+from . import Refused, emit, json_argument, nearest, netns_argument
 from .test import options_of, stopper, tell, trial_arguments
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     formats = ("text", "markdown", "svg", "json")
     parser.add_argument("--format", choices=formats, default="text", help="of the report (text)")
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -48,8 +48,6 @@ def run(args: argparse.Namespace) -> int:
         from . import enter_netns
 
         enter_netns(args.netns)
-    if args.root or args.replay:
-        raise Refused("a study needs the running host, not a recording", 2)
     return _run(study, args, as_json=as_json)
 
 

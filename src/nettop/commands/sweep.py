@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import Refused, emit, json_argument, source_arguments
+from . import Refused, emit, json_argument, netns_argument
 from .prove import attempt, bench_arguments, bench_of
 
 HELP = "several values of a setting in turn: which is best"
@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--keep-best", action="store_true", help="keep the best if it is better")
     bench_arguments(parser)
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -15,7 +15,16 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, nearest, seconds, source_arguments
+from . import (
+    Refused,
+    duration_argument,
+    emit,
+    interface_argument,
+    json_argument,
+    nearest,
+    netns_argument,
+    pause,
+)
 
 if TYPE_CHECKING:
     from ..trials.result import Options, Progress, Result
@@ -29,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     trial_arguments(parser, need=False)
     parser.add_argument("--no-keep", action="store_true", help="do not keep the result")
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> None:
@@ -37,8 +46,8 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     add = parser.add_argument
     add("--to", required=need, metavar="ADDRESS", help="the address that traffic goes to")
     add("--peer", metavar="PREFIX", help="runs a command at the other end: 'ssh host'; '' is here")
-    add("--seconds", type=seconds, default=10.0, help="measured time of a run (10)")
-    add("--warmup", type=float, default=1.0, help="seconds dropped before it (1)")
+    duration_argument(parser, "--seconds", "measured time of a run (10)", 10.0)
+    duration_argument(parser, "--warmup", "dropped before it (1); may be 0", 1.0, type=pause)
     add("--streams", type=int, default=1, help="parallel connections (1)")
     add("--reverse", action="store_true", help="the other end sends")
     add("--bidirectional", action="store_true", help="both ends send")
@@ -52,7 +61,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     add("--cpu-here", type=cpus, default=(), metavar="LIST", help="the tool runs on these here")
     add("--cpu-there", type=cpus, default=(), metavar="LIST", help="and on these there")
     add("--port", type=int, help="the far end's port, where a firewall asks for it")
-    add("--interface", metavar="IF", help="capture, pktgen: the interface")
+    interface_argument(parser, "capture, pktgen: the interface")
     add("--sizes", type=sizes, default=(), metavar="LIST", help="payload bytes, such as 64,1472")
     add("--spacings", type=floats, default=(), metavar="LIST", help="µs between packets")
     add("--count", type=int, help="packets or exchanges")
@@ -84,14 +93,15 @@ def _scaled(text: str, step: float) -> float:
 
 def cpus(text: str) -> tuple[int, ...]:
     """A CPU list such as 0-2,5; for argparse."""
-    found: list[int] = []
+    from .. import cpulist
+
     try:
-        for part in text.split(","):
-            low, _, high = part.partition("-")
-            found += range(int(low), int(high or low) + 1)
+        found = cpulist.parse(text)
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a CPU list such as 0-2,5") from None
-    return tuple(found)
+        found = ()
+    if not found:
+        raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a CPU list such as 0-2,5")
+    return found
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -123,8 +133,6 @@ def options_of(args: argparse.Namespace) -> Options:
         raise Refused(f"--to {args.to!r} is not an address", 2)
     if args.streams < 1:
         raise Refused("--streams must be at least 1", 2)
-    if args.warmup < 0:
-        raise Refused("--warmup cannot be negative", 2)
     try:
         peer.parse(args.peer)
     except ValueError as error:
@@ -170,8 +178,6 @@ def run(args: argparse.Namespace) -> int:
         from . import enter_netns
 
         enter_netns(args.netns)
-    if args.root or args.replay:
-        raise Refused("a test needs the running host, not a recording or a directory", 2)
     result = one(args.tool, options_of(args))
     if not args.no_keep:
         from ..trials import results

@@ -6,22 +6,28 @@ import argparse
 import os
 import sys
 
-from . import Refused, drop_reasons_argument, enter_netns, seconds, source_arguments
+from . import (
+    Refused,
+    drop_reasons_argument,
+    duration_argument,
+    enter_netns,
+    interface_argument,
+    profile_argument,
+    source_arguments,
+)
 
 HELP = "the screen (what `nettop` alone shows)"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The screen's options."""
-    from ..facts import PROFILES
-
     source_arguments(parser)
     parser.add_argument(
         "--demo", action="store_true", help="play the recording that comes with nettop"
     )
-    parser.add_argument("--interface", metavar="IF", help="start with this interface")
-    parser.add_argument("--interval", type=seconds, help="between samples (1)")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
+    interface_argument(parser, "start with this interface")
+    duration_argument(parser, "--interval", "between samples (1)")
+    profile_argument(parser)
     drop_reasons_argument(parser)
     parser.add_argument(
         "--plain", action="store_true", help="print the overview as text, no screen"

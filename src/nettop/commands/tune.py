@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 
-from . import emit, json_argument, seconds, source_arguments
+from . import duration_argument, emit, json_argument, netns_argument, profile_argument
 from .prove import attempt, bench_arguments, bench_of, offers
 
 HELP = "prove the findings one by one, keep those that are better"
@@ -19,14 +19,12 @@ HELP = "prove the findings one by one, keep those that are better"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     bench_arguments(parser)
     parser.set_defaults(budget=600.0)
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--look", type=seconds, default=6.0, help="seconds to look (6)")
+    profile_argument(parser)
+    duration_argument(parser, "--look", "how long to look (6)", 6.0)
     json_argument(parser)
-    source_arguments(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:

@@ -10,7 +10,16 @@ import json
 import sys
 import time
 
-from . import json_argument, known_interface, open_source, say, seconds, source_arguments
+from . import (
+    duration_argument,
+    interface_argument,
+    json_argument,
+    known_interface,
+    open_source,
+    profile_argument,
+    say,
+    source_arguments,
+)
 from .advise import MARKS, SEVERITIES
 
 HELP = "a line whenever a finding begins or ends"
@@ -18,13 +27,11 @@ HELP = "a line whenever a finding begins or ends"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..facts import PROFILES
-
     json_argument(parser)
-    parser.add_argument("--for", dest="duration", type=seconds, help="stop after this long (never)")
-    parser.add_argument("--interval", type=seconds, default=1.0, help="between samples (1)")
-    parser.add_argument("--profile", choices=PROFILES, help="what the host is for")
-    parser.add_argument("--interface", metavar="IF", help="judge this interface only")
+    duration_argument(parser, "--for", "stop after this long (never)", dest="duration")
+    duration_argument(parser, "--interval", "between samples (1)", 1.0)
+    profile_argument(parser)
+    interface_argument(parser, "judge this interface only")
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
