@@ -67,6 +67,7 @@ class Judge:
         self.muted = frozenset(muted)
         self.window = window
         self._judged = [Judged.of(rule) for rule in self.rules]
+        self._alike = _alike(self._judged)
         self._loops: dict[str, Loop | None] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
@@ -82,12 +83,19 @@ class Judge:
         since: dict[tuple[str, str], float] = {}
         held: list[tuple[Judged, Any, str]] = []
         yields = Yields(self.rules)
-        asked = [judged for judged in self._judged if self._asks(judged.rule, moment, rows)]
-        for judged, loop in zip(asked, self._compiled(asked), strict=True):
+        asked = [
+            (judged, found)
+            for alike in self._alike
+            if (found := rows.of(alike[0].rule))
+            for judged in alike
+            if judged.rule.profiles is None or moment.profile in judged.rule.profiles
+        ]
+        loops = self._compiled([judged for judged, _ in asked])
+        for (judged, found), loop in zip(asked, loops, strict=True):
             rule = judged.rule
             label = _LABEL[rule.over]
             careful = judged.careful(moment, label)
-            for row in true_on(loop, rows.of(rule), moment, label, careful):
+            for row in true_on(loop, found, moment, label, careful):
                 target = label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
                 yields.add(rule, target, row[0])
@@ -110,10 +118,6 @@ class Judge:
         return Judgement(
             tuple(findings), lambda: self._why_silent(moment, findings, since, instead)
         )
-
-    @staticmethod
-    def _asks(rule: Rule, moment: Moment, rows: _Rows) -> bool:
-        return (rule.profiles is None or moment.profile in rule.profiles) and bool(rows.of(rule))
 
     def _compiled(self, asked: Sequence[Judged]) -> list[Loop | None]:
         """The loops of these rules; each is compiled when it is first needed, all in one go."""
@@ -174,6 +178,14 @@ class Judge:
                     reason = because(judged, moment, fact, key[1])
                 out.append(Silent(*key, reason))
         return tuple(out)
+
+
+def _alike(judged: Sequence[Judged]) -> tuple[tuple[Judged, ...], ...]:
+    """The rules by their targets: what is true of one's rows need not be asked for each."""
+    groups: dict[Any, list[Judged]] = {}
+    for one in judged:
+        groups.setdefault((one.rule.over, one.rule.links), []).append(one)
+    return tuple(map(tuple, groups.values()))
 
 
 class _Rows:
