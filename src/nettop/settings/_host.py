@@ -129,7 +129,8 @@ def replace(path: str, data: bytes, mode: int = 0o644) -> None:
     handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
     try:
         try:
-            os.write(handle, data)
+            if os.write(handle, data) != len(data):
+                raise OSError(28, "No space left on device", path)
             os.fsync(handle)
         finally:
             os.close(handle)

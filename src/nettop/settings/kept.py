@@ -79,12 +79,12 @@ def write(host: Host, address: Address, value: str) -> None:
                 os.unlink(gone)
         return
     os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
-    replace(full, render(host.source, address, known).encode("utf-8", "surrogateescape"))
-    if address.name == "unit":
+    if address.name == "unit":  # first: a unit that is there and never started would count as kept
         link = host.root.rstrip("/") + _WANTED
         os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
         if not os.path.lexists(link):
             os.symlink(_SERVICE, link)
+    replace(full, render(host.source, address, known).encode("utf-8", "surrogateescape"))
 
 
 def render(source: Source, address: Address, known: dict[str, str]) -> str:
