@@ -2,12 +2,17 @@
 
 import argparse
 import json
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
 from nettop import cli, commands
 from nettop.cli import main
+from nettop.recording import Replay, load
 
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
@@ -102,3 +107,27 @@ def test_a_warm_up_may_be_none_and_not_less(capsys: pytest.CaptureFixture[str]) 
     assert (args.warmup, args.cpu_here) == (0.0, (0, 1, 2, 5))
     assert main(["test", *words, "--warmup=-1"]) == 2
     assert "not a duration" in capsys.readouterr().err
+
+
+def test_a_recording_without_a_place_is_refused_before_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "record", str(tmp_path / "none/x.host"), "--seconds", "1h")
+    assert (code, err.count("\n")) == (4, 1)
+    assert "cannot write" in err
+
+
+def test_a_recording_is_in_its_file_as_it_grows_and_whole_when_stopped(tmp_path: Path) -> None:
+    words = [sys.executable, "-m", "nettop", "record", "x.host", "--seconds", "1h"]
+    done = subprocess.Popen([*words, "--interval", "200ms"], cwd=tmp_path, stderr=subprocess.PIPE)
+    part = tmp_path / f"x.host.{done.pid}.part"
+    try:
+        while done.poll() is None and not (part.exists() and part.read_text().count("\n-- @") > 2):
+            time.sleep(0.05)
+        done.send_signal(signal.SIGTERM)
+        _, said = done.communicate(timeout=60)
+    finally:
+        done.kill()
+    assert done.returncode == 0, said
+    assert [path.name for path in tmp_path.iterdir()] == ["x.host"]
+    assert len(Replay(load(str(tmp_path / "x.host"))).moments) > 2

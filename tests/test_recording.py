@@ -1,5 +1,6 @@
 """Recordings: what was asked is answered again, errors and disappearances included."""
 
+import re
 import threading
 from pathlib import Path
 
@@ -7,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.recording import LONGEST, Record, RecordingError, Replay, load, parse, save
+from nettop.recording import LONGEST, Record, RecordingError, Replay, load, parse
 from nettop.source import Live, Request
+from nettop.tape import Tape, save
 
 
 def asked(source: Replay | Live | Record) -> None:
@@ -165,6 +167,33 @@ def test_cut_gzip_says_so(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(RecordingError, match="cut or damaged"):
         load(str(path))
+
+
+def test_what_is_taken_away_piece_by_piece_is_the_same_archive(tree: Path) -> None:
+    tapes = [Record(Live(str(tree)), comment="A host.") for _ in range(2)]
+    pieces = ""
+    for number in range(3):
+        (tree / "proc/stat").write_text(f"cpu {number}\n")
+        for tape in tapes:
+            asked(tape)
+        pieces += tapes[0].taken()
+        assert tapes[0].archive() == ""  # an hour is not held in memory
+        for tape in tapes:
+            tape.wait(0)
+    times = re.compile(r"^-- @.*", re.MULTILINE)
+    assert times.sub("", pieces) == times.sub("", tapes[1].archive())
+    assert Replay(pieces).text("/proc/stat") == "cpu 0\n"
+
+
+def test_a_tape_that_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
+    for name in ("x.host", "x.host.gz"):
+        tape = Tape(str(tmp_path / name))
+        tape.write("c\n-- /a --\n1\n")
+        assert len(list(tmp_path.iterdir())) == 1
+        tape.drop()
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(IsADirectoryError):
+        Tape(str(tmp_path))
 
 
 def test_save_leaves_nothing_half_written(tmp_path: Path) -> None:

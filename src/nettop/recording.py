@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import os
 import re
 import threading
 import zlib
@@ -101,6 +100,7 @@ class Replay:
         self._index = 0
         self._tree: dict[str, str] = {}
         self._folders: dict[str, set[str]] | None = None
+        self._first: dict[str, set[str]] | None = None  # those of the first moment
         self._step(0)
         self.host = self._tree.get("/proc/sys/kernel/hostname", "").strip() or "recording"
 
@@ -115,6 +115,8 @@ class Replay:
                 self._tree.pop(name, None)
             else:
                 self._tree[name] = body
+        if index == 0:
+            self._folders = self._first
 
     @property
     def opening(self) -> bool:
@@ -174,6 +176,8 @@ class Replay:
                 parts = name.rstrip("/@").split("/")
                 for depth in range(1, len(parts)):
                     self._folders.setdefault("/".join(parts[:depth]) + "/", set()).add(parts[depth])
+            if self._index == 0:
+                self._first = self._folders  # of a recording in a loop, again and again
         if folder not in self._folders:
             raise FileNotFoundError(2, "not in the recording", path)
         return sorted(self._folders[folder])
@@ -213,8 +217,13 @@ class Record:
     _known: dict[str, str] = field(default_factory=dict)
     _now: dict[str, str] = field(default_factory=dict)
     _done: list[str] = field(default_factory=list)
+    _head: list[str] = field(init=False)
     _began: float | None = None
     _mark: tuple[float, float] | None = None
+
+    def __post_init__(self) -> None:
+        """The comment comes first."""
+        self._head = [self.comment.strip() + "\n"]
 
     @property
     def live(self) -> bool:
@@ -277,9 +286,15 @@ class Record:
         self._now, self._mark = {}, None
 
     def archive(self) -> str:
-        """The recording so far."""
+        """The recording so far, or since it was last taken away."""
         self._close()
-        return self.comment.strip() + "\n" + "".join(self._done)
+        return "".join([*self._head, *self._done])
+
+    def taken(self) -> str:
+        """As `archive`, and forget it: for who writes it down as it grows."""
+        text = self.archive()
+        self._head, self._done = [], []
+        return text
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""
@@ -353,20 +368,4 @@ class Record:
         self.inner.end_drops()
 
 
-def save(path: str, archive: str) -> None:
-    """Write an archive whole or not at all."""
-    data = archive.encode("utf-8", "surrogateescape")
-    if path.endswith(".gz"):
-        data = gzip.compress(data, mtime=0)
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        with open(part, "wb") as file:
-            file.write(data)
-        os.replace(part, path)
-    except OSError:
-        if os.path.exists(part):
-            os.unlink(part)
-        raise
-
-
-__all__ = ["DROPS", "Moment", "Record", "RecordingError", "Replay", "load", "parse", "save"]
+__all__ = ["DROPS", "Moment", "Record", "RecordingError", "Replay", "load", "parse"]

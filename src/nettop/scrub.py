@@ -14,8 +14,9 @@ import hmac
 import os
 import re
 import struct
+from collections.abc import Iterable
 
-from .recording import MARK, parse
+from .recording import MARK
 from .scrub_netlink import scrubbed
 
 _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")
@@ -45,14 +46,24 @@ _TEXTS_WITHOUT_ADDRESSES = ("/proc/interrupts", "/proc/stat", "/proc/softirqs", 
 class Names:
     """Replacements, the same for the same original throughout one recording."""
 
-    def __init__(self, key: bytes, hosts: list[str], *, addresses: bool = True) -> None:
-        """`key` decides the replacements; `hosts` are the names to hide."""
-        self.key = key
+    def __init__(self, key: bytes | None = None, *, addresses: bool = True) -> None:
+        """`key` decides the replacements, one nobody knows when none is given.
+
+        With `addresses` False IP addresses stay: a flow's receive queue is computed from them.
+        """
+        self.key = key or os.urandom(32)
         self.addresses = addresses
         self.known: dict[bytes, bytes] = {}
-        names = sorted({name for name in hosts if len(name) > 1}, key=len, reverse=True)
-        words = "|".join(map(re.escape, names))
-        self.hosts = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])") if names else None
+        self.hidden: set[str] = set()
+        self.hosts: re.Pattern[str] | None = None
+
+    def hide(self, hosts: Iterable[str]) -> None:
+        """These names of the host, and what stands before their first dot."""
+        found = {name for host in hosts for name in (host, host.split(".")[0]) if len(name) > 1}
+        if not found <= self.hidden:
+            self.hidden |= found
+            words = "|".join(map(re.escape, sorted(self.hidden, key=len, reverse=True)))
+            self.hosts = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])")
 
     def _bit(self, prefix: str) -> int:
         return hmac.digest(self.key, prefix.encode(), hashlib.sha256)[0] & 1
@@ -101,29 +112,17 @@ def _kept(packed: bytes) -> int | None:
     return 64 if packed[:2] == b"\xfe\x80" else 16
 
 
-def scrub(archive: str, key: bytes | None = None, *, addresses: bool = True) -> str:
-    """The archive without names and addresses; `key` makes the replacements repeatable.
-
-    With `addresses` False IP addresses stay: a flow's receive queue is computed from them.
-    """
-    comment, moments = parse(archive)
-    hosts = [
-        body.strip()
-        for moment in moments
-        for name, body in moment.changed.items()
-        if name.endswith("/hostname") and body
-    ]
-    names = Names(
-        key or os.urandom(32),
-        [*hosts, *(host.split(".")[0] for host in hosts)],
-        addresses=addresses,
-    )
+def scrub(archive: str, names: Names | None = None) -> str:
+    """An archive without names and addresses; `names` goes on where one comes in pieces."""
+    names = names or Names()
     parts = MARK.split(archive)
+    entries = list(zip(parts[1::2], parts[2::2], strict=True))
+    names.hide(body.strip() for name, body in entries if name.endswith("/hostname"))
     out = [names.hosts.sub("host", parts[0]) if names.hosts else parts[0]]
-    for name, body in zip(parts[1::2], parts[2::2], strict=True):
+    for name, body in entries:
         shown = name if name.startswith("@") else _text(name, names)
         out.append(f"-- {shown} --\n{_body(name, body, names)}")
-    return "".join(out) if comment or out else archive
+    return "".join(out)
 
 
 def _body(name: str, body: str, names: Names) -> str:

@@ -10,6 +10,9 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
 
 from . import (
     Refused,
@@ -21,7 +24,11 @@ from . import (
     source_arguments,
 )
 
+if TYPE_CHECKING:
+    from ..source import Source
+
 HELP = "record the host into one file"
+_STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,48 +47,83 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sample every table and save what was asked of the host."""
-    from .. import collect
-    from ..recording import Record, save
-    from ..sampler import Sampler
-    from ..scrub import scrub
+    """Sample every table and write down what was asked of the host, moment by moment."""
+    from ..tape import Tape
 
     inner = open_source(args)
+    if args.file == "-":
+        _record(args, inner, _print)
+        return 0
+    try:
+        tape = Tape(args.file)  # an hour's recording is not lost for want of a place
+    except OSError as error:
+        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
+    try:
+        moments = _record(args, inner, tape.write)
+        tape.keep()
+    except OSError as error:
+        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
+    finally:
+        tape.drop()
+    if args.json:
+        emit({"file": args.file, "moments": moments, "bytes": tape.size})
+        return 0
+    print(f"{args.file}: {moments} moments, {tape.size / 1024:.0f} KiB", file=sys.stderr)
+    return 0
+
+
+def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None]) -> int:
+    """Hand each moment to `write` as it ends; how many there were."""
+    from .. import collect
+    from ..recording import Record
+    from ..sampler import Sampler
+    from ..scrub import Names, scrub
+
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
     source = Record(inner, comment=comment)
+    names = None if args.keep_names or args.replay else Names(addresses=not args.keep_addresses)
+
+    def put() -> None:
+        with _undisturbed():
+            write(source.taken() if names is None else scrub(source.taken(), names))
+
     sampler = Sampler(source)
     wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
     due = source.now()
     moments, most = 0, round(args.seconds / args.interval) + 1
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    for number in _STOPS:
         signal.signal(number, signal.default_int_handler)
     try:
         while True:
-            sampler.take(wanted)
+            frame = sampler.take(wanted)
+            if not frame.tables and not moments:
+                raise Refused("nothing of this host can be read", 3)
             moments += 1
+            put()
             if moments == most and not inner.ends:  # a recording: to its end
-                break
+                return moments
             # a host that answers late is given half an interval, not asked twice in a row
             due = max(due + args.interval, source.now() + args.interval / 2)
             if not source.wait(due - source.now()):
-                break
+                return moments
     except KeyboardInterrupt:
         print("stopped: saving what was recorded", file=sys.stderr)
-    archive = source.archive()
-    if not sampler.last or not sampler.last.tables:
-        raise Refused("nothing of this host can be read", 3)
-    if not args.keep_names and not args.replay:
-        archive = scrub(archive, addresses=not args.keep_addresses)
-    if args.file == "-":
-        sys.stdout.buffer.write(archive.encode("utf-8", "surrogateescape"))
-        return 0
+    if not moments:
+        raise Refused("stopped before anything was recorded", 3)
+    put()
+    return moments
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """A signal that comes meanwhile waits: a moment is written whole."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
-        save(args.file, archive)
-    except OSError as error:
-        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
-    if args.json:
-        size = len(archive.encode("utf-8", "surrogateescape"))
-        emit({"file": args.file, "moments": moments, "bytes": size})
-        return 0
-    print(f"{args.file}: {moments} moments, {len(archive) / 1024:.0f} KiB", file=sys.stderr)
-    return 0
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
+
+
+def _print(text: str) -> None:
+    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
+    sys.stdout.buffer.flush()

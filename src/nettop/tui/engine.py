@@ -160,8 +160,8 @@ class Engine(threading.Thread):
             observer.sampler.memory.clear()  # what is read once must be on the tape too
             observer.sampler.refresh()
         elif not self.tape and self.recording is not None:
-            from ..recording import save
             from ..scrub import scrub
+            from ..tape import save
 
             path, tape = self.recording
             self.recording = None
