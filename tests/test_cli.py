@@ -14,6 +14,8 @@ from nettop import cli, commands
 from nettop.cli import main
 from nettop.recording import Replay, load
 
+HOSTS = ("vm-e1000e.host", "guest-idle.host")
+
 
 def run(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     code = main(words)
@@ -131,3 +133,41 @@ def test_a_recording_is_in_its_file_as_it_grows_and_whole_when_stopped(tmp_path:
     assert done.returncode == 0, said
     assert [path.name for path in tmp_path.iterdir()] == ["x.host"]
     assert len(Replay(load(str(tmp_path / "x.host"))).moments) > 2
+
+
+def test_a_device_that_one_host_has_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    hosts = [str(Path(__file__).with_name("hosts") / name) for name in HOSTS]
+    code, out, _ = run(capsys, "compare", *hosts, "--seconds", "200ms")
+    lines = [line for line in out.splitlines() if line.startswith(("enp", "eth", "ifb"))]
+    assert code == 1
+    assert lines == [
+        "enp0s12: nic, vmxnet3 | –",
+        "enp129s0: nic, e1000e | –",
+        "eth0: – | nic, virtio_net",
+        "ifb0: – | other, ifb",
+        "ifb1: – | other, ifb",
+    ]
+    code, out, _ = run(capsys, "compare", *hosts, "--json", "--seconds", "200ms")
+    (found,) = [row for row in json.loads(out)["differ"] if row["what"].startswith("enp129s0")]
+    assert found == {"what": "enp129s0", "a": "nic, e1000e", "b": None}
+
+
+def test_an_absent_feature_of_the_kernel_is_no_failure_worth_a_line(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    words = ("advise", "--replay", str(Path(__file__).parents[1] / "rules/demo.host.gz"))
+    _, out, _ = run(capsys, *words)
+    assert "not read: cpuidle:" in out
+    assert "xdp_sockets" not in out
+    _, out, _ = run(capsys, *words, "--json")
+    assert {"cpuidle", "xdp_sockets"} <= json.loads(out)["missing"].keys()
+
+
+def test_a_pane_without_a_place_for_reasons_says_that_none_are_counted(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    host = str(Path(__file__).with_name("hosts") / HOSTS[1])
+    words = ("show", "cores", "--once", "--replay", host)
+    code, _, err = run(capsys, *words, "--drop-reasons")
+    assert (code, err.count("drops not counted by reason")) == (0, 1)
+    assert run(capsys, *words)[2] == ""

@@ -14,6 +14,7 @@ from ..netlink.codec import attributes, messages
 from ..source import Request, Source
 
 EVERY: Final = 2.0
+OPTIONAL: Final = True  # few kernels have the module xsk_diag
 
 _BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 _SHOW: Final = 0x1 | 0x10  # XDP_SHOW_INFO, XDP_SHOW_STATS

@@ -134,6 +134,7 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from textwrap import wrap
 
     from ..changes import text
+    from ..collect import collector
 
     facts = last.facts
     profile = facts.profile
@@ -160,7 +161,8 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
         for silent in last.judgement.silent():
             say(f"  {silent.rule}@{silent.target}: {silent.because}")
     for name, why in sorted(last.frame.missing.items()):
-        say(f"not read: {name}: {why}")
+        if not getattr(collector(name), "OPTIONAL", False):
+            say(f"not read: {name}: {why}")
 
 
 def evidence(line: Mapping[str, Any]) -> str:

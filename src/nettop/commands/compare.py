@@ -1,7 +1,7 @@
 """What differs between two hosts or recordings, and which findings only one of them has.
 
 A and B are recordings, directories that look like hosts, or `live` for this host. Settings are
-compared by interface name; devices that only one has are listed as such.
+compared by interface name; of a device that only one has, a line says so.
 """
 
 from __future__ import annotations
@@ -33,9 +33,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the differences; 0 when there is none, else 1."""
     one, other = _look(args.a, args.seconds), _look(args.b, args.seconds)
+    both = {nic.name for nic in one.facts.nics} & {nic.name for nic in other.facts.nics}
     differ = [
         {"what": what, "a": one_of.get(what), "b": other_of.get(what)}
-        for one_of, other_of in [(_settings(one), _settings(other))]
+        for one_of, other_of in [(_settings(one, both), _settings(other, both))]
         for what in sorted({*one_of, *other_of})
         if one_of.get(what) != other_of.get(what)
     ]
@@ -75,12 +76,15 @@ def _look(where: str, window: float) -> Observation:
     return look(open_source(args), args)
 
 
-def _settings(seen: Observation) -> dict[str, Any]:
+def _settings(seen: Observation, both: set[str]) -> dict[str, Any]:
     from dataclasses import fields, is_dataclass
 
     found: dict[str, Any] = {f"host.{name}": getattr(seen.facts.host, name) for name in HOST}
     found.update({f"sysctl.{name}": value for name, value in seen.facts.sysctls.items()})
     for nic in seen.facts.nics:
+        if nic.name not in both:
+            found[nic.name] = f"{nic.kind}, {nic.driver}" if nic.driver else nic.kind
+            continue
         for name in SETTINGS:
             value = getattr(nic, name)
             if is_dataclass(value):

@@ -107,6 +107,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         observation = observer.step({*module.NEEDS, "links"})
         if not past.fine:  # later it may go and come back
             known_interface(observation.frame, args.interface)
+            uncounted = observation.frame.missing.get("drop_reasons")
+            if uncounted:  # few panes have a place for it
+                say(f"nettop: drops not counted by reason: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
         judged = observation.judgement
         if not first:
