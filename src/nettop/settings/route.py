@@ -7,6 +7,7 @@ default.
 
 from __future__ import annotations
 
+import os
 import socket
 import struct
 from dataclasses import dataclass
@@ -31,6 +32,7 @@ _GATEWAY, _SOURCE, _TABLE, _PREFERENCE = 5, 7, 15, 20
 _SAID = frozenset({_DST, _OIF, _GATEWAY, _PRIORITY, _SOURCE, _METRICS, _CACHE, _TABLE, _PREFERENCE})
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 9: "ra", 16: "dhcp"}
 _SCOPES = {200: "site", 253: "link", 254: "host", 255: "nowhere"}
+_EXPIRES = 23
 _LOCK = 1  # RTAX_LOCK: a bit for each metric
 _REPLACE = 0x100 | 0x400  # NLM_F_REPLACE | NLM_F_CREATE
 
@@ -141,7 +143,17 @@ def write(host: Host, address: Address, value: str) -> None:
             body += attribute(number_, raw)
     if inner:
         body += attribute(_METRICS | NESTED, inner)
+    left = _expires(route)
+    if left:
+        body += attribute(_EXPIRES, struct.pack("=I", left))
     host.change("route", NEWROUTE, body, _REPLACE)
+
+
+def _expires(route: Route) -> int:
+    """Seconds that a router's announcement still holds; 0 for ever (struct rta_cacheinfo)."""
+    told = route.get(_CACHE)
+    ticks = struct.unpack_from("=i", told, 8)[0] if len(told) >= 12 else 0
+    return max(0, int(ticks) // os.sysconf("SC_CLK_TCK"))
 
 
 def _number(value: str) -> int:
@@ -172,7 +184,7 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     said = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
     locked = _u32(metrics.pop(_LOCK, bytes(4)))
     own = _NUMBERS[address.name]
-    if set(dict(route.parts)) - _SAID or set(metrics) - said - {own}:
+    if _expires(route) or set(dict(route.parts)) - _SAID or set(metrics) - said - {own}:
         return portable(source, address, value)
     words = [*_ip(address), "change", _destination(address), *_way(source, route)]
     wanted = {
