@@ -89,9 +89,9 @@ PRINTED = {
     f"ring.tx@{INTEL}": "1024",
     f"coalesce.rx-usecs@{INTEL}": "50",
     f"feature.tx-checksum-ip-generic@{INTEL}": "off",
+    f"qdisc.root@{INTEL}": "fq maxrate 1gbit",  # before the MTU, of which the kernel makes its own
     f"link.mtu@{INTEL}": "1400",
     f"irq.affinity@{INTEL}/rx-0": "5",
-    f"qdisc.root@{INTEL}": "fq maxrate 1gbit",
     f"ring.rx@{VMWARE}": "512",
     f"ring.rx-jumbo@{VMWARE}": "64",
     f"irq.affinity@{VMWARE}/rx-0": "3",
