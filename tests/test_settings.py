@@ -209,3 +209,9 @@ def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
     for kind in ("fq maxrate 10gbit", "codel", "x"):
         with pytest.raises(ValueError, match="this kernel has no qdisc"):
             qdisc.fits(host.source, address, kind)
+
+
+def test_an_unknown_kind_is_told_of_every_kind_there_is() -> None:
+    with pytest.raises(settings.UnknownError) as raised:
+        settings.parse("qqqqqqqq.rx@eth0")
+    assert all(name in str(raised.value) for name in settings.kinds())

@@ -298,7 +298,7 @@ def _optional(address: Address, name: str, default: Any, *args: Any) -> Any:
 
 def _nearest(word: str, known: tuple[str, ...]) -> str:
     near = difflib.get_close_matches(word, known, 1, 0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known[:20])}"
+    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}"
 
 
 __all__ = [
