@@ -8,6 +8,7 @@ import pytest
 
 from nettop import panes
 from nettop.observe import PATIENT, Observer
+from nettop.recording import Replay
 from nettop.source import Live
 
 FILES = {
@@ -68,3 +69,18 @@ def test_who_does_not_look_at_a_screen_reads_everything_each_time() -> None:
 
 def test_what_may_wait_is_among_the_tables_that_facts_need() -> None:
     assert Observer(Host()).tables() >= PATIENT
+
+
+def test_a_recording_in_a_loop_lists_what_is_there_at_each_moment() -> None:
+    replay = Replay(
+        "x\n-- @0.0 --\n-- /d/a --\n1\n"
+        "-- @1.0 --\n-- /d/a --\n2\n"
+        "-- @2.0 --\n-- /d/b --\n1\n"
+        "-- @3.0 --\n-- /d/a --\n!gone\n",
+        loop=True,
+    )
+    listed = []
+    for _ in range(9):
+        listed.append(replay.listing("/d"))
+        replay.wait(1.0)
+    assert listed == ([["a"], ["a"], ["a", "b"], ["b"]] * 3)[:9]
