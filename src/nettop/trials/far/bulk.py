@@ -57,7 +57,12 @@ def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
 
 
 def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
-    """A thread's many connections: whichever is ready moves one record."""
+    """A thread's many connections: whichever is ready moves one record.
+
+    Once a connection had a whole record to take it is ready when it has the next one: to be woken
+    for less costs a third of the rate. One that never had, on a slow path, is taken as it comes.
+    """
+    fast = set()
     held = {one.sock.fileno(): one for one in share}
     with select.epoll() as ready:
         for number, one in held.items():
@@ -66,10 +71,14 @@ def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
         while held:
             for number, _ in ready.poll():
                 one = held[number]
+                before = one.bytes
                 if one.over(until) or not one.move(memory):
                     ready.unregister(number)
                     one.end()
                     del held[number]
+                elif not one.pours and number not in fast and one.bytes - before == len(memory):
+                    fast.add(number)
+                    one.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(memory))
 
 
 def begin(work: List[Counted], length: int, until: float, pace: float) -> List[threading.Thread]:
