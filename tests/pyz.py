@@ -1,9 +1,9 @@
 """`make zipapp`: nettop as one executable file, dist/nettop.pyz, for hosts without a package index.
 
-It holds nettop with its rules, and its dependencies as far as they are pure Python: psutil has a
-compiled part and is left out. The other end needs Python 3.11 or newer and nothing else. On its
-first start it unpacks itself into the user's cache (root's: /var/cache/nettop), as a small
-virtual environment, where what nettop starts anew (guard, sudo, namespaces) finds it too.
+It holds nettop with its rules and its dependencies, which are pure Python. The host needs Python
+3.11 or newer and nothing else. On its first start it unpacks itself into the user's cache (root's:
+/var/cache/nettop), as a small virtual environment, where what nettop starts anew (guard, sudo,
+namespaces) finds it too.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import zipfile
 from pathlib import Path
 
 REPO = Path(__file__).parents[1]
-COMPILED = ("psutil",)
 MAIN = '''\
 """Unpack once, then run from there."""
 
@@ -96,8 +95,7 @@ def gather(where: Path) -> None:
         build = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", scratch]
         subprocess.run(build, cwd=REPO, check=True, capture_output=True)
         wheel = next(Path(scratch).glob("*.whl"))
-        wanted = [line for line in requirements(wheel) if not line.startswith(COMPILED)]
-        pip("--target", str(where), *wanted)
+        pip("--target", str(where), *requirements(wheel))
         shutil.rmtree(where / "bin", ignore_errors=True)
         pip("--no-deps", "--target", str(where), str(wheel))
     for library in where.rglob("*.so"):  # an accelerator of a package that does without it
@@ -139,4 +137,4 @@ def make(out: Path) -> Path:
 if __name__ == "__main__":
     made = make(Path(sys.argv[1]) if len(sys.argv) > 1 else REPO / "dist/nettop.pyz")
     size = made.stat().st_size / 1e6
-    print(f"{os.path.relpath(made)}: {size:.1f} MB; left out: {', '.join(COMPILED)} (compiled)")
+    print(f"{os.path.relpath(made)}: {size:.1f} MB")

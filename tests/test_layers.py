@@ -79,7 +79,7 @@ def test_no_names_that_say_nothing(path: Path) -> None:
     assert not [name for name in [*names, path.stem.title()] if vague.search(name)]
 
 
-HEAVY = {"textual", "rich", "asyncio", "psutil", "pyroute2", "cpuinfo", "pydantic", "requests"}
+HEAVY = {"textual", "rich", "asyncio", "pyroute2", "cpuinfo", "pydantic", "requests"}
 
 
 @pytest.mark.parametrize(

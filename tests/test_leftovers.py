@@ -1,8 +1,10 @@
 """What a trial leaves behind is ended, what was there before is not."""
 
+import os
+import signal
 import subprocess
 
-from nettop.trials.leftovers import ended
+from nettop.trials.leftovers import descendants, ended
 
 
 def test_only_what_came_in_between_is_ended() -> None:
@@ -21,3 +23,16 @@ def test_only_what_came_in_between_is_ended() -> None:
     finally:
         stays.kill()
         stays.wait()
+
+
+def test_children_of_children_are_found_whatever_they_are_called() -> None:
+    """A process may be called what the rest of its line in /proc looks like."""
+    script = "echo -n ') R 1' >/proc/$$/comm; sleep 600 & echo $!; wait"
+    with subprocess.Popen(["sh", "-c", script], stdout=subprocess.PIPE) as outer:
+        assert outer.stdout is not None
+        inner = int(outer.stdout.readline())
+        try:
+            assert {outer.pid, inner} <= {pid for pid, _ in descendants()}
+        finally:
+            os.kill(inner, signal.SIGKILL)
+    assert not {outer.pid, inner} & {pid for pid, _ in descendants()}

@@ -67,6 +67,13 @@ def test_the_one_file_looks_at_this_host_and_draws(one_file: Path) -> None:
     assert "CORES" in done.stdout, done.stderr
 
 
+def test_the_one_file_runs_a_test(one_file: Path) -> None:
+    words = ("test", "bulk", "--to", "127.0.0.1", "--peer", "env")
+    done = nettop(one_file, *words, "--seconds", "0.5", "--warmup", "0", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert json.loads(done.stdout)
+
+
 def test_the_one_file_is_executable(one_file: Path) -> None:
     assert os.access(one_file, os.X_OK)
     assert one_file.read_bytes().startswith(b"#!/usr/bin/env python3\n")
