@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import random
 import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,7 +17,8 @@ from hypothesis import strategies as st
 
 from nettop.trials.far import blast, udp_sink
 from nettop.trials.far import capture as far_capture
-from nettop.trials.run import TrialError
+from nettop.trials.result import Options
+from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
 
 
@@ -72,6 +78,37 @@ def test_wire_rate_is_user_data_and_66_bytes_around_it() -> None:
     assert found["gap_p50_us"] == 6.5
     nothing = udp_sweep.row(wish, sent(1001, 1.0), {})
     assert (nothing["loss"], nothing["wire_bits"], nothing["gap_p50_us"]) == (100.0, 0.0, None)
+
+
+class Asked(Exception):  # noqa: N818
+    """What the sending end was asked for."""
+
+
+@contextmanager
+def listening() -> Iterator[Any]:
+    yield SimpleNamespace(wait_for=lambda _word: 7009)
+
+
+def asked(_part: str, wish: Any) -> Any:
+    raise Asked(wish)
+
+
+def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
+    """A tunnel of 1280 bytes and a management port of 1 Gbit/s have no part in the path."""
+    far: Any = SimpleNamespace(start=lambda _part, _wish: listening())
+    here: Any = SimpleNamespace(start=asked)
+    trial = Trial(Options(to="127.0.0.1", seconds=1.0), here, far, nobody, threading.Event())
+    links = {"lo": {"mtu": 9000, "speed": 100_000}, "tun0": {"mtu": 1280, "speed": 1000}}
+    trial.samples.about["here"] = {"links": links}
+    with pytest.raises(Asked) as found:
+        udp_sweep.measure(trial)
+    sizes = {point["size"] for point in found.value.args[0]["points"]}
+    assert (min(sizes), max(sizes)) == (18, 8972)
+    assert capture.link(trial) == links["lo"]  # whose speed explains udp-latency's slope
+    trial.options = replace(trial.options, interface="tun0")
+    assert capture.link(trial) == links["tun0"]
+    trial.options = replace(trial.options, interface="gone0")
+    assert capture.link(trial) == {}
 
 
 def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:

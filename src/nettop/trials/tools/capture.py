@@ -147,6 +147,16 @@ def row(
     return found
 
 
+def link(trial: Trial) -> Mapping[str, Any]:
+    """What is known of the interface here that carries the test; nothing where none is told."""
+    try:
+        name = trial.options.interface or carrier(local_address(trial.options.to))
+    except TrialError:  # an address beside the interface's first: the test runs all the same
+        return {}
+    found: Mapping[str, Any] = trial.samples.about["here"]["links"].get(name, {})
+    return found
+
+
 def local_address(to: str) -> str:
     """The address of this host that traffic from `to` arrives at; TrialError without a route."""
     family = socket.AF_INET6 if ":" in to else socket.AF_INET

@@ -15,6 +15,7 @@ from ... import formulas
 from .. import statistics
 from ..result import Latency, Loss, Measured
 from ..run import Trial, TrialError
+from .capture import link
 
 TOOL: Final = "udp-latency"
 PACKAGE: Final = ""
@@ -39,9 +40,8 @@ def measure(trial: Trial) -> Measured:
         near = stack.enter_context(trial.here.start("udp_latency", asked))
         patience = (each + 2) * len(sizes) + 20 if o.count is None else 600.0
         said = list(trial.follow(near, patience))
-    links = trial.samples.about.get("here", {}).get("links", {})
-    speeds = [link["speed"] * 1e6 for link in links.values() if link.get("speed")]
-    return fold(said, min(speeds, default=None))
+    speed = link(trial).get("speed")
+    return fold(said, speed * 1e6 if speed else None)
 
 
 def fold(said: Sequence[Mapping[str, Any]], speed: float | None) -> Measured:

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ... import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
+from .capture import link
 
 TOOL: Final = "udp-sweep"
 PACKAGE: Final = ""
@@ -37,9 +38,7 @@ def measure(trial: Trial) -> Measured:
     """The sink where the traffic goes, the paced sender at the other end."""
     o = trial.options
     v6 = ":" in o.to
-    links = trial.samples.about["here"]["links"]
-    mtu = min((int(link["mtu"]) for n, link in links.items() if n != "lo" and "mtu" in link),
-              default=1500)  # fmt: skip
+    mtu = int(link(trial).get("mtu", 1500))
     grid = [(size, spacing) for size in sizes(mtu, o.sizes) for spacing in o.spacings or SPACINGS]
     each = o.seconds / len(grid)
     points = [
