@@ -155,6 +155,23 @@ def test_rules_and_limits_of_the_user(
     assert "time-stands-still.toml:5: wy: unknown key; did you mean why?" in err
 
 
+def test_where_a_rule_looks_is_said_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:
+    """More than three kinds are not all kinds: two of those rules name loopback."""
+    where = {
+        "rx-ring-overrun": "every interface of kind nic, where the profile is bulk-lan, bulk-wan, "
+        "capture or server, once true for 3 s",
+        "capture-ring-overflows": "every capture but other, tunnel and wireless, once",
+        "capture-ring-small": "every capture but loopback, where the profile is capture, once",
+        "socket-overrun": "every process, once",
+        "where-packets-die": "every direction of an interface but loopback, other, tunnel and wire",
+        "loss-recovery-crippled": "the host",
+    }
+    for rule, said in where.items():
+        _, out, _ = run(capsys, "rules", "show", rule)
+        assert f"Judged on - {said}" in " ".join(out.split())
+        assert "Encodes" not in out  # ids of a catalogue that is not here
+
+
 def test_explain_says_why_and_who_says_otherwise(
     capsys: pytest.CaptureFixture[str], root: str
 ) -> None:

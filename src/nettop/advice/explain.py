@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..text import safe, wrap
 from .expression import Limits
 from .papers import References, whole
-from .rule import Cite, Finding, Fix, Rule
+from .rule import LINKS, Cite, Finding, Fix, Rule
 from .template import shown
 
 
@@ -26,7 +27,13 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     """A rule without a target: lines of at most `width` cells; `known` are whole references."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
     lines += wrap(plain(rule.words.title.general(rule.limits)), width)
-    lines += ["", *wrap(plain(rule.words.why.general(rule.limits)), width), ""]
+    why = plain(rule.words.why.general(rule.limits))
+    lines += ["", *wrap(why, width), ""]
+    if FIGURE.search(why):
+        lines += [
+            *wrap(f"N: the figure on your host, which nettop explain {rule.id} tells.", width),
+            "",
+        ]
     lines += _titled("Judged on", [_where(rule)], width)
     lines += _titled("When", [rule.when.text], width)
     lines += _titled("Silent when", _silences(rule), width)
@@ -36,7 +43,6 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", whole(rule, known or {}), width)
-    lines += _titled("Encodes", [", ".join(rule.encodes)], width)
     lines += _titled("File", [rule.path], width)
     return lines
 
@@ -92,14 +98,31 @@ def plain(text: str) -> str:
     return " ".join(text.split()) if "\n\n" not in text else text
 
 
+_OVER: Final = {"nic": "interface", "path": "direction of an interface"}
+FIGURE: Final = re.compile(r"\bN\b")
+
+
 def _where(rule: Rule) -> str:
-    every = f"every {rule.over}" if rule.over != "host" else "the host"
-    links = f" of kind {', '.join(sorted(rule.links))}" if rule.links else ""
-    if rule.links is not None and len(rule.links) > 3:
-        links = " but loopback"
-    profiles = f", for {', '.join(sorted(rule.profiles))}" if rule.profiles else ""
+    every = f"every {_OVER.get(rule.over, rule.over)}" if rule.over != "host" else "the host"
+    profiles = f", where the profile is {_any(rule.profiles)}" if rule.profiles else ""
     hold = f", once true for {rule.hold:g} s" if rule.hold else ""
-    return f"{every}{links}{profiles}{hold}"
+    return f"{every}{_links(rule)}{profiles}{hold}"
+
+
+def _links(rule: Rule) -> str:
+    """The kinds of interface, or the others, whichever are fewer."""
+    if rule.links is None or rule.over == "host":
+        return ""
+    others = frozenset(LINKS) - rule.links
+    if len(others) < len(rule.links):
+        return f" but {_any(others, 'and')}" if others else ""
+    about = "" if rule.over == "nic" else " on an interface"
+    return f"{about} of kind {_any(rule.links)}"
+
+
+def _any(names: Iterable[str], last: str = "or") -> str:
+    *most, end = sorted(names)
+    return f"{', '.join(most)} {last} {end}" if most else end
 
 
 def _silences(rule: Rule) -> list[str]:

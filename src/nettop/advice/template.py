@@ -13,7 +13,7 @@ from ..units import amount
 from .evaluate import Scope, evaluate
 from .expression import Expression, ExpressionError, Limits, parse, path_of
 from .native import value_of
-from .vocabulary import LABELS, find, names
+from .vocabulary import LABELS, NUMBER, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
 _CALLED: Final = {
@@ -24,6 +24,7 @@ _CALLED: Final = {
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
+_UNITS: Final = {"ratio": "%", "us": "µs"}
 _TYPED: Final = re.compile(r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$")  # a command so far
 
 
@@ -54,7 +55,7 @@ class Template:
         return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
 
     def general(self, limits: Limits) -> str:
-        """Without a target: names are "the interface", in a command IF; fields what they mean."""
+        """Without a target: names are "the interface", in a command IF; a figure is N packets."""
         out = ""
         for part in self.parts:
             meaning = part if isinstance(part, str) else _meaning(part, limits)
@@ -69,13 +70,16 @@ def _alias(part: Expression) -> str:
 def _meaning(part: Expression, limits: Limits) -> str:
     path = path_of(part.tree)
     if path is None:
-        return f"[{part.text}]"
+        return "[CPUs]" if part.text.startswith("cpu_list(") else "N"
     if path[0] == "limits":
         return f"{limits[path[1]]}"
     if path[-1] in _CALLED or part.text in _CALLED:
         return _CALLED.get(part.text) or _CALLED[path[-1]]
     word = find(KINDS[path[0]], path[1:]) if path[0] in KINDS else None
-    return f"[{word.help}]" if word else f"[{part.text}]"
+    if word is None or word.type == NUMBER:
+        unit = word.unit if word is not None else ""
+        return f"N {_UNITS.get(unit, unit)}".rstrip()
+    return f"[{re.split('[:;,]', word.help, maxsplit=1)[0]}]"
 
 
 def _shown(part: Expression, scope: Scope) -> str:
