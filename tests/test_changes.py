@@ -16,6 +16,7 @@ from nettop import settings
 from nettop.changes import Change, journal, place, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
+from nettop.cli import main
 from nettop.settings import Host
 
 QUIET = Terms(confirm=0)
@@ -347,3 +348,37 @@ def test_a_conflict_can_be_left_as_it_is(host: Host, book: Journal) -> None:
     assert "stays as it is" in told.because
     assert undo.undo(book, host, everything=True) == ()
     assert settings.read(host.source, mtu) == "4000"
+
+
+@pytest.mark.parametrize(
+    ("now", "said"),
+    [
+        ("4000", ""),
+        ("1000", "somebody put it back: it is 1000 again"),
+        ("5000", "somebody changed it since: it is 5000"),
+        (None, "it cannot be read now"),
+    ],
+)
+def test_the_journal_looks_at_the_host(
+    host: Host, book: Journal, tmp_path: Path, now: str | None, said: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    setting = "sysctl.net.core.netdev_max_backlog"
+    (result,) = apply(plan.plan([(setting, "4000")], host.source), host, book, QUIET)
+    assert result.state == "applied"
+    file = tmp_path / "host/proc/sys/net/core/netdev_max_backlog"
+    file.unlink() if now is None else file.write_text(now)
+    (entry,) = book.entries()
+    assert undo.overtaken(entry, host, ()) == said
+    monkeypatch.setenv("NETTOP_STATE", book.folder)
+    monkeypatch.setattr(Host, "at", lambda *_: host)
+    assert main(["journal"]) == 0
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert main(["journal", "--json"]) == 0
+    (told,) = json.loads(capsys.readouterr().out)["changes"]
+    assert told.get("since", "") == said
+    undo.forget(book, everything=True)
+    (entry,) = book.entries()
+    assert main(["journal", "--json"]) == 0
+    assert "since" not in json.loads(capsys.readouterr().out)["changes"][0]

@@ -196,7 +196,8 @@ def test_what_the_journal_says_is_described() -> None:
         because="why", deadline=1e9, netns="4026531840", beside={"feature.tso@eth0": ("on", None)},
     )  # fmt: skip
     bare = Entry(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
-    rows = [json.loads(json.dumps(document(entry))) for entry in (full, bare)]
+    told = document(full, "somebody put it back"), document(bare)
+    rows = [json.loads(json.dumps(one)) for one in told]
     assert faults("journal", {"schema": 1, "changes": rows, "notices": []}) == []
 
 

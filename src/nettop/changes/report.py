@@ -38,6 +38,9 @@ def show(results: Sequence[Result]) -> None:
             if result.state in ("refused", "conflict"):
                 values = f"{result.before} → {result.wanted}"
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
+        if result.state == "pending" and result.deadline is not None:
+            left = max(0, round(result.deadline - time.time()))
+            print(f"    it reverts in {left} s unless it is kept: nettop confirm {result.id}")
         if result.because:
             print(safe(f"    {result.because}"))
 
@@ -47,6 +50,8 @@ def _plan(result: Result) -> None:
     told = risk(result.setting)
     print(safe(f"{result.setting}: {result.before} → {result.wanted}   (risk: {told})"))
     print(safe(f"    {result.shell}"))
+    if result.because:
+        print(safe(f"    {result.because}"))
 
 
 def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ...]:
@@ -92,6 +97,7 @@ def follow(
     from dataclasses import replace
 
     numbers = {r.id for r in results}
+    gone = ("undone", "reverted")
     end = time.monotonic() + seconds
     while True:
         now = {e.id: e for e in journal.entries() if e.id in numbers}
@@ -102,7 +108,8 @@ def follow(
     return tuple(
         replace(
             r, state=now[r.id].state, deadline=None,
-            after=r.before if now[r.id].state in ("undone", "reverted") else r.after,
+            after=r.before if now[r.id].state in gone else r.after,
+            because=now[r.id].because if now[r.id].state in gone else r.because,
         )
         if r.id in now else r
         for r in results

@@ -78,6 +78,33 @@ def forget(
     return tuple(results)
 
 
+def overtaken(entry: Entry, host: Host, others: Collection[Entry]) -> str:
+    """What became of an open entry without nettop; empty while the host shows what nettop left.
+
+    `others` are entries of the same journal: a later one of the same setting speaks for it.
+    """
+    if any(o.open and o.setting == entry.setting and o.id > entry.id for o in others):
+        return ""
+    try:
+        address = settings.parse(entry.setting)
+    except LookupError as error:
+        return sentence(error)
+    why = _void(entry, address) or _elsewhere(entry, address)
+    if why:
+        return why
+    found, why = _same_target(entry, address, host)
+    if found is None:
+        return why
+    now = look(host, found)
+    if now is None:
+        return "it cannot be read now"
+    if now == (entry.wanted if entry.after is None else entry.after):
+        return ""
+    if now == entry.before:
+        return f"somebody put it back: it is {now} again"
+    return f"somebody changed it since: it is {now}"
+
+
 def take_back(
     entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str
 ) -> Result:

@@ -28,19 +28,24 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.guard import notices
     from ..changes.journal import ROOTS, Journal
     from ..changes.plan import sentence
+    from ..changes.undo import overtaken
+    from ..settings import Host
     from ..text import safe
 
     journal = Journal()
     try:
         entries = journal.entries()
         told = notices(journal)
+        host = Host.at()
+        since = {e.id: why for e in entries if e.open and (why := overtaken(e, host, entries))}
     except OSError as error:
         raise Refused(sentence(error), 3) from None
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
         where = "nettop: what root changed stands in root's journal: sudo nettop journal"
         print(where, file=sys.stderr)
     if args.json:
-        emit({"changes": [document(entry) for entry in entries], "notices": list(told)})
+        made = [document(entry, since.get(entry.id, "")) for entry in entries]
+        emit({"changes": made, "notices": list(told)})
         return 0
     for entry in entries:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.at))
@@ -52,8 +57,9 @@ def run(args: argparse.Namespace) -> int:
                  f"{entry.before} → {shown}   {entry.who}{why}")
         )  # fmt: skip
         print(safe(f"      {entry.shell}"))
-        if entry.because:
-            print(safe(f"      {entry.because}"))
+        for more in (entry.because, since.get(entry.id)):
+            if more:
+                print(safe(f"      {more}"))
     for line in told:
         print(safe(f"note: {line}"))
     if not entries:
@@ -61,8 +67,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def document(entry: Entry) -> dict[str, Any]:
-    """One entry as data."""
+def document(entry: Entry, since: str = "") -> dict[str, Any]:
+    """One entry as data, with what became of it without nettop `since`."""
     from ..changes import data
 
     found: dict[str, Any] = {
@@ -82,6 +88,8 @@ def document(entry: Entry) -> dict[str, Any]:
         found["after"] = data(entry.setting, entry.after)
     if entry.because:
         found["because"] = entry.because
+    if since:
+        found["since"] = since
     if entry.deadline is not None:
         found["deadline"] = entry.deadline
     if entry.beside:

@@ -138,10 +138,11 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     """What was changed here; one sentence where that cannot be read."""
     from ..changes.plan import sentence
+    from ..settings import Host
     from ..tui.kept import journal
 
     try:
-        return journal()
+        return journal(Host.at())
     except OSError as error:
         say(f"nettop: the journal cannot be read: {sentence(error)}", to=sys.stderr)
         return (), ()

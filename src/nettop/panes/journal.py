@@ -23,6 +23,7 @@ STATES: Final = {
     "refused": ("✗ refused", "bad"),
     "unchanged": ("· unchanged", "dim"),
 }
+OVERTAKEN: Final = ("! overtaken", "warn")
 
 
 def rows_of(scene: Scene, view: View) -> list[Made]:
@@ -41,7 +42,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and below it the entry under the cursor in words."""
     shown = rows_of(scene, view)
-    standing = sum(d.state in ("applied", "rounded", "pending") for d in shown)
+    standing = sum(d.state in ("applied", "rounded", "pending") and not d.since for d in shown)
     out = [
         section(
             "JOURNAL",
@@ -64,7 +65,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     cursor = chosen(tuple(d.id for d in shown), view.spot)
     table = []
     for made in shown:
-        state, role = STATES.get(made.state, (made.state, ""))
+        state, role = _state(made)
         table.append(
             row(
                 (
@@ -85,7 +86,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing(table, cursor, width, min(len(table), height - len(out) - below))
     if below:
         made = shown[cursor]
-        state, role = STATES.get(made.state, (made.state, ""))
+        state, role = _state(made)
         out.append(section(made.id, when(made.wall), width))
         out.append(line(f" {made.setting}: {made.before} → {made.after}", (f"   {state}", role)))
         waits = next((p for p in scene.pending if p.id == made.id), None)
@@ -99,6 +100,12 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
                     )
                 )
             )
-        if made.because:
-            out.append(line((f" {made.because}", "dim")))
+        for more, role in ((made.since, "warn"), (made.because, "dim")):
+            if more:
+                out.append(line((f" {more}", role)))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def _state(made: Made) -> tuple[str, str]:
+    """The word for a change's state, and its colour."""
+    return OVERTAKEN if made.since else STATES.get(made.state, (made.state, ""))

@@ -44,6 +44,7 @@ class Made:
     finding: str = ""
     who: str = ""
     because: str = ""
+    since: str = ""  # what became of it without nettop
 
 
 @dataclass(frozen=True, slots=True)

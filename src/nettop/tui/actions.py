@@ -136,7 +136,7 @@ class Actions:
 
     def reload(self) -> None:
         """Read journal and results afresh."""
-        made, pending = journal()
+        made, pending = journal(self.changing.host())
         if self.changing.rooted:  # what root did for us stands in root's journal
             made, pending = (*made, *(more := root_journal())[0]), (*pending, *more[1])
         found = stored()

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..panes.scene import Made, Paper, Pending, Result
+
+if TYPE_CHECKING:
+    from ..settings import Host
 
 SHOWN: Final = 200  # results listed
 LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
@@ -128,25 +131,19 @@ def studies() -> tuple[Paper, ...]:
     return tuple(out)
 
 
-def journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """What nettop changed here, and what of it waits for a confirmation."""
+def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """What nettop changed here, whether the host still shows it, and what waits for a word."""
     from ..changes.journal import Journal
+    from ..changes.undo import overtaken
 
     entries = Journal().entries()
     made = tuple(
         Made(
-            str(e.id),
-            e.at,
-            e.setting,
-            e.before,
-            e.after if e.after is not None else e.wanted,
-            e.state,
-            e.finding,
-            e.who,
-            e.because,
+            str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
+            e.state, e.finding, e.who, e.because, overtaken(e, host, entries) if e.open else "",
         )
         for e in entries
-    )
+    )  # fmt: skip
     pending = tuple(
         Pending(str(e.id), e.setting, e.deadline)
         for e in entries
@@ -180,7 +177,7 @@ def root_journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
         Made(
             f"{ROOTS}{e['id']}", float(e["time"]), str(e["setting"]), value_text(e["before"]),
             value_text(e.get("after", e["wanted"])), str(e["state"]), str(e.get("finding", "")),
-            str(e.get("who", "")), str(e.get("because", "")),
+            str(e.get("who", "")), str(e.get("because", "")), str(e.get("since", "")),
         )
         for e in found
     )  # fmt: skip
