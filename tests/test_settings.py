@@ -12,7 +12,11 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from nettop import settings
-from nettop.settings import Host, _text
+from nettop.recording import Replay, load
+from nettop.sampler import Sampler
+from nettop.settings import Host, _text, irq
+
+HOSTS = Path(__file__).parent / "hosts"
 
 
 @pytest.fixture
@@ -215,3 +219,12 @@ def test_an_unknown_kind_is_told_of_every_kind_there_is() -> None:
     with pytest.raises(settings.UnknownError) as raised:
         settings.parse("qqqqqqqq.rx@eth0")
     assert all(name in str(raised.value) for name in settings.kinds())
+
+
+def test_a_queue_s_interrupt_is_found_on_arm_too() -> None:
+    """There the trigger is a word of its own: `GICv3 81921 Edge  eth0-Tx-Rx-0`."""
+    source = Replay(load(str(HOSTS / "big-arm.host.gz")))
+    rows = {row.irq: row.name for row in Sampler(source).take(["interrupts"]).rows("interrupts")}
+    for way in ("rx", "tx"):
+        number = irq.number(source, settings.parse(f"irq.affinity@eth0/{way}-0"))
+        assert rows[str(number)] == "eth0-Tx-Rx-0"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 
+from ..collect import interrupts
 from ..cpulist import parse as parse_list
 from ..irqname import actions, places
 from ..source import Source
@@ -24,18 +25,8 @@ TEXT = NAMES
 
 def lines(source: Source) -> dict[int, tuple[str, ...]]:
     """The actions of every numbered interrupt; names may hold spaces."""
-    found: dict[int, tuple[str, ...]] = {}
-    rows = source.text("/proc/interrupts").splitlines()
-    width = len(rows[0].split()) if rows else 0
-    for row in rows[1:]:
-        label, _, rest = row.partition(":")
-        if not label.strip().isdigit():
-            continue
-        words = rest.split(None, width)
-        # after the counts: chip, hardware number and trigger (one or two words), then the actions
-        tail = words[width].split(None, 2) if len(words) > width else []
-        found[int(label)] = actions(tail[2]) if len(tail) > 2 else ()
-    return found
+    rows = interrupts.update(source, {})
+    return {int(row.irq): actions(row.name) for row in rows if row.irq.isdigit()}
 
 
 def number(source: Source, address: Address) -> int:
