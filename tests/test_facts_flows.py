@@ -174,6 +174,15 @@ def test_a_flow_knows_its_way() -> None:
     assert "50%" in (flow.limit_why or "")
 
 
+def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged() -> None:
+    before, after = moving(bytes_acked=1000, bytes_received=0)
+    (flow,) = joined(before, after).flows
+    assert (flow.bulk, flow.limit) == (False, "none")
+    assert flow.limit_why == "moves too little to be limited"
+    (flow,) = joined(before).flows
+    assert (flow.limit, flow.limit_why) == (None, None)
+
+
 @pytest.mark.parametrize(
     ("had", "loss", "needless"),
     [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
@@ -589,7 +598,6 @@ BUSY_APP = Core(2, user=90.0, system=8.0, softirq=0.0, irq=0.0, idle=1.0)
 @pytest.mark.parametrize(
     ("flow", "nic", "irq", "app", "who"),
     [
-        ({"bulk": False}, None, None, None, "none"),
         ({}, Nic("e", "nic", per_s=Counters(allowance_bw_out=3)), None, None, "provider"),
         ({}, Nic("e", "nic", tx_load=0.97), None, None, "link"),
         (
@@ -599,7 +607,11 @@ BUSY_APP = Core(2, user=90.0, system=8.0, softirq=0.0, irq=0.0, idle=1.0)
             None,
             "bus",
         ),
+        ({}, Nic("e", "nic", per_s=Counters(allowance_bw_out=0.3)), None, None, None),
         ({}, Nic("e", "nic", per_s=Counters(pause_rx=9)), None, None, "receiver"),
+        ({}, Nic("e", "nic", per_s=Counters(pause_rx=0.3)), None, None, None),
+        ({}, Nic("e", "nic", speed=10e9, per_s=Counters(pause_rx=29)), None, None, None),
+        ({}, Nic("e", "nic", speed=10e9, per_s=Counters(pause_rx=31)), None, None, "receiver"),
         ({"rwnd_limited": 0.4}, None, FULL, None, "receiver"),
         ({"sndbuf_limited": 0.4}, None, None, None, "sender"),
         ({"busy": 0.2}, None, None, None, "application"),

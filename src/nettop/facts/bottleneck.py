@@ -20,6 +20,8 @@ FULL_IDLE: Final = 5.0  # percent idle below which a core is full
 LIMITED: Final = 0.10  # part of its busy time that makes a limit
 LOSSY: Final = 1e-4  # segments lost of all sent
 IDLE_SENDER: Final = 0.5  # busy less than half of the time: the application has nothing to send
+COUNTED: Final = 1.0  # events a second: fewer are an accident, and would be written as 0/s
+PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it, at most
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,10 +32,11 @@ class Verdict:
     why: str
 
 
+LITTLE: Final = Verdict("none", "moves too little to be limited")
+
+
 def judge(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core | None) -> Verdict:
-    """Who limits the flow now: sender receiver network link cpu bus application provider none."""
-    if not flow.bulk:
-        return Verdict("none", "moves too little to be limited")
+    """Who limits a bulk flow now: sender receiver network link cpu bus application provider."""
     sends = flow.direction == "send"
     outside = _outside(nic, sends=sends)
     if outside is not None:
@@ -55,7 +58,7 @@ def _outside(nic: Nic | None, *, sends: bool) -> Verdict | None:
             rates.allowance_bw_out if sends else rates.allowance_bw_in,
     }  # fmt: skip
     for what, rate in shaped.items():
-        if rate:
+        if rate is not None and rate >= COUNTED:
             return Verdict("provider", f"{rate:.0f} packets/s over the allowance of {what}")
     load = nic.tx_load if sends else nic.rx_load
     if load is not None and load >= FULL_LINK:
@@ -69,7 +72,7 @@ def _outside(nic: Nic | None, *, sends: bool) -> Verdict | None:
 
 def _sending(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core | None) -> Verdict:
     paused = nic.per_s.pause_rx if nic is not None else None
-    if paused and not full(app_core):
+    if nic is not None and paused and _pauses(paused, nic.speed) and not full(app_core):
         return Verdict("receiver", f"the link partner sends {paused:.0f} pause frames/s")
     if flow.rwnd_limited is not None and flow.rwnd_limited > LIMITED:
         return Verdict("receiver", f"its window held the flow {flow.rwnd_limited:.0%} of the time")
@@ -89,6 +92,11 @@ def _sending(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core 
     if flow.cwnd is not None and flow.unacked is not None and flow.unacked >= flow.cwnd * 0.9:
         return Verdict("network", f"the congestion window of {flow.cwnd} segments is full")
     return Verdict(None, "no limit shows at this end")
+
+
+def _pauses(frames: float, speed: float | None) -> bool:
+    """Whether frames/s may hold the link for a part of the time that a flow notices."""
+    return frames >= (LIMITED * speed / PAUSE_BITS if speed else COUNTED)
 
 
 def _receiving(flow: Flow, irq_core: Core | None, app_core: Core | None) -> Verdict:

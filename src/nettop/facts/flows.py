@@ -152,7 +152,9 @@ def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Aroun
         bulk, *place,
     )  # fmt: skip
     last = (_full(row), *_lost(sent, again, had), reordered)
-    flow = Flow(*values, None, None, *last)
+    if rx is None and tx is None:
+        return Flow(*values, None, None, *last)
+    flow = Flow(*values, bottleneck.LITTLE.who, bottleneck.LITTLE.why, *last)
     if not bulk:
         return flow
     cores = around.cores

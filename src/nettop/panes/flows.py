@@ -130,9 +130,9 @@ def detail(
         )
     )
     role = "dim" if flow.limit in (None, "none", "application") else "warn"
-    out.append(
-        line((f" limited by {flow.limit or 'unknown'}", role), (f"  {flow.limit_why or ''}", ""))
-    )
+    if flow.limit or flow.limit_why:
+        limit = "not limited" if flow.limit == "none" else f"limited by {flow.limit or 'unknown'}"
+        out.append(line((f" {limit}", role), (f"  {flow.limit_why or ''}", "")))
     app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
     where = f" process on core {app}, interrupt on core {irq}"
     where += f" (queue {flow.queue or '?'})"
