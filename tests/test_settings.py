@@ -113,8 +113,8 @@ def test_interrupts_are_found_by_sysfs_then_by_name(host: Host, tmp_path: Path) 
     queue = settings.parse("irq.affinity@eth0/rx-0")
     settings.write(host, queue, "3")
     assert (tmp_path / "proc/irq/25/smp_affinity_list").read_text() == "3\n"
-    for irq in (24, 25, 26):
-        (tmp_path / f"sys/class/net/eth0/device/msi_irqs/{irq}").unlink()
+    for line in (24, 25, 26):
+        (tmp_path / f"sys/class/net/eth0/device/msi_irqs/{line}").unlink()
     settings.write(host, queue, "1")
     assert (tmp_path / "proc/irq/25/smp_affinity_list").read_text() == "1\n"
     # the driver was loaded again: same name, other number
