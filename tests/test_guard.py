@@ -194,6 +194,29 @@ def test_a_guard_that_died_is_noticed(
     assert f"nettop undo {number}" in told
 
 
+def test_a_guard_waits_only_once_it_has_loaded_what_it_needs(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nettop writes, and time counts, when it says so: loading may take longer than that time."""
+    entry = pending(host, book, 30)
+    end, ours = os.pipe()
+    told: list[tuple[str, bool]] = []
+
+    def prepare(_host: Host, address: settings.Address) -> None:
+        told.append((str(address), bool(select.select([end], [], [], 0)[0])))
+
+    monkeypatch.setattr(Host, "at", lambda *_: host)
+    monkeypatch.setattr(settings, "prepare", prepare)
+    monkeypatch.setattr(os, "fork", lambda: 0)
+    monkeypatch.setattr(os, "setsid", lambda: None)
+    monkeypatch.setattr(guard, "since_boot", lambda: 1e9)
+    guard.main([book.folder, str(entry), "0", str(ours)])
+    assert told == [("link.mtu@eth0", False)]
+    assert os.read(end, 2) == b"!"
+    os.close(end)
+    assert [e.state for e in book.entries()] == ["reverted"]
+
+
 def test_clocks_that_jump_do_not_matter(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,7 +17,7 @@ from . import Result, place
 from .journal import Busy, Entry, Journal, since_boot
 from .plan import sentence
 
-READY = 30.0  # seconds a guard may take to start, on a machine that is very busy
+READY = 60.0  # seconds a guard may take to start and load all it needs, on a very busy machine
 _PATIENCE = 3.0  # seconds past its time that a guard waits for a nettop that is still writing
 _HELD = 3600.0  # seconds for which it waits for that nettop to end, its work done meanwhile
 _SYSTEMD = "/run/systemd/system"
@@ -164,8 +164,11 @@ def _unconfirmed(entry: Entry) -> bool:
     return entry.open and entry.due is not None
 
 
-def _warm(journal: Journal, group: int) -> None:
-    """Load now what taking back needs: at the deadline a busy machine needs seconds for it."""
+def _warm(journal: Journal, group: int, known: set[int]) -> None:
+    """Load now what taking back needs: at the deadline a busy machine needs seconds for it.
+
+    `known` are the entries for which that was done: a group grows while we wait.
+    """
     from .. import settings
     from ..settings import Host
     from . import undo  # noqa: F401
@@ -173,7 +176,8 @@ def _warm(journal: Journal, group: int) -> None:
 
     host = Host.at()
     for entry in journal.entries():
-        if entry.group == group and entry.open:
+        if entry.group == group and entry.open and entry.id not in known:
+            known.add(entry.id)
             address = settings.parse(entry.setting)
             look(host, address)
             settings.prepare(host, address)
@@ -189,14 +193,16 @@ def _due(journal: Journal, group: int, due: float) -> float:
 def main(words: list[str]) -> None:
     """Detach, say that we wait, wait, revert; a failure goes to the journal."""
     journal, group, due = Journal(words[0]), int(words[1]), float(words[2])
+    known: set[int] = set()
     if len(words) > 3:
         if os.fork():
             os._exit(0)
         os.setsid()
+        _warm(journal, group, known)
         os.write(int(words[3]), b"!")
         os.close(int(words[3]))
-    _warm(journal, group)
     while (left := _due(journal, group, due) - since_boot()) > 0:
+        _warm(journal, group, known)
         time.sleep(min(left, 1.0))
     try:
         for result in (*revert(journal, group), *once_more(journal, group)):
