@@ -155,6 +155,9 @@ SILENT = (
     Silent("app-on-irq-core", "3391", "process.on_irq_cpu is false"),
     Silent("lro-while-forwarding", "eth0", "not nic.forwards: this host forwards nothing"),
     Silent("pcie-narrow", "eth0", "nic.pcie.width is not known: the slot does not tell"),
+    Silent(
+        "ring-at-maximum", "lo", "lo is of kind loopback, where this does not apply", applies=False
+    ),
     Silent("time-squeeze", "host", "information only, and no packet was lost at a backlog"),
 )
 FEATURES = tuple(

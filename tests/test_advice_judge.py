@@ -118,8 +118,20 @@ def test_kinds_of_interface(rule: Any) -> None:
         "veth1": "veth1 is of kind veth, where this does not apply",
         "lo": "lo is of kind loopback, where this does not apply",
     }
+    assert not any(one.applies for one in plain.silent())
     veth = judged(rule('when = "nic.mtu > 0"\nlinks = ["veth"]'), at(0, nics=nics))
     assert [one.target for one in veth.findings] == ["veth1"]
+
+
+def test_silences_of_those_that_look_come_before_those_that_do_not(rule: Any) -> None:
+    nics = [{"name": name, "kind": kind, "mtu": 1} for name, kind in
+            (("lo", "loopback"), ("eth0", "nic"))]  # fmt: skip
+    made = [rule('when = "nic.mtu > 9"'), rule(f'{WHEN}\nprofiles = ["latency"]', "b-rule")]
+    said = judged(made, at(0, nics=nics)).silent()
+    assert [(one.rule, one.target, one.applies) for one in said] == [
+        ("a-rule", "eth0", True),
+        ("a-rule", "lo", False), ("b-rule", "lo", False), ("b-rule", "eth0", False),
+    ]  # fmt: skip
 
 
 def test_flows_everywhere_but_loopback(rule: Any) -> None:

@@ -172,6 +172,45 @@ def test_where_a_rule_looks_is_said_as_it_is(capsys: pytest.CaptureFixture[str])
         assert "Encodes" not in out  # ids of a catalogue that is not here
 
 
+def test_findings_that_are_alike_are_told_in_a_line(capsys: pytest.CaptureFixture[str]) -> None:
+    """Eight sockets of one process say the same: three in full, all in the JSON."""
+    host = str(Path(__file__).parent / "hosts/vm-virtio-unsent.host")
+    _, out, _ = run(capsys, "advise", "--replay", host)
+    name = "application-does-not-read"
+    assert out.count(f" {name}@") == 3
+    assert f" {name}: 5 targets more (--json has them all)\n" in out
+    _, out, _ = run(capsys, "advise", "--replay", host, "--json")
+    assert sum(one["rule"] == name for one in json.loads(out)["findings"]) == 8
+
+
+def test_explain_begins_with_the_verdict_and_its_figures(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    host = str(Path(__file__).parent / "hosts/vm-vmxnet3-drops.host")
+    _, out, _ = run(capsys, "explain", "rx-ring-overrun", "--replay", host)
+    first, second, *rest = out.splitlines()
+    assert first.startswith("Here: rx-ring-overrun@")
+    assert second.startswith("  nic.per_s.ring_drops is ")
+    assert "Judged on" in rest
+    _, out, _ = run(capsys, "explain", first.split()[1].rstrip(":"), "--replay", host)
+    assert out.splitlines()[4] == "Seen here"
+    many = str(Path(__file__).parent / "hosts/big-1152.host.gz")
+    _, out, _ = run(capsys, "explain", "irq-core-saturated", "--replay", many)
+    assert out.count("is silent") == 8
+    assert "Here: silent on 760 targets more.\n\nirq-core-saturated  (" in out
+
+
+def test_silent_rules_are_those_that_look(capsys: pytest.CaptureFixture[str]) -> None:
+    host = str(Path(__file__).parent / "hosts/vm-vmxnet3-drops.host")
+    _, out, _ = run(capsys, "advise", "--all", "--replay", host)
+    assert "where this does not apply" not in out
+    assert "on a kind of interface or a profile that they are not for\n" in out
+    _, told, _ = run(capsys, "advise", "--all", "--replay", host, "--json")
+    silent = json.loads(told)["silent"]
+    assert any("where this does not apply" in one["because"] for one in silent)
+    assert len(silent) > out.count("\n  ")
+
+
 def test_explain_says_why_and_who_says_otherwise(
     capsys: pytest.CaptureFixture[str], root: str
 ) -> None:

@@ -53,9 +53,8 @@ def verdict(
     """A finding: why it is so on this target, what would change, who says so and who else."""
     lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
     lines += wrap(found.title, width)
-    lines += ["", *wrap(found.why, width), ""]
-    seen = [f"{line['field']} is {shown(line['value'], line['unit'])}" for line in found.evidence]
-    lines += _titled("Seen here", map(safe, seen), width)
+    lines += ["", *_titled("Seen here", map(safe, figures(found)), width)]
+    lines += [*wrap(found.why, width), ""]
     lines += _titled("It speaks when", [rule.when.text], width)
     changes = [
         f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
@@ -66,6 +65,11 @@ def verdict(
     lines += _sources(found.sources, found.competing, width)
     lines += _titled("References", whole(rule, known or {}), width)
     return lines
+
+
+def figures(found: Finding) -> list[str]:
+    """What was seen on the target."""
+    return [f"{line['field']} is {shown(line['value'], line['unit'])}" for line in found.evidence]
 
 
 def data(rule: Rule) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from .evaluate import Read, Scope, evaluate
 from .expression import path_of
 from .moment import Moment, Past
 from .native import Loop, code_of, compile_loops, true_on
-from .reason import because
+from .reason import because, elsewhere
 from .remedy import remedy
 from .rule import SEVERITIES, Finding, Rule, Silent
 from .seen import seen
@@ -49,7 +49,10 @@ class Judgement:
     _silent: Callable[[], tuple[Silent, ...]] = field(default=tuple, compare=False, repr=False)
 
     def silent(self) -> tuple[Silent, ...]:
-        """Every rule that does not speak, on every target, and why; worked out when asked."""
+        """Every rule that does not speak, on every target, and why; worked out when asked.
+
+        Those that look at their target come first.
+        """
         return self._silent()
 
 
@@ -168,16 +171,19 @@ class Judge:
                 key = (rule.id, label(fact))
                 if key in spoken:
                     continue
+                aside = elsewhere(judged, moment, fact)
                 if self._mutes(rule, key[1], fact):
                     reason = "muted"
+                elif aside is not None:
+                    reason = aside
                 elif key in instead:
                     reason = f"{instead[key]} speaks of the same"
                 elif key in waiting:
                     reason = f"it has not held for {rule.hold:g} s yet"
                 else:
                     reason = because(judged, moment, fact, key[1])
-                out.append(Silent(*key, reason))
-        return tuple(out)
+                out.append(Silent(*key, reason, applies=aside is None))
+        return tuple(sorted(out, key=lambda one: not one.applies))
 
 
 def _alike(judged: Sequence[Judged]) -> tuple[tuple[Judged, ...], ...]:

@@ -19,18 +19,23 @@ _TABLES: Final = {
 }  # fmt: skip
 
 
-def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
-    """The sentence for one rule on one target that is not found."""
+def elsewhere(judged: Judged, moment: Moment, fact: Any) -> str | None:
+    """Why the rule does not judge this target at all; None where it does."""
     rule = judged.rule
-    names = moment.scope(rule.over, fact)
-    scope = Scope(names, moment, rule.limits, target)
-    nic = names.get("nic")
+    nic = moment.scope(rule.over, fact).get("nic")
     if rule.profiles is not None and moment.profile not in rule.profiles:
         return f"it is for {', '.join(sorted(rule.profiles))}; this host is {moment.profile}"
     if rule.over in ("queue", "path") and nic is None:
         return f"nothing is known of the interface {fact.nic}"
     if rule.links is not None and nic is not None and nic.kind not in rule.links:
         return f"{nic.name} is of kind {nic.kind}, where this does not apply"
+    return None
+
+
+def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
+    """The sentence for one rule on one target that it judges and does not find."""
+    rule = judged.rule
+    scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
     result = evaluate(rule.when, scope)
     if result.value is None:
         return unknowns(result.unknown() or result.reads, moment)

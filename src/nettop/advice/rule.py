@@ -212,3 +212,4 @@ class Silent:
     rule: str
     target: str
     because: str
+    applies: bool = True  # False: the target, or the host's profile, is none that it judges

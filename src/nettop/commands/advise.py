@@ -7,7 +7,8 @@ and the exact change. `nettop explain RULE TARGET` says more; `nettop apply RULE
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from . import (
@@ -22,12 +23,13 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rule import Finding
+    from ..advice.rule import Finding, Silent
     from ..observe import Observation
     from ..source import Source
 
 HELP = "what is wrong on this host, why, and the exact change"
 SEVERITIES = ("critical", "warning", "advice", "info")
+ALIKE = 3  # findings of one rule in full: forty flows of one process say the same
 MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
 
 
@@ -131,38 +133,62 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
-    from textwrap import wrap
-
-    from ..changes import text
     from ..collect import collector
 
     facts = last.facts
     profile = facts.profile
     say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
-    if not last.judgement.findings:
+    findings = last.judgement.findings
+    if not findings:
         print("Nothing wrong found.")
-    for found in last.judgement.findings:
-        say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
-        for line in found.evidence:
-            say(f"    {evidence(line)}")
-        for change in changes_of(source, found):
-            risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
-            before, after = (
-                "?" if v is None else text(v) for v in (change["before"], change["after"])
-            )
-            say(f"    {change['setting']}: {before} → {after}{risk}")
-            say(f"      {change['shell']}")
-        for words in found.advice:
-            say(*wrap(words, 78, initial_indent="    → ", subsequent_indent="      "))
-        for where in found.sources:
-            say(*wrap(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+    alike, told = Counter(found.rule for found in findings), Counter[str]()
+    for found in findings:
+        told[found.rule] += 1
+        if told[found.rule] <= ALIKE:
+            _tell(source, found)
+        elif told[found.rule] == ALIKE + 1:
+            say("", _others(found, alike[found.rule] - ALIKE))
     if args.all:
-        say("", "Silent rules:")
-        for silent in last.judgement.silent():
-            say(f"  {silent.rule}@{silent.target}: {silent.because}")
+        say("", "Silent rules:", *_silences(last.judgement.silent()))
     for name, why in sorted(last.frame.missing.items()):
         if not getattr(collector(name), "OPTIONAL", False):
             say(f"not read: {name}: {why}")
+
+
+def _tell(source: Source, found: Finding) -> None:
+    """A finding in full."""
+    from textwrap import wrap
+
+    from ..changes import text
+
+    say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
+    for line in found.evidence:
+        say(f"    {evidence(line)}")
+    for change in changes_of(source, found):
+        risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
+        before, after = ("?" if v is None else text(v) for v in (change["before"], change["after"]))
+        say(f"    {change['setting']}: {before} → {after}{risk}")
+        say(f"      {change['shell']}")
+    for words in found.advice:
+        say(*wrap(words, 78, initial_indent="    → ", subsequent_indent="      "))
+    for where in found.sources:
+        say(*wrap(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+
+
+def _others(found: Finding, more: int) -> str:
+    """One line for the findings of a rule that has spoken often enough."""
+    targets = "target" if more == 1 else "targets"
+    return f"{MARKS[found.severity]} {found.rule}: {more:,} {targets} more (--json has them all)"
+
+
+def _silences(silent: Sequence[Silent]) -> Iterator[str]:
+    """Those that look at their target, one a line; the number of the others."""
+    for one in silent:
+        if one.applies:
+            yield f"  {one.rule}@{one.target}: {one.because}"
+    aside = sum(not one.applies for one in silent)
+    if aside:
+        yield f"  … and {aside:,} on a kind of interface or a profile that they are not for"
 
 
 def evidence(line: Mapping[str, Any]) -> str:

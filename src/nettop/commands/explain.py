@@ -1,6 +1,6 @@
 """Why a rule speaks or keeps silent: on this host, or in general.
 
-nettop explain rx-ring-overrun           the rule, and its verdict on every target here
+nettop explain rx-ring-overrun           its verdict on every target here, and the rule
 nettop explain rx-ring-overrun eth0      on one target: the figures seen, who says so, who says
                                          otherwise and why that does not count here
 nettop explain rx-ring-overrun@eth0      the same
@@ -9,6 +9,7 @@ nettop explain rx-ring-overrun@eth0      the same
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -25,7 +26,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rule import Rule
+    from ..advice.rule import Finding, Rule, Silent
     from ..observe import Observation
     from ..source import Source
 
@@ -68,42 +69,67 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _verdicts(last: Observation, rule: Rule) -> dict[str, Any]:
-    """Target → the finding, or the reason for silence."""
-    found: dict[str, Any] = {f.target: f for f in last.judgement.findings if f.rule == rule.id}
-    for silent in last.judgement.silent():
-        if silent.rule == rule.id:
-            found[silent.target] = silent.because
-    return found
+def _verdicts(last: Observation, rule: Rule) -> dict[str, Finding | Silent]:
+    """Target → the finding, or the silence; findings first, targets it does not judge last."""
+    said: tuple[Finding | Silent, ...] = (*last.judgement.findings, *last.judgement.silent())
+    return {one.target: one for one in said if one.rule == rule.id}
 
 
-def _document(source: Source, rule: Rule, verdicts: dict[str, Any]) -> dict[str, Any]:
+def _document(source: Source, rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Any:
     from ..advice.explain import data
+    from ..advice.rule import Silent
     from .advise import finding_json
 
     targets = [
-        {"target": target, "because": verdict}
-        if isinstance(verdict, str)
-        else {"target": target, "finding": finding_json(source, verdict)}
-        for target, verdict in verdicts.items()
+        {"target": target, "because": said.because}
+        if isinstance(said, Silent)
+        else {"target": target, "finding": finding_json(source, said)}
+        for target, said in verdicts.items()
     ]
     return {"rule": data(rule), "targets": targets}
 
 
-def _print(rule: Rule, verdicts: dict[str, Any], *, one: bool) -> None:
+def _print(rule: Rule, verdicts: Mapping[str, Finding | Silent], *, one: bool) -> None:
     from ..advice.explain import page, verdict
     from ..advice.papers import references
+    from ..advice.rule import Silent
     from ..config import rules_folder
-    from ..text import safe, wrap
 
     known = references(rules_folder())
     if not one:
-        print("\n".join(page(rule, known=known)))
-        if not verdicts:
-            print(f"Here: nothing to judge, this host shows no {rule.over}.")
-    for target, said in verdicts.items():
-        if not isinstance(said, str):
-            say(*verdict(said, rule, known=known) if one else [f"Here: {said.id}: {said.title}"])
-        else:
-            text = f"{rule.id}@{safe(target)} is silent: {said}"
-            print("\n".join(wrap(safe(text) if one else f"Here: {safe(text)}", 80)))
+        say(*_here(rule, verdicts), "", *page(rule, known=known))
+    for said in verdicts.values() if one else ():
+        say(*(_silence(said) if isinstance(said, Silent) else verdict(said, rule, known=known)))
+
+
+def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]:
+    """The verdicts on this host: findings with their figures, some silences, the number of others.
+
+    A rule may have a target for every queue of a large host.
+    """
+    from ..advice.explain import figures
+    from ..advice.rule import Silent
+
+    if not verdicts:
+        yield f"Here: nothing to judge, this host shows no {rule.over}."
+    silent = [said for said in verdicts.values() if isinstance(said, Silent)]
+    for said in verdicts.values():
+        if not isinstance(said, Silent):
+            yield from (f"Here: {said.id}: {said.title}", *(f"  {one}" for one in figures(said)))
+    judged = [said for said in silent if said.applies]
+    for said in judged[:MANY]:
+        yield from _silence(said, "Here: ")
+    if len(judged) > MANY:
+        yield f"Here: silent on {len(judged) - MANY:,} targets more."
+    other = [said for said in silent if not said.applies]
+    if len(other) == 1 or (other and not judged):
+        yield from _silence(other[0], "Here: ")
+        other = other[1:]
+    if other:
+        yield f"Here: {len(other):,} targets that it does not judge."
+
+
+def _silence(said: Silent, begin: str = "") -> list[str]:
+    from ..text import safe, wrap
+
+    return wrap(safe(f"{begin}{said.rule}@{said.target} is silent: {said.because}"), 80)

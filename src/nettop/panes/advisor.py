@@ -113,8 +113,9 @@ def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
 
 def silence(scene: Scene, width: int, height: int) -> list[Line]:
     """The rules that looked and said nothing, with their reasons."""
-    out = [section("SILENT RULES", f"{len(scene.silent)}", width)]
-    for one in scene.silent[: max(0, height - 1)]:
+    looked = [one for one in scene.silent if one.applies]
+    out = [section("SILENT RULES", f"{len(looked)}", width)]
+    for one in looked[: max(0, height - 1)]:
         name = f"{one.rule}@{one.target}" if one.target else one.rule
         out.append(line((fit(f"  {name}", 38), "dim"), (" ", ""), (one.because, "")))
     return out

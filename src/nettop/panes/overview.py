@@ -205,7 +205,7 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             finding_row(finding, width, keys_of(scene, finding) if index == cursor else "", longest)
         )
     if not rows:
-        quiet = len({s.rule for s in scene.silent}) if scene.silent else 0
+        quiet = len({s.rule for s in scene.silent if s.applies})
         told = (
             f" none; {quiet} rules looked and stay silent, and say why under 5"
             if quiet
