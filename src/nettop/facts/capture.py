@@ -7,13 +7,14 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 from .core import Core
 from .nic import Nic
 from .process import Tasks
 from .queue import Queue
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Capture:
     """One AF_PACKET socket with its owner."""

@@ -8,12 +8,12 @@ put into rx_missed_errors or rx_fifo_errors.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from .nic import Counters
 
-_NAMES: Final = tuple(Counters.__slots__)
+_NAMES: Final = tuple(f.name for f in fields(Counters))
 
 
 @dataclass(frozen=True, slots=True)

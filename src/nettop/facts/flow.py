@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Flow:
     """One flow. Fields of tcp_info are None for UDP and on kernels that lack them."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Host:
     """One host. `kernel` is a tuple such as (6, 1); sysctls are asked by sysctl('name')."""

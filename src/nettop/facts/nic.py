@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Counters:
     """What the interface counted: as `nic.per_s` per second, as `nic.total` since it was made.
@@ -122,6 +123,7 @@ class Feature:
     fixed: bool = gauge("cannot be changed")
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Nic:
     """One interface. `rx_queues` counts real receive queues; `queues` stand in the queue facts."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 from .core import Core
 from .host import Host
 from .nic import Nic
@@ -14,6 +14,7 @@ from .process import Process
 Reasons = tuple[tuple[str, float], ...]
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Stage:
     """One stage: wire port ring core backlog socket process; sending: tx-ring qdisc."""
@@ -29,6 +30,7 @@ class Stage:
     )
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Path:
     """The stages of one direction of one NIC, outermost first."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from ..frame import gauge, label
+from ..frame import gauge, label, light
 from . import distance
 
 BUSIEST: Final = 24  # processes without sockets that are shown for the CPU they use
@@ -15,6 +15,7 @@ SITS: Final = 1.0  # percent of a CPU from which a process counts as sitting the
 NAMED: Final = 4  # processes named at a core
 
 
+@light
 @dataclass(frozen=True, slots=True)
 class Process:
     """One process; `cpu` is the CPU its busiest thread last ran on."""
