@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from . import collect
@@ -41,12 +42,12 @@ class Sampler:
         todo = sorted(wanted)
         for name in todo:
             try:
-                module = collect.collector(name)
+                module, every, instead, memory_of = _plan(name)
             except KeyError:
                 missing[name] = "no such collector"
                 continue
-            instead = getattr(module, "ELSE", name)
-            every = max(getattr(module, "EVERY", 0.0), UNSEEN if name in unseen else 0.0)
+            if name in unseen:
+                every = max(every, UNSEEN)
             since = self.taken.get(name)
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
             fresh = since is not None and begun - since < every * 0.95 and name not in self.stale
@@ -61,9 +62,8 @@ class Sampler:
             self.stale.discard(name)
             self.taken[name] = begun
             try:
-                if hasattr(module, "update"):
-                    memory = self.memory.setdefault(getattr(module, "MEMORY", name), {})
-                    rows = module.update(source, memory)
+                if memory_of is not None:
+                    rows = module.update(source, self.memory.setdefault(memory_of, {}))
                 else:
                     rows = module.read(source)
                 past = old.tables.get(name, ()) if old is not None else ()
@@ -75,6 +75,17 @@ class Sampler:
             cost[name] = source.now() - begun
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
+
+
+@cache
+def _plan(name: str) -> tuple[Any, float, str, str | None]:
+    """A collector: module, seconds between readings, the other in its place, whose memory it has.
+
+    To ask a module each second for what it does not say takes as long as a small table.
+    """
+    module = collect.collector(name)
+    own = getattr(module, "MEMORY", name) if hasattr(module, "update") else None
+    return module, getattr(module, "EVERY", 0.0), getattr(module, "ELSE", name), own
 
 
 def reason(error: BaseException) -> str:

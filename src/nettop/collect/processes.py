@@ -145,7 +145,7 @@ def _detail(source: Source, pid: str, row: Row | None, threads: list[Row]) -> Ro
     """The process with what only the busy are asked for; its threads are added to `threads`."""
     if row is None:
         return None
-    tids = _sysfs.names(source, f"/proc/{pid}/task")
+    tids = (pid,) if row.threads == 1 else _sysfs.names(source, f"/proc/{pid}/task")
     ask = 0 < len(tids) <= WAITS
     waits = []
     for tid in tids[: max(1, THREADS - len(threads))]:
