@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pathlib
+import re
 from dataclasses import replace
 
 import pytest
@@ -10,11 +11,13 @@ from scenes import RING, SCENES, WALL, big, healthy, lately, lossy, storied
 
 from nettop import panes
 from nettop.facts.nic import Counters
-from nettop.panes import history, outcome, page, trend
+from nettop.facts.path import Path, Stage
+from nettop.panes import history, outcome, page, path, trend
+from nettop.panes import tests as tests_pane
 from nettop.panes.past import FINE, Past
-from nettop.panes.scene import Scene, Spot, View, chosen, nic_of
+from nettop.panes.scene import Progress, Scene, Spot, View, chosen, nic_of
 from nettop.text import Line, line_cells, text_of
-from nettop.tui.keys import help_lines
+from nettop.tui.keys import KEYS, help_lines, shown_as
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "panes"
 SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))
@@ -331,10 +334,47 @@ def test_history_marks_changes_and_marks() -> None:
     assert "A–B" in told
 
 
-def test_help_names_every_key() -> None:
-    told = words(help_lines(View(), 140, 60))
-    for label in ("1 … 8", "Ctrl-P", "PgDn", "apply the finding", "OSC 52"):
-        assert label in told
+@pytest.mark.parametrize(("width", "height"), [(140, 60), (120, 38), (80, 22)])
+def test_help_names_every_key_whole(width: int, height: int) -> None:
+    told = words(help_lines(View(), width, height))
+    for key in KEYS:
+        assert shown_as(key) in told
+        assert key.help in told
+
+
+def test_a_narrow_path_tells_its_figures_with_their_units() -> None:
+    """Details, such as the name of a process, give way first."""
+    names = ("wire", "port", "ring", "core", "backlog", "socket", "process")
+    rest = [Stage(name, rate=12_634.0, lost=0.0) for name in names[4:6]]
+    stages = (
+        *(Stage(name, "32/4096", 12_634.0, lost=6_109.0) for name in names[:3]),
+        Stage("core", "core 7 and 1 more", 31.0, "% softirq"), *rest,
+        Stage("process", "iperf3[353] core 6"),
+    )  # fmt: skip
+    told = [text_of(row) for row in path.stages(Path("eth0", "rx", stages=stages), 80)]
+    assert told[2].split() == ["12.6k/s"] * 3 + ["31%", "si"] + ["12.6k/s"] * 2
+    assert told[3].count("✗ 6,109/s") == 3
+    assert told[3].count("0 lost") == 2
+    wide = [text_of(row) for row in path.stages(Path("eth0", "rx", stages=stages), 120)]
+    assert wide[2].count("12.6 kpps") == 5
+    assert "31 % softirq" in wide[2]
+
+
+def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> None:
+    scene = lossy()
+    told = words(page.compose(scene, View(pane="overview"), 80, 24))
+    assert re.search(r"b/s [▏▎▍▌▋▊▉█─]{3} +\d+%", told)
+    rows = page.compose(scene, View(pane="nic"), 80, 24)
+    at = next(n for n, row in enumerate(rows) if "since made" in text_of(row))
+    assert all(text_of(row).endswith(" ") for row in rows[at:])
+
+
+@pytest.mark.parametrize("width", [60, 69, 80, 120])
+def test_a_running_test_says_how_to_stop_it(width: int) -> None:
+    progress = Progress("iperf3", 5.0, 10.0, (9.41e9,), 1_234.0)
+    for shown in (progress, replace(progress, proof=next(iter(storied().results)))):
+        told = text_of(tests_pane.running(shown, width, 20)[1])
+        assert told.rstrip().endswith("resent   Ctrl-X stops" if shown.proof else "Ctrl-X stops")
 
 
 def test_the_interface_shown_is_the_one_that_matters() -> None:

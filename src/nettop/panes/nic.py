@@ -183,9 +183,9 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     columns = (
         Column(" counter", 16, grow=1),
         Column("per second", 15, ">"),
-        Column("since made", 21, ">"),
+        Column("since made", 20, ">"),
     )
-    sizes = widths(columns, width)
+    sizes = widths(columns, width - 1)  # figures stand clear of the edge
     found: list[tuple[tuple[bool, bool, str], Line]] = []
     for name, rate, total, bad in _values(scene, view, nic):
         if not matches(view.spot.filter, name):

@@ -139,8 +139,8 @@ def _brief(per_s: float | None) -> str:
 def _load(load: float | None) -> tuple[str, str]:
     if load is None:
         return "", ""
-    filled, rest = bar(load, 4)
-    told = f"{min(999, load * 100):>3.0f}"
+    filled, rest = bar(load, 3)
+    told = f"{min(999, load * 100):>3.0f}%"
     return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "accent"
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..facts import Facts
 from ..text import Line, bar, cells, ends, fit, fit_line, line, line_cells
-from ..units import Units, link, packets, per_second, scaled, share
+from ..units import Units, brief, link, packets, per_second, scaled, share
 
 _SHORT: Final = {"packets/s": "pps", "bit/s": "b/s", "interrupts/s": "irq/s"}
+_FEW_CELLS: Final[dict[str, Callable[[float], str]]] = {  # where a stage has eight cells
+    "pps": lambda rate: f"{brief(rate)}/s",
+    "% softirq": lambda load: f"{load:.0f}% si",
+}
 
 
 def of(facts: Facts, nic: str, direction: str = "") -> Any | None:
@@ -72,31 +76,36 @@ def rates(nic: Any, units: Units, width: int) -> Line:
     return ends(both, tail, width)
 
 
-def stage_cells(stage: Any, *, brief: bool = False) -> tuple[str, str, str, str]:
-    """A stage in four words: name, what it is here, what passes, what is lost."""
+def stage_cells(stage: Any, terse: int = 0) -> tuple[str, str, str, str]:
+    """A stage in four words: name, what it is here, what passes, what is lost.
+
+    `terse`: 1 leaves out the word "lost" beside a loss, 2 writes rates in few cells as well.
+    """
     unit = _SHORT.get(stage.unit, stage.unit)
+    if terse > 1 and stage.rate is not None and unit in _FEW_CELLS:
+        return stage.name, stage.detail, _FEW_CELLS[unit](stage.rate), _lost(stage, "")
     rate = "" if stage.rate is None else (
         packets(stage.rate) if unit == "pps" else scaled(stage.rate, unit)
         if "b/s" in unit or "B/s" in unit else f"{stage.rate:,.0f} {unit}".rstrip()
     )  # fmt: skip
+    return stage.name, stage.detail, rate, _lost(stage, "" if terse else "lost")
+
+
+def _lost(stage: Any, unit: str) -> str:
     if stage.lost is None:
-        lost = "lost ?" if stage.why else ""
-    elif stage.lost > 0:
-        lost = f"✗ {per_second(stage.lost, '' if brief else 'lost')}"
-    else:
-        lost = "0 lost"
-    return stage.name, stage.detail, rate, lost
+        return "lost ?" if stage.why else ""
+    return f"✗ {per_second(stage.lost, unit)}" if stage.lost > 0 else "0 lost"
 
 
 def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
     """The stages side by side, joined by arrows: name, detail, rate and loss under one another."""
-    told = [stage_cells(stage) for stage in path.stages]
-    if not told:
+    if not path.stages:
         return []
-    sizes = _sizes(told, width)
-    if any(cells(lost) > size for (_, _, _, lost), size in zip(told, sizes, strict=True)):
-        told = [stage_cells(stage, brief=True) for stage in path.stages]  # the figure, whole
+    for terse in range(3):  # figures whole, however
+        told = [stage_cells(stage, terse) for stage in path.stages]
         sizes = _sizes(told, width)
+        if all(size >= _least(cell) for cell, size in zip(told, sizes, strict=True)):
+            break
     out: list[list[tuple[str, str]]] = [[("  ", "")] for _ in range(4)]
     for index, ((name, detail, rate, lost), size) in enumerate(zip(told, sizes, strict=True)):
         stage = path.stages[index]
@@ -126,12 +135,23 @@ def reasons(facts: Facts, width: int) -> list[Line]:
     return [fit_line(line(("  the kernel drops, on any interface: ", "dim"), told), width)]
 
 
+def _least(cell: tuple[str, ...]) -> int:
+    """What a stage needs to tell its figures; its detail may be cut."""
+    name, _, rate, lost = cell
+    return max(4, cells(name), cells(rate), cells(lost))
+
+
 def _sizes(told: Sequence[tuple[str, ...]], width: int) -> list[int]:
-    """Column widths: what each needs, shrunk from the widest until they fit."""
+    """Column widths: what each needs, shrunk from the widest until they fit, details first."""
     sizes = [max(4, *(cells(text) for text in cell)) for cell in told]
+    least = [_least(cell) for cell in told]
     room = width - 2 - 3 * len(told)
-    while sum(sizes) > room and max(sizes) > 6:
-        sizes[sizes.index(max(sizes))] -= 1
+    while sum(sizes) > room:
+        loose = [i for i, size in enumerate(sizes) if size > least[i]]
+        loose = loose or [i for i, size in enumerate(sizes) if size > 6]
+        if not loose:
+            break
+        sizes[max(loose, key=sizes.__getitem__)] -= 1
     spare = room - sum(sizes)
     if spare > 0:
         sizes = [size + min(4, spare // len(sizes)) for size in sizes]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..text import Line, bar, fit, fit_line, line
+from ..text import Line, bar, fit, fit_line, line, line_cells
 from ..units import percent, scaled, seconds
 from . import outcome
 from .clock import when
@@ -109,20 +109,17 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
     out = [section(f"RUNNING {progress.title}", told, width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
-    filled, rest = bar(done, 8 if left else 20)
-    retr = "" if progress.retransmits is None else f"   {progress.retransmits:,.0f} retransmits"
-    out.append(
-        line(
-            (" now ", "dim"),
-            (scaled(last, "b/s"), "strong"),
-            ("   ", ""),
-            (filled, "accent"),
-            (rest, "faint"),
-            (left, "strong"),
-            (retr, "warn" if progress.retransmits else "dim"),
-            ("   Ctrl+X stops", "key"),
-        )
+    again, word = progress.retransmits, "resent" if left else "retransmits"
+    retr = "" if again is None else f"   {again:,.0f} {word}"
+    begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
+    end = line(
+        (left, "strong"),
+        (retr, "warn" if progress.retransmits else "dim"),
+        ("   Ctrl-X stops", "key"),
     )
+    room = width - line_cells(begin + end)  # the bar takes what the words leave
+    filled, rest = bar(done, max(0, min(8 if left else 20, room)))
+    out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:
         out += outcome.so_far(progress.proof, width, height - 3)
     out += outcome.plot(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
