@@ -291,6 +291,14 @@ def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
         assert part in told
 
 
+def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
+    scene = replace(storied(), journal=(), origin="replay of web3")
+    told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
+    assert "replay of web3: what was changed there stands in that host's own journal" in told
+    told = words(panes.pane("journal").lines(replace(scene, origin=""), View(), 80, 20))
+    assert "nothing was changed" in told
+
+
 def test_journal_counts_what_is_in_force() -> None:
     told = words(panes.pane("journal").lines(storied(), View(pane="journal"), 160, 30))
     assert "3 in force of 4" in told

@@ -9,6 +9,7 @@ import fake_host
 import pytest
 from scenes import RING, lossy
 
+from nettop.changes.journal import Entry, Journal
 from nettop.panes.cores import spread_of
 from nettop.panes.scene import Made, Scene, View
 from nettop.source import Live
@@ -46,6 +47,17 @@ def test_a_directory_is_never_changed(tmp_path: Path) -> None:
     for verb in ("apply", "undo", "set", "spread", "prove", "test", "confirm", "persist"):
         actions.do(Ask(verb, RING.id), View(), heard.scene)
         assert "nothing can be changed" in heard.last
+
+
+def test_the_journal_of_this_host_is_not_shown_under_anothers_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    Journal().begin(Entry(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
+    for source, shown in ((Live(str(tmp_path)), 0), (Live(), 1)):
+        heard = Heard(replace(lossy(), journal=()))
+        Actions(source, heard, lambda: None).reload()
+        assert len(heard.scene.journal) == shown
 
 
 def test_an_unknown_verb_is_said() -> None:

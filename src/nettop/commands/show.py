@@ -86,7 +86,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..panes.past import Past
     from ..panes.scene import Scene, Spot, View
     from ..tui.engine import step
-    from ..tui.kept import stored
+    from ..tui.kept import origin, stored
     from ..units import Units
 
     try:
@@ -123,7 +123,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
                 observation.facts, observation.frame, judged.findings,
                 tuple(judged.silent()) if name == "advisor" else (),
                 plans, past=past, units=units, wall=observation.frame.wall, interval=args.interval,
-                journal=made, pending=pending, results=stored(),
+                journal=made, pending=pending, results=stored(), origin=origin(host),
             )  # fmt: skip
             put(module.lines(scene, view, width, height))
             if args.once:

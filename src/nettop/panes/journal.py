@@ -51,9 +51,10 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
     ]
     if not shown:
-        out.append(
-            line((" nothing was changed: whatever a key applies is written here first", "dim"))
-        )
+        told = "nothing was changed: whatever a key applies is written here first"
+        if scene.origin:
+            told = f"{scene.origin}: what was changed there stands in that host's own journal"
+        out.append(line((f" {told}", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     columns = (
         Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),

@@ -135,8 +135,9 @@ class Actions:
     # -- what is kept -----------------------------------------------------------------------------
 
     def reload(self) -> None:
-        """Read journal and results afresh."""
-        made, pending = journal(self.changing.host())
+        """Read journal and results afresh; another host's journal is not here."""
+        here = self.source.live or self.changing.given is not None
+        made, pending = journal(self.changing.host()) if here else ((), ())
         if self.changing.rooted:  # what root did for us stands in root's journal
             made, pending = (*made, *(more := root_journal())[0]), (*pending, *more[1])
         found = stored()

@@ -34,6 +34,7 @@ def run(options: argparse.Namespace) -> int:
     environment()
     from ..panes.scene import Scene
     from ..units import Units
+    from .kept import origin
 
     interval = float(options.interval or settings.get("interval", 1.0))
     demo = bool(getattr(options, "demo", False))  # always as new, and nothing of it is kept
@@ -50,11 +51,7 @@ def run(options: argparse.Namespace) -> int:
         units=units,
         version=__version__,
         tools=trials.names(),
-        origin=""
-        if source.live
-        else f"replay of {source.host}"
-        if source.ends
-        else f"directory {source.host}",
+        origin=origin(source),
     )
 
     from .actions import Actions

@@ -9,10 +9,18 @@ from ..panes.scene import Made, Paper, Pending, Result
 
 if TYPE_CHECKING:
     from ..settings import Host
+    from ..source import Source
 
 SHOWN: Final = 200  # results listed
 LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
 ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
+
+
+def origin(source: Source) -> str:
+    """What is looked at instead of this host; empty when it is this host."""
+    if source.live:
+        return ""
+    return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 
 def stored() -> tuple[Result, ...]:
