@@ -55,6 +55,7 @@ def test_sockets_that_no_pane_shows_are_read_every_other_second(pane: str, times
         host.at += 1.0
     assert host.read["/proc/net/udp"] == times
     assert host.read["/proc/stat"] == host.read["/proc/net/snmp"] == 8
+    assert host.read["/proc/self/stat"] == 4  # what nettop itself costs
     assert {"cpu", "sockets_udp"} <= seen.frame.tables.keys()
 
 

@@ -17,8 +17,8 @@ from .source import Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
 # Tables that rules judge over seconds, and few panes show: read in every other second where the one
-# that is looked at does not name them in its NEEDS.
-PATIENT = frozenset("links nicqueues packet_sockets qdiscs sockets_tcp sockets_udp".split())
+# that is looked at does not name them in its NEEDS. So is nettop's own share.
+PATIENT = frozenset("links meself nicqueues packet_sockets qdiscs sockets_tcp sockets_udp".split())
 
 
 @dataclass(frozen=True, slots=True)
