@@ -230,7 +230,8 @@ def test_clocks_that_jump_do_not_matter(
 
 
 COUNTDOWN = """
-import sys
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
 sys.path.insert(0, {tests!r})
 import fake_host
 from nettop.changes import guard, plan, report

@@ -143,8 +143,9 @@ def test_stopping_lets_a_tool_say_its_last_words() -> None:
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
 def test_nothing_outlives_a_killed_nettop(number: int) -> None:
     program = (
-        "import time\n"
+        "import signal, time\n"
         "from nettop import peer\n"
+        "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
         "end = peer.HERE.start('keep', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
         "print(end.process.pid, end.wait_for('pid'), flush=True)\n"
         "time.sleep(600)\n"
