@@ -100,6 +100,7 @@ PRINTED = {
 }
 
 
+@pytest.mark.full
 def test_what_is_printed_does_what_apply_does(
     nettop: Nettop, capsys: pytest.CaptureFixture[str]
 ) -> None:
