@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 import hypothesis
 import pytest
+
+if TYPE_CHECKING:
+    from nettop.changes.journal import Journal
+    from nettop.settings import Host
 
 # a busy machine is no reason to fail: tests count, and never time
 hypothesis.settings.register_profile("nettop", deadline=None)
@@ -18,3 +25,19 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Host:
+    """A directory that stands in for a host."""
+    import fake_host  # the lab's tests, where imports take seconds, do without
+
+    return fake_host.make(tmp_path / "host")
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Journal:
+    """The journal of that host, still empty."""
+    from nettop.changes.journal import Journal
+
+    return Journal(str(tmp_path / "state"))

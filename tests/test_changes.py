@@ -22,16 +22,6 @@ from nettop.settings import Host
 QUIET = Terms(confirm=0)
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return fake_host.make(tmp_path / "host")
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Journal:
-    return Journal(str(tmp_path / "state"))
-
-
 def lines(book: Journal) -> list[dict[str, object]]:
     return [json.loads(line) for line in Path(book.path).read_text().splitlines()]
 

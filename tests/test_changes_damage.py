@@ -22,16 +22,6 @@ PORTS = "/proc/sys/net/ipv4/ip_local_reserved_ports"
 WANTED = [("rps.cpus@eth0/rx-0", "1"), ("link.txqueuelen@eth0", "70"), ("link.mtu@eth0", "9000")]
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return fake_host.make(tmp_path / "host")
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Journal:
-    return Journal(str(tmp_path / "state"))
-
-
 def test_a_value_that_was_empty_before_is_in_the_journal(host: Host, book: Journal) -> None:
     file = Path(host.root + PORTS)
     file.write_text("\n")

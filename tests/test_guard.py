@@ -9,7 +9,6 @@ import sys
 import time
 from pathlib import Path
 
-import fake_host
 import pytest
 
 from nettop import settings
@@ -17,16 +16,6 @@ from nettop.changes import guard, place, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.settings import Host
-
-
-@pytest.fixture
-def host(tmp_path: Path) -> Host:
-    return fake_host.make(tmp_path / "host")
-
-
-@pytest.fixture
-def book(tmp_path: Path) -> Journal:
-    return Journal(str(tmp_path / "state"))
 
 
 def pending(host: Host, book: Journal, seconds: float = 60) -> int:
