@@ -199,6 +199,18 @@ def test_owners_are_named_with_the_way_to_agree(host: Host, tmp_path: Path) -> N
     assert "NetworkManager" in ring
 
 
+def test_the_line_that_sets_a_parameter_last_is_named_wherever_it_stands(
+    host: Host, tmp_path: Path
+) -> None:
+    for file, value in {"lib/sysctl.d/10-a.conf": "1", "usr/local/lib/sysctl.d/60-b.conf": "2",
+                        "etc/sysctl.d/90-nettop.conf": "3"}.items():  # fmt: skip
+        path = tmp_path / "host" / file
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"net.core.somaxconn = {value}\n")
+    (told,) = owners.notes(host.source, "sysctl.net.core.somaxconn")
+    assert told == "/usr/local/lib/sysctl.d/60-b.conf:1 sets it to '2' at boot"
+
+
 HOSTILE = ["$(touch HACKED)", "`touch HACKED`", "; touch HACKED", "a'b\"c", "{{ 7*7 }}", "%n $x"]
 
 

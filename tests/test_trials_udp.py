@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettop.collect import addresses
 from nettop.trials.far import blast, udp_sink
 from nettop.trials.far import capture as far_capture
 from nettop.trials.result import Options
@@ -109,6 +110,19 @@ def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
     assert capture.link(trial) == links["tun0"]
     trial.options = replace(trial.options, interface="gone0")
     assert capture.link(trial) == {}
+
+
+def test_an_address_beside_the_first_has_its_interface_too(monkeypatch: Any) -> None:
+    rows = [
+        addresses.Row("eth0", "10.0.0.1", 24, 4, "global"),
+        addresses.Row("eth1", "10.0.0.11", 24, 4, "global"),
+        addresses.Row("eth1", "fe80::1", 64, 6, "link"),
+    ]
+    monkeypatch.setattr(addresses, "read", lambda _source: rows)
+    assert capture.carrier("10.0.0.11") == "eth1"
+    assert capture.carrier("fe80::1%eth1") == "eth1"
+    with pytest.raises(TrialError, match="name it with --interface"):
+        capture.carrier("10.0.0.12")
 
 
 def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:

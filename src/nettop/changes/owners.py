@@ -9,7 +9,6 @@ from ..settings import Address
 from ..source import Source
 
 OURS = "90-nettop.conf"
-_SYSCTL = ("/etc/sysctl.d", "/run/sysctl.d", "/usr/lib/sysctl.d")
 _LINK = ("/etc/systemd/network", "/run/systemd/network", "/usr/lib/systemd/network")
 _LINK_KINDS = frozenset({"ring", "coalesce", "channels", "feature", "pause", "link"})
 _GOOGLE = "Google's guest agent sets queues and XPS at boot (google_set_multiqueue)"
@@ -101,28 +100,22 @@ def _tuned(source: Source) -> str:
 
 
 def _lines(source: Source, name: str) -> Iterator[str]:
-    """The lines of sysctl files that set it at boot, as systemd-sysctl would read them."""
-    files = [(folder, entry) for folder in _SYSCTL for entry in _listing(source, folder)]
-    seen: set[str] = set()
-    for folder, entry in [*files, ("/etc", "sysctl.conf")]:
-        if entry in seen or entry == OURS or not entry.endswith(".conf"):
+    """The line of somebody's file that sets it at boot: of several the one that is applied last."""
+    from ..collect import sysctl_files
+
+    told = ""
+    for path in sysctl_files.files(source):
+        if path.endswith(f"/{OURS}"):
             continue
-        seen.add(entry)
         try:
-            text = source.text(f"{folder}/{entry}")
+            rows = sysctl_files.parse(source.text(path), path)
         except OSError:
             continue
-        for number, row in enumerate(text.splitlines(), 1):
-            key, equals, value = row.lstrip(" -").partition("=")
-            if equals and row.lstrip()[:1] not in "#;" and _same(key.strip(), name):
-                yield f"{folder}/{entry}:{number} sets it to {value.strip()!r} at boot"
-
-
-def _same(key: str, name: str) -> bool:
-    slash, dot = key.find("/"), key.find(".")
-    if slash >= 0 and (dot < 0 or slash < dot):
-        key = key.translate(str.maketrans("/.", "./"))
-    return key == name
+        for row in rows:
+            if row.key == name:
+                told = f"{row.file}:{row.line} sets it to {row.value!r} at boot"
+    if told:
+        yield told
 
 
 def _links(source: Source, address: Address) -> Iterator[str]:

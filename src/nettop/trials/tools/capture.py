@@ -10,10 +10,7 @@ interface before it.
 
 from __future__ import annotations
 
-import fcntl
-import os
 import socket
-import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -30,7 +27,6 @@ HELP: Final = "packets captured and lost, by frame size and offered rate"
 PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
 PORT: Final = 7009
 FULL: Final = 0.98  # of what the link carries: with less, what is missing of it was never sent
-SIOCGIFADDR: Final = 0x8915
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +147,7 @@ def link(trial: Trial) -> Mapping[str, Any]:
     """What is known of the interface here that carries the test; nothing where none is told."""
     try:
         name = trial.options.interface or carrier(local_address(trial.options.to))
-    except TrialError:  # an address beside the interface's first: the test runs all the same
+    except TrialError:  # the test runs all the same
         return {}
     found: Mapping[str, Any] = trial.samples.about["here"]["links"].get(name, {})
     return found
@@ -169,25 +165,15 @@ def local_address(to: str) -> str:
 
 
 def carrier(address: str) -> str:
-    """The interface that has this address; TrialError when none does."""
-    if ":" in address:
-        wanted = socket.inet_pton(socket.AF_INET6, address).hex()
-        try:
-            with open("/proc/net/if_inet6") as lines:
-                for line in lines:
-                    words = line.split()
-                    if words and words[0] == wanted:
-                        return words[5]
-        except OSError:
-            pass
+    """The interface that has this address, its first or another; TrialError when none does."""
+    from ...collect import addresses
+    from ...source import Live
+
+    plain = address.partition("%")[0]  # a link-local one may name its interface
+    try:
+        found = [row.interface for row in addresses.read(Live()) if row.address == plain]
+    except (OSError, ValueError):
+        found = []
+    if not found:
         raise TrialError(f"no interface has {address}: name it with --interface")
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        for _, name in socket.if_nameindex():
-            try:
-                wish = struct.pack("256s", os.fsencode(name)[:15])
-                said = fcntl.ioctl(sock.fileno(), SIOCGIFADDR, wish)
-            except OSError:
-                continue
-            if socket.inet_ntoa(said[20:24]) == address:
-                return name
-    raise TrialError(f"no interface has {address}: name it with --interface")
+    return found[0]
