@@ -53,9 +53,17 @@ def carrier(name: str, seconds: float = 20) -> bool:
     return False
 
 
+def wake() -> None:
+    """The cores that a topology boots without (`maxcpus=`): many at once starve few real ones."""
+    for switch in sorted(Path("/sys/devices/system/cpu").glob("cpu[0-9]*/online")):
+        if switch.read_text().strip() == "0":
+            switch.write_text("1")
+
+
 def lay_out(plan: dict[str, Any]) -> dict[str, str]:
     """Pairs, singles and bonds of the topology; what the tests are told: role → value."""
     told: dict[str, str] = {}
+    wake()
     sh("ip", "link", "set", "lo", "up")
     sh("ip", "netns", "add", "peer")
     sh("ip", "-n", "peer", "link", "set", "lo", "up")
@@ -86,19 +94,8 @@ def lay_out(plan: dict[str, Any]) -> dict[str, str]:
         ours = nics(bond["driver"])
         for side, members, peer in ((1, ours[:2], False), (2, ours[2:4], True)):
             where = ["-n", "peer"] if peer else []
-            sh(
-                "ip",
-                *where,
-                "link",
-                "add",
-                "bond7",
-                "type",
-                "bond",
-                "mode",
-                "active-backup",
-                "miimon",
-                "100",
-            )
+            options = "type bond mode active-backup miimon 100".split()
+            sh("ip", *where, "link", "add", "bond7", *options)
             for member in members:
                 if peer:
                     sh("ip", "link", "set", member, "netns", "peer")
@@ -106,20 +103,8 @@ def lay_out(plan: dict[str, Any]) -> dict[str, str]:
                 sh("ip", *where, "link", "set", member, "master", "bond7")
             sh("ip", *where, "link", "set", "bond7", "up")
             vlan = f"bond7.{bond['vlan']}"
-            sh(
-                "ip",
-                *where,
-                "link",
-                "add",
-                "link",
-                "bond7",
-                "name",
-                vlan,
-                "type",
-                "vlan",
-                "id",
-                str(bond["vlan"]),
-            )
+            options = f"link bond7 name {vlan} type vlan id {bond['vlan']}".split()
+            sh("ip", *where, "link", "add", *options)
             up(vlan, f"{bond['network']}.{side}/24", peer=peer)
         told["bond"] = "bond7"
         told["bond_to"] = f"{bond['network']}.2"
