@@ -6,7 +6,7 @@ PY      = $(VENV)/bin/python
 READY   = $(VENV)/.ready
 WORKERS ?= auto
 
-.PHONY: run test check golden lab lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run test check golden lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -31,7 +31,8 @@ check: $(READY) ## format, lint, types
 
 test: check ## every check that this machine can run
 	$(PY) -m pytest -n $(WORKERS) -rs -m "not netns" tests
-	$(PY) -m pytest -rsR --reruns 1 -m netns tests
+	$(PY) -m pytest -n $(WORKERS) -rsR --reruns 1 -m "netns and not alone" tests/netns
+	$(PY) -m pytest -rsR --reruns 1 -m "netns and alone" tests/netns
 	$(VENV)/bin/nettop rules test
 
 golden: $(READY) ## write golden files and screenshots anew
@@ -44,6 +45,9 @@ lab: $(READY) ## real drivers, two NUMA nodes, in a virtual machine
 lab-full: $(READY) ## the lab in every topology
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
+
+record: $(READY) ## a patient of the clinic becomes a recorded host (SCENARIO="part of its name" NAME=x)
+	@$(PY) tests/clinic/record.py "$(SCENARIO)" "$(NAME)"
 
 lab-shell: $(READY) ## a shell among real drivers (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng

@@ -303,16 +303,20 @@ HOSTS: dict[str, Callable[[Path], None]] = {
 }
 
 
+def in_a_namespace() -> None:
+    """Start again in a process namespace: the recording then shows only what belongs to it."""
+    if "NETTOP_LAB" not in os.environ and os.getpid() != 1:
+        unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable]
+        os.execvp("unshare", [*unshare, *sys.argv])
+
+
 def main() -> int:
     """Make the hosts named."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="+", choices=sorted(HOSTS))
     parser.add_argument("--out", type=Path, default=HERE)
     args = parser.parse_args()
-    if "NETTOP_LAB" not in os.environ and os.getpid() != 1:
-        # a process namespace of its own: the recording then shows only what belongs to it
-        unshare = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child", sys.executable]
-        os.execvp("unshare", [*unshare, *sys.argv])
+    in_a_namespace()
     for name in args.names:
         HOSTS[name](args.out)
     return 0

@@ -2,14 +2,31 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 from clinic import ward
 from clinic.scenario import Scenario, scenarios
 
 pytestmark = pytest.mark.netns
+PATIENTS = [
+    pytest.param(one, id=one.name, marks=[pytest.mark.alone] if one.words("load") else [])
+    for one in scenarios("netns")
+]
 
 
-@pytest.mark.parametrize("scenario", scenarios("netns"), ids=lambda one: str(one.name))
+@pytest.mark.parametrize("scenario", PATIENTS)
 def test_a_patient_is_diagnosed_rightly(scenario: Scenario) -> None:
     outcome = ward.run(scenario)
     assert outcome.right, (outcome.verdict, outcome.seen, outcome.alarms)
+
+
+def test_a_patient_becomes_a_recorded_host(tmp_path: Path) -> None:
+    record = [sys.executable, str(Path(ward.__file__).with_name("record.py"))]
+    subprocess.run([*record, "timestamps off", "made", "--out", str(tmp_path)], check=True)
+    words = ["-m", "nettop", "advise", "--replay", str(tmp_path / "made.host"), "--json"]
+    said = subprocess.run([sys.executable, *words], capture_output=True, text=True, check=False)
+    assert json.loads(said.stdout)["findings"][0]["id"] == "timestamps-off@host"

@@ -24,6 +24,7 @@ from nettop.source import Live
 
 pytestmark = [
     pytest.mark.netns,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it loads a program into the kernel"),
 ]
 SENT = 200

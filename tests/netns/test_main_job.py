@@ -20,6 +20,7 @@ import pytest
 
 pytestmark = [
     pytest.mark.netns,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 NAME = f"nt-mj{os.getpid()}"

@@ -17,6 +17,7 @@ import veth
 
 pytestmark = [
     pytest.mark.netns,
+    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 HERE, THERE = veth.spaces("pr")
