@@ -75,7 +75,7 @@ RING = Found(
     " takes the link down for seconds.",
     31,
     (
-        Seen("nic.per_s.ring_drops", 1204.0, "packets"),
+        Seen("nic.per_s.ring_drops", 1204.0, "packets/s"),
         Seen("nic.ring.rx", 256, "descriptors"),
         Seen("nic.ring.rx_max", 4096, "descriptors"),
     ),

@@ -167,7 +167,7 @@ def test_a_failing_test_says_how(tmp_path: Path) -> None:
     text = GOOD.replace("nic   = { mtu = 900 }", "nic   = { mtu = 1000 }\n")
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
     assert [outcome.number for outcome in failed] == [1]
-    assert "not so: nic.mtu < limits.least (nic.mtu is 1000 bytes" in failed[0].why
+    assert "not so: largest packet below 1000 bytes (1000 bytes)" in failed[0].why
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from ..text import safe, wrap
 from .expression import Limits
 from .papers import References, whole
 from .rule import LINKS, Cite, Finding, Fix, Rule
-from .template import shown
+from .spoken import named, parts, said, told
 
 
 def cited(where: Cite) -> str:
@@ -35,7 +35,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
             "",
         ]
     lines += _titled("Judged on", [_where(rule)], width)
-    lines += _titled("When", [rule.when.text], width)
+    lines += _titled(*_when("When", rule), width)
     lines += _titled("Silent when", _silences(rule), width)
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
@@ -43,6 +43,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", whole(rule, known or {}), width)
+    lines += _titled("As the rule has it", [rule.when.text], width)
     lines += _titled("File", [rule.path], width)
     return lines
 
@@ -55,7 +56,7 @@ def verdict(
     lines += wrap(found.title, width)
     lines += ["", *_titled("Seen here", map(safe, figures(found)), width)]
     lines += [*wrap(found.why, width), ""]
-    lines += _titled("It speaks when", [rule.when.text], width)
+    lines += _titled(*_when("It speaks when", rule), width)
     changes = [
         f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
         for one in found.wanted
@@ -67,9 +68,18 @@ def verdict(
     return lines
 
 
+def _when(title: str, rule: Rule) -> tuple[str, list[str]]:
+    """The condition in words, a line for each thing that must hold."""
+    sides = [said(side, rule.limits) for side in parts(rule.when)]
+    return (f"{title} all of this is so" if len(sides) > 1 else title), sides
+
+
 def figures(found: Finding) -> list[str]:
     """What was seen on the target."""
-    return [f"{line['field']} is {shown(line['value'], line['unit'])}" for line in found.evidence]
+    return [
+        f"{named(line['field'])}: {told(line['field'], line['value'], line['unit'])}"
+        for line in found.evidence
+    ]
 
 
 def data(rule: Rule) -> dict[str, Any]:
@@ -130,8 +140,8 @@ def _any(names: Iterable[str], last: str = "or") -> str:
 
 
 def _silences(rule: Rule) -> list[str]:
-    said = [f"{e.say.general(rule.limits)} ({e.when.text})" for e in rule.unless]
-    return [*said, *(f"{other} speaks of the same" for other in rule.yields)]
+    others = [f"{e.say.general(rule.limits)} ({said(e.when, rule.limits)})" for e in rule.unless]
+    return [*others, *(f"{other} speaks of the same" for other in rule.yields)]
 
 
 def _limit(value: Any) -> str:
@@ -139,7 +149,7 @@ def _limit(value: Any) -> str:
 
 
 def _fix(fix: Fix, limits: Limits) -> str:
-    test = f" (if {fix.when.text})" if fix.when else ""
+    test = f" (if {said(fix.when, limits)})" if fix.when else ""
     each = f", for each {fix.each}" if fix.each else ""
     if fix.setting is None:
         return f"{fix.advice.general(limits) if fix.advice else ''}{test}{each}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 from .condition import Judged
 from .evaluate import Read, Scope, evaluate
 from .moment import Moment
-from .template import shown
+from .spoken import named, parts, said, told
 
 _TABLES: Final = {
     "nic.ring": "rings", "nic.coalesce": "coalesce", "nic.pause": "pause",
@@ -36,11 +36,13 @@ def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
     """The sentence for one rule on one target that it judges and does not find."""
     rule = judged.rule
     scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
-    result = evaluate(rule.when, scope)
-    if result.value is None:
-        return unknowns(result.unknown() or result.reads, moment)
-    if result.value is False:
-        return f"not so: {rule.when.text} ({values(result.reads)})"
+    sides = [(side, evaluate(side, scope)) for side in parts(rule.when)]
+    missed = [_missed(said(side, rule.limits), m.reads) for side, m in sides if m.value is False]
+    if missed:
+        return f"not so: {'; '.join(missed)}"
+    unsure = [read for _, made in sides if made.value is None for read in made.reads]
+    if any(made.value is None for _, made in sides):
+        return unknowns([one for one in unsure if one.value is None] or unsure, moment)
     for exempt in rule.unless:
         answer = evaluate(exempt.when, scope)
         if answer.value is None:
@@ -50,14 +52,28 @@ def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
     return "nothing is known"
 
 
+def _missed(wanted: str, reads: tuple[Read, ...]) -> str:
+    """`receive ring below 512 descriptors (4,096 descriptors)`."""
+    if len(reads) == 1 and wanted.startswith(named(reads[0].field)):
+        return f"{wanted} ({told(reads[0].field, reads[0].value, reads[0].measure)})"
+    return f"{wanted} ({values(reads)})" if reads else wanted
+
+
 def values(reads: Iterable[Read]) -> str:
-    """`nic.ring.rx is 256 descriptors; …`."""
-    return "; ".join(f"{read.field} is {shown(read.value, read.measure)}" for read in reads)
+    """`receive ring 256 descriptors, link speed 10 Gb/s`."""
+    seen = list(dict.fromkeys(reads))
+    return ", ".join(
+        f"{named(read.field)} {told(read.field, read.value, read.measure)}"
+        for read in seen
+        if not any(f"({read.field})" in other.field for other in seen)  # only to look a core up
+    )
 
 
 def unknowns(reads: Iterable[Read], moment: Moment) -> str:
     """`nic.ring.rx_max is not known: the driver does not report it`."""
-    return "; ".join(f"{read.field} is not known: {_why(read.field, moment)}" for read in reads)
+    return "; ".join(
+        f"{read.field} is not known: {_why(read.field, moment)}" for read in dict.fromkeys(reads)
+    )
 
 
 def _why(field: str, moment: Moment) -> str:

@@ -100,8 +100,9 @@ def shown(value: Any, unit: str = "") -> str:
         return "; ".join(map(str, value))
     if unit == "bytes" and isinstance(value, int | float) and value < _EXACT and value % 1024:
         return f"{value:.0f} bytes"
-    if value == 1 and unit in _COUNTED:
-        return f"1 {unit.removesuffix('s')}"
+    each = "/s" * unit.endswith("/s")
+    if value == 1 and unit.removesuffix("/s") in _COUNTED:
+        return f"1 {unit.removesuffix(each).removesuffix('s')}{each}"
     return amount(value, unit)
 
 

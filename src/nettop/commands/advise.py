@@ -159,11 +159,12 @@ def _tell(source: Source, found: Finding) -> None:
     """A finding in full."""
     from textwrap import wrap
 
+    from ..advice.explain import figures
     from ..changes import text
 
     say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
-    for line in found.evidence:
-        say(f"    {evidence(line)}")
+    for seen in figures(found):
+        say(f"    {seen}")
     for change in changes_of(source, found):
         risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
         before, after = ("?" if v is None else text(v) for v in (change["before"], change["after"]))
@@ -189,13 +190,6 @@ def _silences(silent: Sequence[Silent]) -> Iterator[str]:
     aside = sum(not one.applies for one in silent)
     if aside:
         yield f"  … and {aside:,} on a kind of interface or a profile that they are not for"
-
-
-def evidence(line: Mapping[str, Any]) -> str:
-    """`nic.ring.rx = 256 descriptors`."""
-    value = line["value"]
-    shown = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{line['field']} = {shown} {line.get('unit') or ''}".rstrip()
 
 
 def cite(where: Mapping[str, Any]) -> str:

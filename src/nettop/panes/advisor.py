@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from ..advice.spoken import named, told
 from ..text import Line, ends, fit, fit_line, line, wrap
-from ..units import amount, seconds
+from ..units import seconds
 from .overview import finding_row
 from .parts import listing, matches, section, severity, waiting
 from .scene import Scene, View, chosen
@@ -92,8 +93,8 @@ def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
         for item in finding.evidence:
-            told = amount(item["value"], item.get("unit") or "")
-            out.append(line((fit(f"  {item['field']}", 38) + " ", "dim"), (told, "strong")))
+            value = told(item["field"], item["value"], item.get("unit") or "")
+            out.append(line((fit(f"  {named(item['field'])}", 44) + " ", "dim"), (value, "strong")))
     out += remedy(finding, scene, width)
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")
@@ -128,12 +129,12 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return waits or []
     found = shown(scene, view)
     if not found:
-        told = (
+        quiet = (
             "no finding matches the filter"
             if view.spot.filter
             else "nothing to say about this host now"
         )
-        out = [section("FINDINGS", "", width), line((f" ✓ {told}", "good"))]
+        out = [section("FINDINGS", "", width), line((f" ✓ {quiet}", "good"))]
         return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
     if width >= ABREAST and scene.silent:  # who keeps silent, and why, has the right-hand side
         half = width * 3 // 5
