@@ -23,17 +23,30 @@ SAMPLES = os.environ.get("NETTOP_SAMPLES", "")
 MINE = ("irqs", "kernel", "netclass", "processes", "queues", "sysctls", "topology")
 
 
+def archive(files: dict[str, str]) -> str:
+    return "c\n" + "".join(f"-- {name} --\n{body}\n" for name, body in files.items())
+
+
 def host(files: dict[str, str]) -> Replay:
-    return Replay("c\n" + "".join(f"-- {name} --\n{body}\n" for name, body in files.items()))
+    return Replay(archive(files))
 
 
 class Counting(Replay):
-    """A recording that counts what is asked of it."""
+    """A recording that counts what is asked of it, and says which files were."""
 
     asked = 0
 
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.files: set[str] = set()
+
+    def data(self, path: str) -> bytes:
+        self.files.add(path)
+        return super().data(path)
+
     def text(self, path: str) -> str:
         self.asked += 1
+        self.files.add(path)
         return super().text(path)
 
 
@@ -312,6 +325,35 @@ def test_the_busiest_show_their_threads() -> None:
         (7, 7, "iperf3", False), (7, 7, "iperf3", True), (7, 8, "worker", True),
     ]  # fmt: skip
     assert (rows[0].allowed, rows[0].waited, rows[2].waited) == ((2, 3), 2.0, 0.5)
+
+
+def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
+    files = {
+        "/proc/7/stat": stat(7, "iperf3", user=100, threads=2),
+        "/proc/7/status": "Cpus_allowed_list:\t2-3",
+        "/proc/7/task/7/stat": stat(7, "iperf3", user=40, threads=2),
+        "/proc/7/task/7/schedstat": "1000 15 3",
+        "/proc/7/task/8/stat": stat(8, "worker", user=60, threads=2),
+        "/proc/7/task/8/schedstat": "2000 5 3",
+    }
+    memory: dict[str, Any] = {}
+
+    def read() -> tuple[list[processes.Row], set[str]]:
+        source = Counting(archive(files))
+        return processes.update(source, memory), source.files
+
+    first, paths = read()
+    assert paths == {*files}
+    again, paths = read()
+    assert paths == {"/proc/7/stat"}
+    assert all(new is old for new, old in zip(again, first, strict=True))
+    files["/proc/7/stat"] = stat(7, "iperf3", user=120, threads=2)
+    files["/proc/7/task/8/stat"] = stat(8, "worker", user=80, threads=2)
+    files["/proc/7/task/8/schedstat"] = "2200 6 4"
+    rows, paths = read()
+    assert paths == {*files} - {"/proc/7/task/7/stat"}
+    assert [row.user for row in rows] == [1.2, 0.4, 0.8]
+    assert rows[1] is first[1]
 
 
 def test_threads_are_read_of_the_busiest_first_and_not_without_end() -> None:

@@ -7,7 +7,8 @@ from collections import Counter
 import pytest
 
 from nettop import panes
-from nettop.observe import PATIENT, Observer
+from nettop.observe import Observer
+from nettop.patience import PATIENT, REST, STRANGE
 from nettop.recording import Replay
 from nettop.source import Live
 
@@ -20,6 +21,9 @@ FILES = {
     "/proc/net/snmp": "Tcp: InSegs\nTcp: 1\n",
     "/proc/sys/kernel/osrelease": "6.1.0\n",
 }
+FOLDERS = {"/proc": ["7", "net"], "/proc/7/fd": ["3"]}
+LINKS = {"/proc/7/fd/3": "socket:[101]"}
+SOCKET = "  1: 00000000:0035 00000000:0000 07 00000000:00000000 00:00000000 00000000 0 0 {} 2 0 0\n"
 
 
 class Host(Live):
@@ -42,7 +46,16 @@ class Host(Live):
 
     def listing(self, path: str) -> list[str]:
         self.read[path] += 1
-        raise FileNotFoundError(2, "no such directory", path)
+        try:
+            return FOLDERS[path]
+        except KeyError:
+            raise FileNotFoundError(2, "no such directory", path) from None
+
+    def link(self, path: str) -> str:
+        try:
+            return LINKS[path]
+        except KeyError:
+            raise FileNotFoundError(2, "no such link", path) from None
 
 
 @pytest.mark.parametrize(("pane", "times"), [("overview", 4), ("flows", 8)])
@@ -66,6 +79,36 @@ def test_who_does_not_look_at_a_screen_reads_everything_each_time() -> None:
         observer.step()
         host.at += 1.0
     assert host.read["/proc/net/udp"] == 8
+
+
+def searches(host: Host, observer: Observer, seconds: int) -> int:
+    """How often processes are searched for sockets in so many seconds."""
+    before = host.read["/proc/7/fd"]
+    for _ in range(seconds):
+        observer.glance(())
+        host.at += 1.0
+    return host.read["/proc/7/fd"] - before
+
+
+def test_sockets_are_searched_for_as_long_as_one_is_strange(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Host()
+    observer = Observer(host)
+    udp = FILES["/proc/net/udp"]
+    monkeypatch.setitem(FILES, "/proc/net/udp", udp + SOCKET.format(101))
+    assert searches(host, observer, 90) == 1 + 90 // REST - 1
+    monkeypatch.setitem(FILES, "/proc/net/udp", udp + SOCKET.format(101) + SOCKET.format(102))
+    strange = int(STRANGE)
+    assert strange // 5 <= searches(host, observer, strange + 5) <= strange // 5 + 2
+    assert searches(host, observer, 90) == 90 // REST
+    monkeypatch.setitem(LINKS, "/proc/7/fd/3", "socket:[102]")
+    monkeypatch.setitem(FOLDERS, "/proc/7/fd", ["3", "4"])
+    monkeypatch.setitem(LINKS, "/proc/7/fd/4", "socket:[103]")
+    monkeypatch.setitem(FILES, "/proc/net/udp", udp + SOCKET.format(102) + SOCKET.format(103))
+    assert searches(host, observer, 10) >= 1
+    frame = observer.glance(()).frame
+    assert {row.inode for row in frame.rows("socket_owners")} == {102, 103}
 
 
 def test_what_may_wait_is_among_the_tables_that_facts_need() -> None:

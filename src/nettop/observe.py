@@ -11,14 +11,12 @@ from .advice.load import load
 from .facts import Facts
 from .facts.joined import NEEDS, Joiner
 from .frame import Frame
+from .patience import Patience
 from .sampler import Sampler
 from .session import ssh_peer
 from .source import Source
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
-# Tables that rules judge over seconds, and few panes show: read in every other second where the one
-# that is looked at does not name them in its NEEDS. So is nettop's own share.
-PATIENT = frozenset("links meself nicqueues packet_sockets qdiscs sockets_tcp sockets_udp".split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +45,7 @@ class Observer:
         self.profile = profile or settings.get("profile", None)
         self.interface = interface
         self.sampler = Sampler(source)
+        self.patience = Patience()
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         rules = load(config.rule_folders(), limits=settings.limits)
         self.judge = Judge(rules, muted=settings.muted, window=window)
@@ -73,7 +72,8 @@ class Observer:
 
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for who looks every second: what is not `shown` may be a second old."""
-        return self._seen(self.sampler.take(self.tables(shown), PATIENT.difference(shown)))
+        waits = self.patience.of(self.sampler.last, shown)
+        return self._seen(self.sampler.take(self.tables(shown), waits))
 
     def _seen(self, frame: Frame) -> Observation:
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)

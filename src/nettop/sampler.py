@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from types import MappingProxyType
 from typing import Any
 
 from . import collect
 from .frame import Entry, Frame, entries
 from .source import Source
 
-UNSEEN = 2.0  # seconds between readings of a table that nothing on the screen shows
+_NONE: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass
@@ -28,8 +29,8 @@ class Sampler:
         """Read these dear tables (all, when none is named) afresh in the next frame."""
         self.stale.update(names or self.taken)
 
-    def take(self, wanted: Collection[str], unseen: Collection[str] = ()) -> Frame:
-        """One frame; of `wanted`, those `unseen` need not be of this moment.
+    def take(self, wanted: Collection[str], waits: Mapping[str, float] = _NONE) -> Frame:
+        """One frame; of `wanted`, those in `waits` may be so many seconds old.
 
         A collector that fails is a sentence in `missing`, never an exception.
         """
@@ -46,8 +47,8 @@ class Sampler:
             except KeyError:
                 missing[name] = "no such collector"
                 continue
-            if name in unseen:
-                every = max(every, UNSEEN)
+            if name in waits:
+                every = max(every, waits[name])
             since = self.taken.get(name)
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
             fresh = since is not None and begun - since < every * 0.95 and name not in self.stale

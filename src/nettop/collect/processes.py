@@ -3,13 +3,15 @@
 One small file for each process. A process whose line did not change keeps its row; a kernel thread
 that moves no packets (migration, cpuhp, rcu …) is looked at again only now and then: it may work
 after all, and its number may have become a program's. The busiest get more: their threads, the CPUs
-they may use (status) and the time they waited for one (schedstat).
+they may use (status) and the time they waited for one (schedstat). A process whose line did not
+change keeps those too, and of a thread that did not run meanwhile only schedstat is read.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from .. import cpulist
 from ..frame import counter, gauge, label, light
@@ -82,11 +84,24 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
             if spent > 0:
                 grown.append((spent, pid))
     memory["seen"] = now
-    rows = [row for _, row in now.values() if row is not None]
-    busy = _busiest(memory, grown, now)
-    threads: list[Row] = []
-    detailed = {pid: _detail(source, pid, now[pid][1], threads) for pid in busy}
-    return [detailed.get(str(row.pid)) or row for row in rows] + threads
+    past_details: dict[str, _Detail] = memory.get("details", {})
+    details: dict[str, _Detail] = {}
+    room = THREADS
+    for pid in _busiest(memory, grown, now):
+        line, row = now[pid]
+        if row is not None:
+            known = past_details.get(pid)
+            if known is None or known.line is not line or len(known.threads) > room:
+                known = _detail(source, line, row, known, room)
+            room -= len(known.threads)
+            details[pid] = known
+    memory["details"] = details
+    rows = [
+        details[pid].row if pid in details else row
+        for pid, (_, row) in now.items()
+        if row is not None
+    ]
+    return rows + [thread.row for known in details.values() for thread in known.threads.values()]
 
 
 def _busiest(
@@ -141,34 +156,55 @@ def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> R
     )
 
 
-def _detail(source: Source, pid: str, row: Row | None, threads: list[Row]) -> Row | None:
-    """The process with what only the busy are asked for; its threads are added to `threads`."""
-    if row is None:
-        return None
+class _Thread(NamedTuple):
+    """A thread of a busy process, and what its schedstat said."""
+
+    row: Row
+    ran: str | None
+
+
+class _Detail(NamedTuple):
+    """What only a busy process is asked for, as of that line of /proc/PID/stat."""
+
+    line: bytes
+    row: Row
+    threads: Mapping[str, _Thread]
+
+
+def _detail(source: Source, line: bytes, row: Row, old: _Detail | None, room: int) -> _Detail:
+    """The process with what only the busy are asked for, and `room` of its threads at most."""
+    pid = str(row.pid)
     tids = (pid,) if row.threads == 1 else _sysfs.names(source, f"/proc/{pid}/task")
     ask = 0 < len(tids) <= WAITS
-    waits = []
-    for tid in tids[: max(1, THREADS - len(threads))]:
-        wait = _waited(source, f"/proc/{pid}/task/{tid}/schedstat") if ask else None
-        waits.append(wait)
-        if len(tids) > 1:
-            try:
-                line = source.data(f"/proc/{pid}/task/{tid}/stat")
-                threads.append(parse(line, row.pid, wait))
-            except (OSError, ValueError):
-                continue  # it ended meanwhile
+    known = old.threads if old is not None and old.row.started == row.started else {}
+    waits, threads = [], {}
+    for tid in tids[: max(1, room)]:
+        ran = _sysfs.word(source, f"/proc/{pid}/task/{tid}/schedstat") if ask else None
+        waits.append(_waited(ran))
+        if len(tids) == 1:
+            break
+        before = known.get(tid)
+        if before is not None and ran is not None and before.ran == ran:
+            threads[tid] = before
+            continue
+        try:
+            made = parse(source.data(f"/proc/{pid}/task/{tid}/stat"), row.pid, waits[-1])
+            threads[tid] = _Thread(made, ran)
+        except (OSError, ValueError):
+            continue  # it ended meanwhile
     whole = ask and len(waits) == len(tids) and None not in waits
-    return Row(
+    detailed = Row(
         row.pid, row.tid, row.started, row.name, row.thread, row.state, row.user, row.system,
         row.cpu, row.nice, row.threads, row.kernel,
         allowed=_allowed(_sysfs.word(source, f"/proc/{pid}/status") or ""),
         waited=sum(wait for wait in waits if wait is not None) if whole else None,
     )  # fmt: skip
+    return _Detail(line, detailed, threads)
 
 
-def _waited(source: Source, path: str) -> float | None:
+def _waited(schedstat: str | None) -> float | None:
     """The second figure of schedstat, in ns (Documentation/scheduler/sched-stats.rst)."""
-    words = (_sysfs.word(source, path) or "").split()
+    words = (schedstat or "").split()
     wait = _sysfs.whole(words[1]) if len(words) > 1 else None
     return None if wait is None else wait / 1e9
 

@@ -89,6 +89,7 @@ class Tasks:
     by_pid: Mapping[int, Task] = field(default_factory=dict)
     on_cpu: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     ksoftirqd: Mapping[int, float] = field(default_factory=dict)
+    busiest: Sequence[int] = ()
 
     @classmethod
     def of(cls, entries: Sequence[Any]) -> Tasks:
@@ -97,23 +98,29 @@ class Tasks:
         threaded: set[int] = set()
         sits: dict[int, list[tuple[float, str]]] = {}
         ksoftirqd: dict[int, float] = {}
-        for entry in entries:
-            row, spent = entry.now, _spent(entry.per_s)
+        spends = [0.0 if entry.still else _spent(entry.per_s) for entry in entries]
+        for entry, spent in zip(entries, spends, strict=True):
+            row = entry.now
             if row.thread:
                 threaded.add(row.pid)
                 if spent is not None and spent > busiest.get(row.pid, (-1.0, None))[0]:
                     busiest[row.pid] = spent, row.cpu
         by_pid: dict[int, Task] = {}
-        for entry in entries:
-            row, rate, spent = entry.now, entry.per_s, _spent(entry.per_s)
+        for entry, spent in zip(entries, spends, strict=True):
+            row = entry.now
             single = row.thread or row.pid not in threaded
             if single and spent is not None and spent >= SITS and row.cpu is not None:
                 sits.setdefault(row.cpu, []).append((spent, f"{row.name}[{row.pid}]"))
             if row.thread:
                 continue
-            if row.name.startswith("ksoftirqd/") and spent is not None and row.cpu is not None:
+            soft = row.kernel and row.name.startswith("ksoftirqd/")
+            if soft and spent is not None and row.cpu is not None:
                 ksoftirqd[row.cpu] = spent
             cpu = busiest[row.pid][1] if row.pid in busiest else row.cpu
+            if spent == 0.0 and row.waited is None:  # as most do: nothing
+                by_pid[row.pid] = Task(row, 0.0, 0.0, None, cpu)
+                continue
+            rate = entry.per_s
             by_pid[row.pid] = Task(
                 row, _percent(rate, "user"), _percent(rate, "system"), _percent(rate, "waited"), cpu
             )
@@ -121,7 +128,8 @@ class Tasks:
             cpu: tuple(dict.fromkeys(name for _, name in sorted(found, reverse=True)))[:NAMED]
             for cpu, found in sits.items()
         }
-        return cls(by_pid, on_cpu, ksoftirqd)
+        load = {pid: spent for pid, task in by_pid.items() if (spent := _load(task)) > 0}
+        return cls(by_pid, on_cpu, ksoftirqd, heapq.nlargest(BUSIEST, load, key=load.__getitem__))
 
 
 def build(
@@ -132,9 +140,7 @@ def build(
 
     `nodes` is the NUMA node of each interface.
     """
-    load = {pid: (task.user or 0.0) + (task.system or 0.0) for pid, task in tasks.by_pid.items()}
-    busy = heapq.nlargest(BUSIEST, (pid for pid in load if load[pid] > 0), key=load.__getitem__)
-    wanted = dict.fromkeys([*(pid for pid in uses if pid in tasks.by_pid), *busy])
+    wanted = dict.fromkeys([*(pid for pid in uses if pid in tasks.by_pid), *tasks.busiest])
     none = Use()
     made = [
         _make(pid, tasks.by_pid[pid], uses.get(pid, none), cores, nodes)
@@ -163,6 +169,10 @@ def _make(
         None if irq_cpu is None or cpu is None else irq_cpu == cpu,
         nodes.get(use.nic) if use.nic is not None else None, use.networked,
     )  # fmt: skip
+
+
+def _load(task: Task) -> float:
+    return (task.user or 0.0) + (task.system or 0.0)
 
 
 def _spent(rate: Any) -> float | None:
