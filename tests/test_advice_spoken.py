@@ -10,11 +10,14 @@ from nettop.advice import spoken
 from nettop.advice.explain import page
 from nettop.advice.expression import condition, parse
 from nettop.advice.load import load
+from nettop.advice.rule import Rule
 from nettop.config import rules_folder
 
 RULES = load([rules_folder()])
-CODE = re.compile(r"(?<![.\w])(?:nic|host|core|queue|flow|process|capture|path|limits)[.][a-z]|==|!=")
-    r"\b(?:nic|host|core|queue|flow|process|capture|path|limits)\.[a-z]|==|!=|\bnot\("
+CODE = re.compile(
+    r"(?<![.\w])(?:nic|host|core|queue|flow|process|capture|path|limits)[.][a-z]|==|!="
+)
+    r"(?<![.\w])(?:nic|host|core|queue|flow|process|capture|path|limits)[.][a-z]|==|!="
 )
 
 
@@ -23,7 +26,7 @@ def words(text: str, over: str = "nic", **limits: float) -> str:
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
-def test_every_condition_that_is_shipped_is_words(rule: spoken.Any) -> None:
+def test_every_condition_that_is_shipped_is_words(rule: Rule) -> None:
     shown = [spoken.said(side, rule.limits) for side in spoken.parts(rule.when)]
     shown += [spoken.said(exempt.when, rule.limits) for exempt in rule.unless]
     shown += [spoken.said(f.when, rule.limits) for f in rule.words.fixes if f.when]
