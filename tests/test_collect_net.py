@@ -283,6 +283,20 @@ def test_owners_are_found_and_unchanged_lists_trusted() -> None:
     assert source.links == before
 
 
+def test_of_a_list_that_grew_only_what_is_new_is_followed() -> None:
+    memory = dict[str, Any]()
+    socket_owners.update(Asked(holders(2, 3)), memory)
+    grown, links = Asked(holders(2, 4)), []
+    for _ in range(7):
+        before = grown.links
+        rows = socket_owners.update(grown, memory)
+        links.append(grown.links - before)
+    assert {row.inode for row in rows} == {pid * 1000 + fd for pid in (100, 101) for fd in range(4)}
+    assert links == [2, 0, 0, 0, 0, 0, 10]  # all of them when they were trusted for six readings
+    fewer = socket_owners.update(Asked(holders(2, 1)), memory)
+    assert [row.inode for row in fewer] == [100000, 101000]
+
+
 def test_many_processes_are_looked_into_in_turn() -> None:
     source, memory = Asked(holders(1000, 1)), dict[str, Any]()
     sizes = []

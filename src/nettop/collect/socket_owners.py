@@ -20,7 +20,7 @@ EVERY: Final = 5.0
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading
-_TRUST: Final = 6  # readings for which an unchanged list is not followed again
+_TRUST: Final = 6  # readings for which a descriptor is not followed again
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,14 @@ class _Held:
     name: str | None = None
     names: tuple[str, ...] = ()
     inodes: dict[str, int] = field(default_factory=dict)
-    trusted: int = 0
+    trusted: int = _TRUST  # readings since every link was followed
+    quiet: int = 0  # readings without a change of the list
     closed: bool = False
     seen: int = -1  # the reading in which it was last looked into
 
     def rests(self, turn: int) -> bool:
         """Whether it need not be looked into: it had no socket lately, and was just seen."""
-        return not self.inodes and turn - self.seen < self.trusted
+        return not self.inodes and turn - self.seen < self.quiet
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
@@ -84,14 +85,18 @@ def _look(source: Source, pid: str, process: _Held, turn: int) -> int:
         return 1
     except OSError:
         return 1  # it ended meanwhile
-    if names == process.names and process.trusted < _TRUST:
-        process.trusted += 1
-        return 1
-    process.names, process.trusted, process.inodes = names, 0, {}
-    for name in names:
+    process.quiet = min(process.quiet + 1, _TRUST) if names == process.names else 0
+    whole = process.trusted >= _TRUST
+    process.trusted = 0 if whole else process.trusted + 1
+    known = frozenset(() if whole else process.names)
+    new = [name for name in names if name not in known]
+    stay = known.intersection(names)
+    inodes = {name: inode for name, inode in process.inodes.items() if name in stay}
+    for name in new:
         target = _sysfs.target(source, f"/proc/{pid}/fd/{name}") or ""
         if target.startswith("socket:[") and target[8:-1].isdecimal():
-            process.inodes[name] = int(target[8:-1])
+            inodes[name] = int(target[8:-1])
+    process.names, process.inodes = names, inodes
     if process.inodes and process.name is None:
         process.name = _sysfs.word(source, f"/proc/{pid}/comm")
-    return 1 + len(names)
+    return 1 + len(new)
