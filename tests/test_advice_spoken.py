@@ -17,8 +17,6 @@ RULES = load([rules_folder()])
 CODE = re.compile(
     r"(?<![.\w])(?:nic|host|core|queue|flow|process|capture|path|limits)[.][a-z]|==|!="
 )
-    r"(?<![.\w])(?:nic|host|core|queue|flow|process|capture|path|limits)[.][a-z]|==|!="
-)
 
 
 def words(text: str, over: str = "nic", **limits: float) -> str:
