@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from clinic import cure, peers, scoreboard, ward
+from clinic.place import served
 from clinic.scenario import Scenario, scenarios, score, wards
 
 from nettop.advice.load import load
@@ -33,6 +34,22 @@ def test_there_are_enough_sick_sound_and_misleading_hosts() -> None:
     assert all(one.words("never") for one in ALL if "obvious" in one.told)
     assert all(one.sound == bool(one.told.get("healthy")) for one in ALL)
     assert len({(one.ward, one.name) for one in ALL}) == len(ALL)
+
+
+@pytest.mark.parametrize(
+    ("command", "port"),
+    [
+        ("iperf3 -s", "5201"),
+        ("taskset -c 1 iperf3 -s", "5201"),
+        ("loads deaf 9001", "9001"),
+        ("taskset -c 1 loads echo 9005", "9005"),
+        ("iperf3 -c 10.94.0.2 -t 60", ""),
+        ("loads asks 10.94.0.2 9005", ""),
+        ("sysctl -qw net.core.rmem_max=8388608", ""),
+    ],
+)
+def test_a_load_is_waited_for_where_it_serves(command: str, port: str) -> None:
+    assert served(command.split()) == port
 
 
 def test_a_scenario_names_rules_that_exist() -> None:

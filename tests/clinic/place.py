@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOADS = Path(__file__).parent / "loads.py"
+SERVERS = frozenset(("deaf", "drain", "slow-reader", "not-accepting", "echo", "streams"))
+PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,7 @@ class Place:
                         stderr=subprocess.DEVNULL, start_new_session=True,
                     )
                 )  # fmt: skip
-                self._started(command)
+                self._ready(command)
             time.sleep(settle)
             yield
         finally:
@@ -56,15 +58,22 @@ class Place:
                     os.killpg(process.pid, signal.SIGKILL)
                 process.wait()
 
-    def _started(self, command: str) -> None:
-        """Give a program its time to start; an iperf3 server until it listens."""
-        end = time.monotonic() + float(self.names.get("between", "0.4"))
-        if " iperf3 -s" in command:
-            asked = self.words(f"{command.partition(' ')[0]} ss -Hltn sport = :5201")
-            while time.monotonic() < end and not subprocess.check_output(asked):
-                time.sleep(0.05)
-            return
-        time.sleep(max(0.0, end - time.monotonic()))
+    def _ready(self, command: str) -> None:
+        """Wait until a server listens; what sends needs no waiting for, `settle` is its time."""
+        end, *words = shlex.split(command.format(**self.names, loads="loads"))
+        port = served(words)
+        deadline = time.monotonic() + PATIENCE
+        asked = [*{"here": self.here, "there": self.there}[end], "ss", "-Hlntu", f"sport = :{port}"]
+        while port and time.monotonic() < deadline and not subprocess.check_output(asked):
+            time.sleep(0.05)
+
+
+def served(words: list[str]) -> str:
+    """The port on which a command waits for others; "" for one that does not wait."""
+    if "iperf3" in words:
+        return "5201" if "-s" in words else ""
+    kind, *rest = words[words.index("loads") + 1 :] if "loads" in words else [""]
+    return rest[0] if kind in SERVERS else ""
 
 
 @contextlib.contextmanager
@@ -96,7 +105,6 @@ def guest(driver: str) -> Place:
         for word, ending in (("nic", ""), ("far", "_PEER"), ("peer", "_TO"), ("address", "_HERE"))
     }
     told["mac"] = Path(f"/sys/class/net/{told['nic']}/address").read_text().strip()
-    told["between"] = "7"  # a program may take that long to start there
     return Place((), ("ip", "netns", "exec", "peer"), told)
 
 
