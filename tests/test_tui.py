@@ -13,6 +13,7 @@ import pytest
 import stories
 from rich.cells import cell_len
 from scenes import SCENES, healthy, lossy, storied
+from textual.geometry import Region
 
 from nettop import panes
 from nettop.commands.top import demo
@@ -20,6 +21,7 @@ from nettop.panes.scene import Note, Question, Scene, Step, View
 from nettop.recording import Replay, load
 from nettop.tui import app as starter
 from nettop.tui import keys, themes
+from nettop.tui.board import Rows
 from nettop.tui.engine import Engine, merge
 from nettop.tui.gate import AT_ONCE, FIXED, PATIENCE, SHEET, TRUST, Gate
 from nettop.tui.keys import Ask, press
@@ -264,6 +266,32 @@ async def test_an_equal_frame_writes_nothing() -> None:
         await pilot.pause()
         assert app.board.drawn == before
         assert not app.screen._dirty_widgets
+
+
+async def test_rows_are_written_at_once_unless_something_lies_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        written: list[Rows] = []
+        called: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda _screen, rows: written.append(rows))
+        monkeypatch.setattr(app.board, "refresh", lambda *regions: called.extend(regions))
+        lines = list(app.board.shown)
+        changed = [*lines[:7], (("seven".ljust(120), "bad"),), *lines[8:]]
+        app.board.show(changed)
+        assert [list(rows.strips) for rows in written] == [[7]]
+        told = written[0].render_segments(app.console)
+        assert told.startswith("\x1b[8;1H")
+        assert "seven" in told
+        assert not called
+        app.action_command_palette()
+        await pilot.pause()
+        written.clear()
+        app.board.show(lines)
+        assert called == [Region(0, 7, 120, 1)]
+        assert not any(isinstance(one, Rows) for one in written)
 
 
 async def test_a_pane_that_is_not_shown_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,12 @@ def _cell(char: str) -> int:
 
 def cells(text: str) -> int:
     """How many terminal cells a safe text fills."""
-    return len(text) if text.isascii() else sum(map(_cell, text))
+    return len(text) if text.isascii() else _wide(text)
+
+
+@lru_cache(maxsize=4096)
+def _wide(text: str) -> int:
+    return sum(map(_cell, text))
 
 
 @lru_cache(maxsize=4096)
@@ -81,6 +86,7 @@ def crop(text: str, width: int) -> str:
     return "".join(out) + "…"
 
 
+@lru_cache(maxsize=4096)  # most cells of a table are those of the frame before, or come again
 def fit(text: str, width: int, align: str = "<") -> str:
     """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""
     text = crop(text, width)

@@ -1,17 +1,22 @@
 """The one widget: paints lines made elsewhere, and repaints only the rows that changed.
 
 Textual writes what is called dirty, whether it changed or not; so the comparison is made here, and
-the row is its grain. Each row carries its own background: the Line API paints none. For one dirty
-row at the top and one at the foot, Textual asks every widget for all rows between, the screen under
-the board too: so strips are kept here, and that screen has none.
+the row is its grain. Each row carries its own background: the Line API paints none. While nothing
+lies over the board, its rows are written at once: to call them dirty costs as much as to compose
+them, by an idle message, a timer and the search for what covers what. Else Textual asks every
+widget for all rows between the first dirty one and the last, the screen under the board too: so
+strips are kept here, and that screen has none.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
+from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
+from textual._compositor import CompositorUpdate
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
@@ -28,6 +33,20 @@ class Ground(Screen[None]):
     def render_lines(self, crop: Region) -> list[Strip]:  # noqa: ARG002
         """No rows."""
         return []
+
+
+class Rows(CompositorUpdate):
+    """Some whole rows of the screen."""
+
+    def __init__(self, strips: Mapping[int, Strip]) -> None:
+        """`strips` by row."""
+        self.strips = strips
+
+    def render_segments(self, console: Console) -> str:
+        """Each where it stands."""
+        return "".join(
+            [f"\x1b[{y + 1};1H{strip.render(console)}" for y, strip in self.strips.items()]
+        )
 
 
 class Board(Widget, can_focus=True):
@@ -48,13 +67,21 @@ class Board(Widget, can_focus=True):
         old, self.shown = self.shown, lines
         width, height = self.size
         dirty = [
-            Region(0, y, width, 1)
+            y
             for y in range(height)
             if (old[y] if y < len(old) else BLANK) != (lines[y] if y < len(lines) else BLANK)
         ]
-        if dirty:
-            self.refresh(*dirty)
+        if dirty and self.alone():
+            rows: Any = Rows({y: self._strip(y, width) for y in dirty})
+            self.app._display(self.screen, rows)  # noqa: SLF001 - what its compositor calls
+        elif dirty:
+            self.refresh(*[Region(0, y, width, 1) for y in dirty])
         return len(dirty)
+
+    def alone(self) -> bool:
+        """Whether nothing lies over the board, nor is Textual about to paint all anew."""
+        app = self.app
+        return len(app.screen_stack) == 1 and not app._batch_count  # noqa: SLF001
 
     def on_mount(self) -> None:
         """Now there is an application with filters."""
@@ -75,15 +102,17 @@ class Board(Widget, can_focus=True):
     def render_lines(self, crop: Region) -> list[Strip]:
         """Some rows; those that did not change as they were."""
         width = self.size.width
-        strips = []
-        for y in crop.line_range:
-            row = self.shown[y] if y < len(self.shown) else BLANK
-            known = self._strips.get(y)
-            if known is None or known[0] != width or (known[1] is not row and known[1] != row):
-                known = self._strips[y] = width, row, self.render_line(y)
-            strips.append(known[2])
+        strips = [self._strip(y, width) for y in crop.line_range]
         whole = crop.column_span == (0, width)
         return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
+
+    def _strip(self, y: int, width: int) -> Strip:
+        """A row; one that did not change as it was."""
+        row = self.shown[y] if y < len(self.shown) else BLANK
+        known = self._strips.get(y)
+        if known is None or known[0] != width or (known[1] is not row and known[1] != row):
+            known = self._strips[y] = width, row, self.render_line(y)
+        return known[2]
 
     def render_line(self, y: int) -> Strip:
         """One row as Textual wants it."""

@@ -169,7 +169,10 @@ class Nettop(App[int]):
         self.late = False
         rows = self.board.show(self.lines())
         if rows and self.gate.drawn(time.monotonic(), rows):
-            self.call_after_refresh(self._ask)
+            if self.board.alone():
+                self._ask()
+            else:
+                self.call_after_refresh(self._ask)
 
     def _clogged(self) -> bool:
         """Whether what was written before still waits for the terminal to take it."""
