@@ -150,6 +150,16 @@ def test_without_rtnetlink_sysfs_tells() -> None:
     assert nic_of(facts, "br0").lower == ("eth0",)
 
 
+def test_sysfs_of_another_namespace_or_of_a_while_ago_adds_no_interface() -> None:
+    facts = joined(
+        {
+            "links": [link("lo", 1, loopback=True)],
+            "netclass": [netclass.Row("lo", type=772), netclass.Row("eth0", 2, 1, driver="e1000e")],
+        }
+    )
+    assert [nic.name for nic in facts.nics] == ["lo"]
+
+
 def test_rates_loads_and_losses() -> None:
     still: Tables = {
         "links": [link("eth0", parent="0000:03:00.0", mtu=1500)],

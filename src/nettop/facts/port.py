@@ -45,7 +45,8 @@ def ports(tables: Mapping[str, Sequence[Any]], place: Place) -> dict[str, Port]:
     """Every interface, from the rows of the tables that stand still, by table name."""
     classes = {row.name: row for row in tables.get("netclass", ())}
     links = {row.interface: row for row in tables.get("links", ())}
-    for name, row in classes.items():
+    # /sys may show the interfaces of another namespace (nsenter -n), or of a while ago
+    for name, row in () if links else classes.items():
         if name not in links:
             kind = row.devtype or "" if row.device is None else ""
             links[name] = _Link(name, kind, row.type, loopback=row.type == 772)
