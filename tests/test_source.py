@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -19,6 +21,35 @@ def test_a_file_is_read_whole(tmp_path: Path, folder: str, size: int) -> None:
     source = Live(str(tmp_path))
     assert source.data(f"/{folder}/file") == body
     assert source.text(f"/{folder}/file") == body.decode()
+
+
+def test_what_is_read_every_second_stays_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    really = os.open
+
+    def counted(path: str, flags: int) -> int:
+        opened.append(path)
+        return really(path, flags)
+
+    before = len(os.listdir("/proc/self/fd"))
+    source, names = Live(), ("/proc/stat", "/proc/softirqs", "/proc/net/softnet_stat")
+    monkeypatch.setattr(os, "open", counted)
+    for _ in range(3):
+        for name in names:
+            told = source.text(name)
+            shape = re.sub(r"[0-9a-f]+", "", Path(name).read_text())
+            assert re.sub(r"[0-9a-f]+", "", told).split() == shape.split()
+    assert opened == [*names]
+    del source
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+def test_what_needs_more_than_one_read_is_opened_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("nettop.source._OPEN", {"/proc/kallsyms"})
+    source = Live()
+    for _ in range(2):
+        assert source.data("/proc/kallsyms").count(b"\n") > 1000
 
 
 def test_the_kernel_gives_a_file_in_many_pieces() -> None:

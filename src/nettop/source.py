@@ -92,6 +92,13 @@ class Source(Protocol):
 
 
 _RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
+# Read every second or two, and there for as long as the kernel is: they stay open, for to open one
+# costs as much as to read it.
+_OPEN: Final = frozenset(
+    "/proc/interrupts /proc/net/netstat /proc/net/snmp /proc/net/snmp6 /proc/net/sockstat "
+    "/proc/net/sockstat6 /proc/net/softnet_stat /proc/net/udp /proc/net/udp6 "
+    "/proc/self/stat /proc/self/statm /proc/softirqs /proc/stat".split()
+)
 
 
 def _one_record(path: str) -> bool:
@@ -111,8 +118,15 @@ class Live:
         self.live = not self.root
         self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
         self.woken = threading.Event()
+        self._open: dict[str, int] = {}
+        self._large: set[str] = set()
         self._kernel: Kernel | None = None
         self._drops: Counter | None = None
+
+    def __del__(self) -> None:
+        """A source that nobody holds leaves no file open."""
+        for handle in self._open.values():
+            os.close(handle)
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -130,6 +144,10 @@ class Live:
 
     def data(self, path: str) -> bytes:
         """The file's bytes, in as many reads as the kernel wants."""
+        if path in _OPEN and self.live:
+            again = self._again(path)
+            if again is not None:
+                return again
         handle = os.open(self.root + path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             first = os.read(handle, 1 << 16)
@@ -143,6 +161,22 @@ class Live:
                 return file.readall()
         finally:
             os.close(handle)
+
+    def _again(self, path: str) -> bytes | None:
+        """What stays open, in one read; None where one is not enough: that is opened each time."""
+        handle = self._open.get(path)
+        if handle is None:
+            mine = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            handle = self._open.setdefault(path, mine)
+            if handle != mine:  # another thread was quicker
+                os.close(mine)
+        if path in self._large:
+            return None
+        data = os.pread(handle, 1 << 16, 0)
+        if (len(data) < 4096 and _one_record(path)) or not os.pread(handle, 1, len(data)):
+            return data
+        self._large.add(path)
+        return None
 
     def text(self, path: str) -> str:
         """The file's text."""
