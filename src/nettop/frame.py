@@ -11,7 +11,7 @@ from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
-from itertools import repeat
+from itertools import chain, repeat
 from operator import attrgetter, sub, truediv
 from typing import Any, TypeVar, cast
 
@@ -230,8 +230,8 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
     key = key_of(kind)
     past: Mapping[Any, Entry] | None = None
     out = []
-    for place, row in enumerate(rows):
-        old = before[place] if place < len(before) else None
+    for row, beside in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one has no end
+        old = beside
         if old is not None and old.now is row:
             if old.still:
                 out.append(old)

@@ -12,6 +12,7 @@ from . import collect
 from .frame import Entry, Frame, entries
 from .source import Source
 
+_NEVER = (float("-inf"), float("inf"))
 _NONE: Mapping[str, float] = MappingProxyType({})
 
 
@@ -21,7 +22,7 @@ class Sampler:
 
     source: Source
     last: Frame | None = None
-    taken: dict[str, float] = field(default_factory=dict)
+    taken: dict[str, tuple[float, float]] = field(default_factory=dict)  # of which frame, and when
     stale: set[str] = field(default_factory=set)
     memory: dict[str, dict[str, Any]] = field(default_factory=dict)
 
@@ -49,10 +50,8 @@ class Sampler:
                 continue
             if name in waits:
                 every = max(every, waits[name])
-            since = self.taken.get(name)
-            begun = source.now()  # its own time: on a large host the tables of a frame lie apart
-            fresh = since is not None and begun - since < every * 0.95 and name not in self.stale
-            if every and fresh and old is not None:
+            asked, since = self.taken.get(name, _NEVER)
+            if at - asked < every * 0.95 and old is not None and name not in self.stale:
                 if name in old.tables:
                     tables[name] = old.tables[name]
                     continue
@@ -60,15 +59,16 @@ class Sampler:
                     missing[name] = old.missing[name]
                     todo += {instead}.difference(todo)
                     continue
+            begun = source.now()  # its own time: on a large host the tables of a frame lie apart
             self.stale.discard(name)
-            self.taken[name] = begun
+            self.taken[name] = at, begun
             try:
                 if memory_of is not None:
                     rows = module.update(source, self.memory.setdefault(memory_of, {}))
                 else:
                     rows = module.read(source)
                 past = old.tables.get(name, ()) if old is not None else ()
-                tables[name] = entries(rows, past, begun - since if since is not None else 0.0)
+                tables[name] = entries(rows, past, max(0.0, begun - since))
             except Exception as error:
                 missing[name] = reason(error)
                 todo += {instead}.difference(todo)

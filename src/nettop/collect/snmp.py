@@ -116,7 +116,7 @@ def row(told: Mapping[str, int]) -> Row:
     values: list[Any] = []
     for names in _parts():
         known = [told[name] for name in names if name in told]
-        values.append(sum(known) if known else None)
+        values.append(sum(known) if len(known) > 1 else known[0] if known else None)
     return Row(*values)
 
 
@@ -136,8 +136,9 @@ def sections(text: str) -> dict[str, int]:
         section, places = _places(names)
         if not line.startswith(section):
             raise ValueError(f"names without figures: {names[:60]!r}")
-        figures = line.split()
-        told.update((name, int(figures[at])) for at, name in places if at < len(figures))
+        if places:
+            figures = line.split()
+            told.update([(name, int(figures[at])) for at, name in places if at < len(figures)])
     return told
 
 
