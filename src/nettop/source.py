@@ -144,7 +144,7 @@ class Live:
 
     def data(self, path: str) -> bytes:
         """The file's bytes, in as many reads as the kernel wants."""
-        if path in _OPEN and self.live:
+        if path in _OPEN and not self.root:
             again = self._again(path)
             if again is not None:
                 return again
