@@ -68,7 +68,7 @@ def test_what_must_hold_together_is_told_apart() -> None:
 
 def test_a_field_of_evidence_has_a_name() -> None:
     assert spoken.named("nic.total.ring_drops") == (
-        "lost because the receive ring was full since the interface was made"
+        "lost because the receive ring was full, in all"
     )
     assert spoken.named("core(nic.irq_top_cpu).softirq") == (
         "soft interrupts of the CPU with most of its interrupts"

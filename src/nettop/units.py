@@ -99,7 +99,9 @@ def percent(value: float | None) -> str:
 
 
 def share(ratio: float | None) -> str:
-    """A ratio as percent."""
+    """A ratio as percent; what is hardly any is not none."""
+    if ratio is not None and 0 < ratio < 0.0005:
+        return "<0.1%"
     return percent(None if ratio is None else ratio * 100)
 
 

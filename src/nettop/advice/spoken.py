@@ -124,7 +124,7 @@ class _Speaker:
             return f"{_called(('core', node.attr))} of {self.say(node.value)}"
         if path[0] == "limits" and path[1] in self.limits:
             return _figure(self.limits[path[1]])
-        return _called(path) + " since the interface was made" * (path[1:2] == ("total",))
+        return _called(path) + ", in all" * (path[1:2] == ("total",))
 
     def _switch(self, node: ast.expr, *, on: bool) -> str:
         """A field that is yes or no, as a statement."""
@@ -247,7 +247,7 @@ _CALLS: Final[dict[str, Callable[[list[str]], str]]] = {
     "cpu_list": lambda a: a[0],
     "pow2": lambda a: f"the power of two from {a[0]} on",
     "worst": lambda a: f"the most of {a[0]} in the last {a[1]} s",
-    "since_boot": lambda a: f"{a[0]} since the interface was made",
+    "since_boot": lambda a: f"{a[0]}, in all",
     "nth": lambda a: f"one of {a[0]}",
     "both": lambda a: f"{a[0]} that are also {a[1]}",
     "without": lambda a: f"{a[0]}, less {_list(a[1:], 'and')}",

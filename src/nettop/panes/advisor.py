@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..advice.spoken import named, told
-from ..text import Line, ends, fit, fit_line, line, wrap
+from ..text import Line, cells, ends, fit, fit_line, line, wrap
 from ..units import seconds
 from .overview import finding_row
 from .parts import listing, matches, section, severity, waiting
@@ -92,9 +92,13 @@ def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
     ]
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
+        longest = max(cells(named(item["field"])) for item in finding.evidence)
+        wide = min(max(36, longest + 3), width * 2 // 3)
         for item in finding.evidence:
             value = told(item["field"], item["value"], item.get("unit") or "")
-            out.append(line((fit(f"  {named(item['field'])}", 44) + " ", "dim"), (value, "strong")))
+            out.append(
+                line((fit(f"  {named(item['field'])}", wide) + " ", "dim"), (value, "strong"))
+            )
     out += remedy(finding, scene, width)
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")
@@ -116,9 +120,11 @@ def silence(scene: Scene, width: int, height: int) -> list[Line]:
     """The rules that looked and said nothing, with their reasons."""
     looked = [one for one in scene.silent if one.applies]
     out = [section("SILENT RULES", f"{len(looked)}", width)]
-    for one in looked[: max(0, height - 1)]:
-        name = f"{one.rule}@{one.target}" if one.target else one.rule
-        out.append(line((fit(f"  {name}", 38), "dim"), (" ", ""), (one.because, "")))
+    told = looked[: max(0, height - 1)]
+    names = [f"{one.rule}@{one.target}" if one.target else one.rule for one in told]
+    wide = min(38, max(map(len, names), default=0) + 2)
+    for one, name in zip(told, names, strict=True):
+        out.append(line((fit(f"  {name}", wide), "dim"), (" ", ""), (one.because, "")))
     return out
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, area, fit, fit_line, line
+from ..text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..units import UNKNOWN, amount, count, seconds, share, size
 from .grid import beside, in_columns
 from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
@@ -19,7 +19,7 @@ KEY = "4"
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
 COLUMNS: Final = (
-    Column("PROCESS", 15, grow=2),
+    Column("PROCESS", 14, grow=2),
     Column("PEER", 21, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
@@ -132,7 +132,10 @@ def detail(
     role = "dim" if flow.limit in (None, "none", "application") else "warn"
     if flow.limit or flow.limit_why:
         limit = "not limited" if flow.limit == "none" else f"limited by {flow.limit or 'unknown'}"
-        out.append(line((f" {limit}", role), (f"  {flow.limit_why or ''}", "")))
+        head = line((f" {limit}", role), "  ")
+        why = wrap(flow.limit_why or "", max(20, width - line_cells(head) - 1)) or [""]
+        out.append((*head, *line(why[0])))
+        out += [line(" " * line_cells(head), text) for text in why[1:]]
     app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
     where = f" process on core {app}, interrupt on core {irq}"
     where += f" (queue {flow.queue or '?'})"

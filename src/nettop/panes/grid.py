@@ -70,26 +70,47 @@ def core_row(core: Any, width: int, digits: int) -> Line:
 
 
 def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]:
-    """A character a core: its height is the load, its colour the kind; or several a cell."""
-    label = f" {name:<8}" if name else " "
+    """A character a core: its height is the load, its colour the kind; or several a cell.
+
+    A gap where another L3 begins, `│` where another node does; neither is broken by a line's end.
+    """
+    numbered = not name and rows > 1  # each line begins with its first core's number
+    label = f" {name:<8}" if name else " " * (6 if numbered else 1)
     room = max(8, width - len(label) - 1)
     # siblings are numbered far apart: each cache is met twice
     caches = 1 + sum(a.l3[:1] != b.l3[:1] for a, b in pairwise(members))
-    spaced = caches > 1 and len(members) >= 4 * caches  # a gap where another L3 begins
-    if spaced:
-        room = max(8, room - min(caches, room // 4))
-    each = max(1, -(-len(members) // (room * max(1, rows))))
+    spaced = caches > 1 and len(members) >= 4 * caches
+    cells = room - min(caches, room // 4) if spaced else room
+    each = max(1, -(-len(members) // (max(8, cells) * max(1, rows))))
     chunks = [members[i : i + each] for i in range(0, len(members), each)]
-    out = []
-    for start in range(0, len(chunks), room):
-        parts: list[tuple[str, str]] = [(label if start == 0 else " " * len(label), "head")]
-        for index, chunk in enumerate(chunks[start : start + room]):
-            if index and chunk[0].l3[:1] != chunks[start + index - 1][0].l3[:1] and spaced:
-                parts.append((" ", ""))
-            top = chunk[0] if each == 1 else max(chunk, key=lambda core: core_load(core) or 0.0)
-            parts.append((level(core_load(top)), main_kind(top)))
-        out.append(fit_line(merge(parts), width))
-    return out
+    groups: list[list[Sequence[Any]]] = []
+    for chunk in chunks:
+        if groups and not (spaced and chunk[0].l3[:1] != groups[-1][0][0].l3[:1]):
+            groups[-1].append(chunk)
+        else:
+            groups.append([chunk])
+    whole = len(chunks) + len(groups) - 1
+    abreast = -(-len(groups) // max(1, -(-whole // room)))  # groups in a line: lines of one length
+    out: list[list[tuple[str, str]]] = []
+    used, node = room, members[0].node if members else None
+    for index, group in enumerate(groups):
+        used = room if index % abreast == 0 else used
+        for start in range(0, len(group), room):
+            part = group[start : start + room]
+            if used + bool(used) + len(part) > room:
+                first = f" {part[0][0].cpu:>4} " if numbered else label if not out else ""
+                out.append([(fit(first, len(label)), "head")])
+                used = 0
+            elif used:
+                other = part[0][0].node != node
+                out[-1].append(("│" if other else " ", "dim" if other else ""))
+                used += 1
+            node = part[0][0].node
+            for chunk in part:
+                top = max(chunk, key=lambda core: core_load(core) or 0.0)
+                out[-1].append((level(core_load(top)), main_kind(top)))
+            used += len(part)
+    return [fit_line(merge(parts), width) for parts in out[: max(1, rows)]]
 
 
 def merge(parts: Sequence[tuple[str, str]]) -> Line:

@@ -104,6 +104,8 @@ def band(
     labels = [(scaled(top, unit), "dim"), (title, "head"), (now, "strong")]
     if rows < 3:
         labels = [(title, "head"), (now, "strong")]
+    if rows == 1:
+        labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
     drawn = area(values, room, rows, top or 1.0)
     return [
@@ -165,6 +167,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> lis
     clock = [
         datetime.fromtimestamp(m.wall, UTC).strftime("%H:%M:%S") for m in (moments[0], moments[-1])
     ]
+    clock[1] += " UTC"
     offset = max(0, room - len(moments)) if len(moments) < room else 0
     gap = room - cells(clock[0]) - cells(clock[1])
     before = min(offset, max(0, gap))

@@ -185,15 +185,14 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
         Column("per second", 15, ">"),
         Column("since made", 20, ">"),
     )
-    sizes = widths(columns, width - 1)  # figures stand clear of the edge
+    sizes = widths(columns, width)
     found: list[tuple[tuple[bool, bool, str], Line]] = []
     for name, rate, total, bad in _values(scene, view, nic):
         if not matches(view.spot.filter, name):
             continue
         role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
-        told = row(
-            ((f" {name}", role), (per_second(rate), role), (count(total), role)), columns, sizes
-        )
+        each = scene.units.rate(rate) if name in ("rx_bytes", "tx_bytes") else per_second(rate)
+        told = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
         found.append(((not (bad and rate), not rate, name), told))
     found.sort(key=lambda pair: pair[0])
     return [heading(columns, sizes), *(told for _, told in found)]
@@ -270,7 +269,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if nic is None:
         return [fit_line(line((" no interface", "dim")), width)]
     others = len(scene.facts.nics)
-    out = [section(f"NIC {nic.name}", f"{path.title(nic)} · i next of {others}", width)]
+    keys = "Enter sets  i next" if others > 1 else "Enter sets"
+    out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
     out.append(path.rates(nic, scene.units, width))
     better = recommended(scene)
     shown = rows_of(scene, view)

@@ -25,6 +25,9 @@ KEY = "1"
 NEEDS: tuple[str, ...] = ()
 GRAPH: Final = 4  # rows of the last minutes
 EMPTY: Final = 20  # rows to spare from which they take twice as many
+UNLIMITED: Final = (None, "none", "application")
+FULL: Final = ("cpu", "bus", "provider")  # limits of this host, to be lifted here
+BUSY: Final = 5.0  # percent idle below which the CPUs are full
 ROOMY: Final = 48  # rows from which they have a place of their own
 
 
@@ -65,7 +68,29 @@ def verdict(scene: Scene, width: int) -> Line:
     if losing is not None and losing.lost:
         told = f" · {per_second(losing.lost, 'lost')} on the way, most at the {losing.worst} of"
         return fit_line(line((f"{told} {losing.nic}; no finding yet", "warn"), (more, "")), width)
-    return fit_line(line((" ✓ nothing is lost and no limit is reached", "good"), (more, "")), width)
+    return fit_line(line(*sound(scene), (more, "")), width)
+
+
+def sound(scene: Scene) -> tuple[tuple[str, str], ...]:
+    """What is said where nothing is lost: of a limit reached all the same, where there is one."""
+    facts = scene.facts
+    if facts is None:
+        return ()
+    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
+    if not wired:
+        return ((" · no interface but loopback: this network namespace has no way out", ""),)
+    if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
+        return (
+            (" ? no interface tells what it counts: whether packets are lost is unknown", "warn"),
+        )
+    limited = [f for f in facts.flows if f.bulk and f.limit not in UNLIMITED]
+    if limited:
+        flow = max(limited, key=lambda f: (f.rx_per_s or 0.0) + (f.tx_per_s or 0.0))
+        by = f" {flow.process or 'the busiest flow'} is limited by {flow.limit}: {flow.limit_why}"
+        return ((" ✓ nothing is lost;", "good"), (by, "warn" if flow.limit in FULL else ""))
+    if (facts.host.idle or 100.0) < BUSY:
+        return ((" ✓ nothing is lost;", "good"), (" the CPUs are full", "warn"))
+    return ((" ✓ nothing is lost and no limit is reached", "good"),)
 
 
 def finding_row(finding: Any, width: int, keys: str, longest: int = 34) -> Line:

@@ -10,6 +10,7 @@ from . import asking, names, pane
 from .scene import Scene, View
 
 PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
+REASON = 24  # columns from which it is begun why the profile is what it is
 Guide = Callable[[View, int, int], list[Line]]
 
 
@@ -27,9 +28,7 @@ def header(scene: Scene, view: View, width: int) -> Line:
             size += f", {scene.processor}"
         parts = [host.name, f"Linux {kernel}" if kernel else "", size if host.cpus else ""]
         left.append((" · ".join(p for p in parts if p), "strong"))
-        chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
         left.append((f" · {facts.profile.name}", "accent"))
-        left.append((f" ({chosen})", "dim"))
     right: list[tuple[str, str]] = []
     if scene.origin:
         right.append((f"{crop(scene.origin, max(8, width // 4))}  ", "warn"))
@@ -42,7 +41,12 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if own is not None:
         right.append((f"self {percent(own)} ", "dim"))
     tail = tuple(right)
-    return ends(fit_to(tuple(left), width - line_cells(tail) - 1), tail, width)
+    room = width - line_cells(tail) - 1
+    if facts is not None and room - line_cells(tuple(left)) >= REASON:
+        chosen = "chosen" if facts.profile.chosen else f"auto: {facts.profile.why}"
+        spare = room - line_cells(tuple(left)) - 3
+        left.append((f" ({crop(chosen, spare)})", "dim"))
+    return ends(fit_to(tuple(left), room), tail, width)
 
 
 def fit_to(row: Line, width: int) -> Line:

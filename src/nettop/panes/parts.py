@@ -51,9 +51,9 @@ def widths(columns: Sequence[Column], width: int) -> list[int]:
     """The width of each column; what does not fit is dropped from the right (0)."""
     out, left = [], width
     for column in columns:
-        need = column.width + 1
-        out.append(column.width if need <= left + 1 else 0)
-        left -= need if need <= left + 1 else 0
+        need = column.width + 1  # the last, too: a figure does not touch the edge
+        out.append(column.width if need <= left else 0)
+        left -= need if need <= left else 0
     hungry = sum(c.grow for c, w in zip(columns, out, strict=True) if w)
     if left > 0 and hungry:
         for index, column in enumerate(columns):

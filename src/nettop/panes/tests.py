@@ -200,7 +200,9 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
         )  # fmt: skip
         rows.append(row(values, columns, sizes))
     at = next((i for i, r in enumerate(shown) if cursor == f"result.{r.id}"), -1)
-    title = section(f"STUDIES {len(papers)}", "tables of the papers, repeated here", width)
+    title = section(
+        f"STUDIES {len(papers)}", "tables of the papers, to repeat: Enter  ● measured here", width
+    )
     if papers and not cursor.startswith("study."):
         rows = listing(rows, at, width, height - 4, marked=at >= 0) if height >= 7 else rows
         at = at if height < 7 else -1
@@ -224,9 +226,9 @@ def study_row(paper: Paper, scene: Scene, width: int) -> Line:
     ran = sum(r.study == paper.id for r in scene.results)
     return fit_line(
         line(
-            (fit(f" {paper.id}", 18), "accent"),
-            (fit("● measured" if ran else "", 11), "good"),
-            fit(paper.title, max(20, width - 64)),
+            (fit(f" {paper.id}", 16), "accent"),
+            (fit("●" if ran else "", 2), "good"),
+            fit(paper.title, max(34, width - 64)),
             (f"  {paper.paper}, {paper.place}", "dim"),
         ),
         width,

@@ -10,7 +10,7 @@ from ..units import per_second
 from .grid import beside
 from .scene import Scene
 
-_LABEL: Final = 12
+_LABEL: Final = 13
 _IDLE: Final = 0.01  # share of the link below which a graph stays low, however its noise moves
 _UNKNOWN: Final = 100e6  # bit/s taken for a link that does not tell its speed
 _THREE: Final = 100  # columns from which the loss stands beside the rates
@@ -31,7 +31,7 @@ def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
     rates = [[getattr(p, name, None) for p in seen] for name in ("rx", "tx")]
     top = max((v for values in rates for v in values if v is not None), default=0.0)
     top = max(top, (nic.speed or _UNKNOWN) * _IDLE / 8)
-    told = scene.units.rate(top)
+    told = f"to {scene.units.rate(top)}"  # of the scale; the rate stands above
     columns = [
         _graph(("receive", told, "good"), rates[0], top, (room, rows)),
         _graph(("send", told, "accent"), rates[1], top, (room, rows)),
@@ -39,7 +39,9 @@ def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
     if across == 3:
         lost = [getattr(p, "lost", None) for p in seen]
         most = max((v for v in lost if v is not None), default=None)
-        columns.append(_graph(("lost", per_second(most), "bad"), lost, most or 1.0, (room, rows)))
+        columns.append(
+            _graph(("lost", f"most {per_second(most)}", "bad"), lost, most or 1.0, (room, rows))
+        )
     return beside(columns, each, width)
 
 

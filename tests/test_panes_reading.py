@@ -1,0 +1,137 @@
+"""What a reader takes from a pane: figures whole and with units, no assurance that is unknown."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scenes import SCENES, big, healthy, lossy, storied
+
+from nettop import panes, units
+from nettop.facts.nic import Counters
+from nettop.panes import grid, history, overview, page
+from nettop.panes.parts import Column, widths
+from nettop.panes.scene import Scene, View
+from nettop.text import text_of
+
+
+def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:
+    rows = page.compose(scene, View(pane=name, **view), width, height)
+    return "\n".join(text_of(row) for row in rows)
+
+
+def first(scene: Scene, width: int = 120) -> str:
+    return text_of(overview.verdict(scene, width)).strip()
+
+
+def with_facts(scene: Scene, **change: Any) -> Scene:
+    assert scene.facts is not None
+    return replace(scene, findings=(), facts=replace(scene.facts, paths=(), **change))
+
+
+@pytest.mark.parametrize("width", range(30, 140))
+def test_the_last_column_never_touches_the_edge(width: int) -> None:
+    columns = (Column("a", 16, grow=1), Column("b", 10), Column("c", 12, ">"), Column("d", 19))
+    sizes = [size for size in widths(columns, width) if size]
+    assert sum(size + 1 for size in sizes) <= width
+
+
+@pytest.mark.parametrize("host", ["lossy", "storied", "healthy"])
+@pytest.mark.parametrize("name", ["overview", "flows"])
+@pytest.mark.parametrize("width", [80, 100, 120])
+def test_no_table_of_figures_touches_the_edge(host: str, name: str, width: int) -> None:
+    told = shown(SCENES[host](), name, width, 40).splitlines()
+    heads = [i for i, row in enumerate(told) if "RECEIVES" in row or "INTERFACE " in row]
+    assert heads
+    assert all(told[at + 1].endswith(" ") for at in heads)
+
+
+def test_nothing_is_called_well_where_no_counter_is_known() -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    mute = tuple(replace(nic, per_s=Counters()) for nic in scene.facts.nics)
+    assert "whether packets are lost is unknown" in first(with_facts(scene, nics=mute))
+    assert "no interface but loopback" in first(with_facts(scene, nics=()))
+    assert first(healthy()).startswith("✓ nothing is lost and no limit is reached")
+
+
+def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    flow = replace(
+        lossy().facts.flows[0],  # type: ignore[union-attr]
+        bulk=True, limit="cpu", limit_why="core 0 is 100 % busy", process="iperf3",
+    )  # fmt: skip
+    told = first(with_facts(scene, flows=(flow,)))
+    assert told == "✓ nothing is lost; iperf3 is limited by cpu: core 0 is 100 % busy"
+    full = replace(scene.facts.host, idle=1.0)
+    assert first(with_facts(scene, flows=(), host=full)) == "✓ nothing is lost; the CPUs are full"
+
+
+def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:
+    for width in (80, 90, 100, 120, 200):
+        row = text_of(page.header(storied(), View(), width))
+        assert "bulk-lan" in row
+        assert "(" not in row or "(auto: rtt 0.2 ms)" in row
+    assert "(auto: " in text_of(page.header(storied(), View(), 200))
+
+
+def test_the_lines_of_a_heat_map_begin_with_a_core_and_break_no_cache() -> None:
+    scene = big()
+    assert scene.facts is not None
+    cores = [replace(core, l3=(core.cpu // 4 * 4,)) for core in scene.facts.cores]
+    rows = [text_of(row) for row in grid.heat("", cores, 80, 4)]
+    assert 1 < len(rows) <= 4
+    numbers = [int(row[:6]) for row in rows]
+    assert numbers == sorted(numbers)
+    assert all(number % 4 == 0 for number in numbers)
+    blocks = [block for row in rows for block in row[6:].replace("│", " ").split()]
+    assert len({len(block) for block in blocks}) == 1
+    assert len(blocks) == 64
+    assert sum(row.count("│") for row in rows) >= 1  # where another node begins
+
+
+def test_bytes_are_told_as_a_rate_and_never_cut() -> None:
+    told = shown(storied(), "nic", 80, 40)
+    row = next(row for row in told.splitlines() if " rx_bytes " in row)
+    assert "b/s" in row
+    assert "…" not in row
+
+
+def test_the_scale_of_a_graph_is_not_taken_for_a_rate() -> None:
+    assert " to " in next(
+        row for row in shown(storied(), "overview", 120, 40).splitlines() if "most" in row
+    )
+
+
+def test_a_history_without_loss_says_so() -> None:
+    (row,) = history.band("lost", [0.0, 0.0], "pps", (40, 1), "bad", 0.0)
+    assert "lost now 0 pps" in text_of(row)
+    (row,) = history.band("lost", [None, None], "pps", (40, 1), "bad", 0.0)
+    assert "lost not known" in text_of(row)
+
+
+def test_the_time_of_the_history_names_its_zone() -> None:
+    assert " UTC" in shown(storied(), "history", 120, 40)
+
+
+def test_hardly_any_is_not_none() -> None:
+    assert [units.share(v) for v in (0.0, 0.00001, 0.0006, 0.5, None)] == [
+        "0%", "<0.1%", "0.1%", "50%", "–",
+    ]  # fmt: skip
+
+
+def test_what_limits_a_flow_is_told_to_its_end() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    why = next(f.limit_why for f in scene.facts.flows if f.limit == "receiver")
+    assert why is not None
+    told = " ".join(shown(scene, "flows").split())
+    assert why in told
+
+
+def test_the_pane_of_settings_says_which_key_sets_one() -> None:
+    for width in (80, 120, 200):
+        assert "Enter sets" in shown(storied(), "nic", width, 24)
+    assert set(panes.names()) >= {"nic", "overview"}
