@@ -12,8 +12,9 @@ from nettop import panes, units
 from nettop.facts.nic import Counters
 from nettop.panes import grid, history, overview, page
 from nettop.panes.parts import Column, widths
-from nettop.panes.scene import Scene, View
+from nettop.panes.scene import Progress, Scene, View
 from nettop.text import text_of
+from nettop.tui import kept
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:
@@ -135,3 +136,34 @@ def test_the_pane_of_settings_says_which_key_sets_one() -> None:
     for width in (80, 120, 200):
         assert "Enter sets" in shown(storied(), "nic", width, 24)
     assert set(panes.names()) >= {"nic", "overview"}
+
+
+def test_a_test_that_runs_is_told_on_every_pane() -> None:
+    scene = replace(
+        storied(), progress=Progress("prove offloads-off@eth0", 4.0, 40.0, stage="baseline, run 1")
+    )
+    for name in panes.names():
+        told = shown(scene, name, 100, 30)
+        assert "prove offloads-off@eth0" in told
+        assert "Ctrl-X stops" in told
+        assert name == "tests" or "baseline, run 1, 36 s left" in told
+
+
+def test_the_form_says_what_its_tool_measures() -> None:
+    scene = replace(storied(), about={"iperf3": "TCP or UDP transfer with iperf3"})
+    told = shown(scene, "tests", 100, 30)
+    assert "TCP or UDP transfer with iperf3   ← → change" in told
+
+
+def test_a_loss_that_is_small_against_the_gain_is_no_failure() -> None:
+    guard = {"name": "retransmits", "a": 0.0005, "b": 0.0012, "ok": False}
+    document = {"kind": "prove", "finding": "x@eth0", "guards": [guard], "a": [1.0], "b": [2.0]}
+    marks = {
+        verdict: next(
+            label for label, _ in kept.result_of({**document, "verdict": verdict}).figures
+            if "retransmits" in label
+        )
+        for verdict in ("better", "worse")
+    }  # fmt: skip
+    assert marks == {"better": "· retransmits", "worse": "✗ retransmits"}
+    assert kept.result_of({"kind": "test", "to": "h", "seconds": 1}).title.endswith("1 stream")

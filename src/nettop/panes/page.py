@@ -119,6 +119,12 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
                 width,
             )
         )
+    now = scene.progress
+    if now is not None and view.pane != "tests":
+        rest = f", {seconds(max(0.0, now.seconds - now.elapsed))} left" if now.seconds else ""
+        told = line((f" ● {now.title}: ", "accent"), f"{now.stage or 'runs'}{rest}")
+        keys = line((f"{pane('tests').KEY} shows it  Ctrl-X stops ", "key"))
+        out.append(ends(fit_to(told, width - line_cells(keys) - 1), keys, width))
     if scene.notes:
         note = scene.notes[-1]
         out.append(fit_line(line((f" {crop(note.text, width - 2)}", note.role)), width))

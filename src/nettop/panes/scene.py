@@ -158,6 +158,7 @@ class Scene:
     version: str = ""
     processor: str = ""  # its name as sold, once it is known
     tools: tuple[str, ...] = ("iperf3", "bulk")  # the test tools there are
+    about: Mapping[str, str] = field(default_factory=dict)  # what each measures, once it is known
 
     def finding(self, id_: str) -> Any | None:
         """The finding of that id, if it still holds."""

@@ -52,8 +52,8 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     )
 
 
-def form(view: View, cursor: str, width: int) -> list[Line]:
-    """The form."""
+def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[Line]:
+    """The form; below it what is meant under the cursor, of the tool what it measures."""
     out = [section("NEW TEST", "Enter edits, then starts", width)]
     now = values(view)
     for name, label, _, _ in FIELDS:
@@ -77,9 +77,10 @@ def form(view: View, cursor: str, width: int) -> list[Line]:
             )
         )
     )
-    out.append(
-        next((line((f"   {h}", "dim")) for n, _, _, h in FIELDS if cursor == f"form.{n}"), ())
-    )
+    hint = next((h for n, _, _, h in FIELDS if cursor == f"form.{n}"), "")
+    if cursor == "form.tool" and now["tool"] in about:
+        hint = f"{about[now['tool']]}   {hint}"
+    out.append(line((f"   {hint}" if hint else "", "dim")))
     return [fit_line(one, width) for one in out]
 
 
@@ -153,7 +154,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     cursor = every[max(0, chosen(every, view.spot))]
     wide = width >= 110
     half = width * 2 // 5 if wide else width
-    head = form(view, cursor, half)
+    head = form(view, cursor, half, scene.about)
     if height < 12 and scene.progress is not None:
         out = running(scene.progress, width, height)
     elif wide:

@@ -144,8 +144,10 @@ class Actions:
         self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
 
     def _studies(self) -> None:
-        found = studies()
-        self.post(lambda scene: replace(scene, studies=found))
+        from ..trials import names, tool
+
+        found, about = studies(), {name: str(tool(name).HELP) for name in names()}
+        self.post(lambda scene: replace(scene, studies=found, about=about))
 
     def _altered(self) -> None:
         self.reload()

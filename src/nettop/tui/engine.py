@@ -230,6 +230,7 @@ def merge(old: Scene, new: Scene) -> Scene:
         journal=old.journal,
         results=old.results,
         studies=old.studies,
+        about=old.about,
         progress=old.progress,
         pending=old.pending,
         notes=(*old.notes, *new.notes)[-20:],

@@ -37,6 +37,13 @@ def stored() -> tuple[Result, ...]:
     return tuple(out)
 
 
+def _mark(guard: Mapping[str, Any], document: Mapping[str, Any]) -> str:
+    """Whether a loss pays for the gain; one that is small against it is no more than noted."""
+    if guard.get("ok"):
+        return "✓"
+    return "·" if document.get("verdict") == "better" else "✗"
+
+
 def result_of(document: Mapping[str, Any]) -> Result:
     """One stored document in the pane's words."""
     kind = str(document.get("kind", "test"))
@@ -56,7 +63,7 @@ def result_of(document: Mapping[str, Any]) -> Result:
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "taken back"))
         figures += [
-            (f"{'✓' if guard.get('ok') else '✗'} {guard.get('name')}",
+            (f"{_mark(guard, document)} {guard.get('name')}",
              f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
             for guard in document.get("guards") or ()
         ]  # fmt: skip
@@ -64,7 +71,8 @@ def result_of(document: Mapping[str, Any]) -> Result:
     else:
         tool = str(document.get("tool", kind))
         streams = document.get("streams", 1)
-        title = f"to {document.get('to', '?')}, {document.get('seconds', '?')} s, {streams} streams"
+        title = f"to {document.get('to', '?')}, {document.get('seconds', '?')} s, "
+        title += f"{streams} stream{'s' * (streams != 1)}"
     retransmits = document.get("retransmits")
     if retransmits is not None:
         figures.append(("retransmits", f"{retransmits:,}"))
