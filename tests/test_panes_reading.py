@@ -15,6 +15,7 @@ from nettop.panes.parts import Column, widths
 from nettop.panes.scene import Progress, Scene, View
 from nettop.text import text_of
 from nettop.tui import kept
+from nettop.tui.keys import KEYS, help_lines
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:
@@ -167,3 +168,12 @@ def test_a_loss_that_is_small_against_the_gain_is_no_failure() -> None:
     }  # fmt: skip
     assert marks == {"better": "· retransmits", "worse": "✗ retransmits"}
     assert kept.result_of({"kind": "test", "to": "h", "seconds": 1}).title.endswith("1 stream")
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -> None:
+    told = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 100, 28)).split())
+    assert panes.pane(name).LEGEND in told
+    assert all(key.help in told for key in KEYS)
+    small = " ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22))
+    assert all(key.help in small for key in KEYS)

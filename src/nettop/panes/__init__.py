@@ -1,7 +1,8 @@
 """Panes: one screen a module, pure functions from a scene to lines of (text, role).
 
-A pane module has `TITLE`, `KEY` (the digit that opens it), `NEEDS` (tables read only while it is
-shown), `items(scene, view)` (the ids of the rows a cursor can be on, in the order shown) and
+A pane module has `TITLE`, `KEY` (the digit that opens it), `LEGEND` (what its signs mean, for the
+help), `NEEDS` (tables read only while it is shown), `items(scene, view)` (the ids of the rows a
+cursor can be on, in the order shown) and
 `lines(scene, view, width, height) -> list[Line]` of at most `height` lines. A new pane is one new
 file.
 """

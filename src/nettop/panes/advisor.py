@@ -13,6 +13,10 @@ from .scene import Scene, View, chosen
 
 TITLE = "Advisor"
 KEY = "5"
+LEGEND: Final = (
+    "✗ loses or is broken now, ! costs now, ▸ could be better, · is worth knowing. Silent rules "
+    "say what they would need to see."
+)
 NEEDS: tuple[str, ...] = ()
 ABREAST: Final = 170  # columns from which findings and silent rules stand side by side
 RISKS: Final = {

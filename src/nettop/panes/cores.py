@@ -7,7 +7,7 @@ RPS, XPS or both name it; nothing where it may but does not.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 from ..facts import Facts
 from ..text import Line, cells, crop, fit, fit_line, level, line
@@ -19,6 +19,10 @@ from .scene import Scene, View, chosen
 
 TITLE = "Cores & IRQs"
 KEY = "2"
+LEGEND: Final = (
+    "A cell: interrupts/s; 0 the core serves the queue, which rests; . it may not; + RPS, - XPS, "
+    "* both name it."
+)
 NEEDS: tuple[str, ...] = ("irqs", "nicqueues", "queues")
 SORTS = 4
 _CELL = 6

@@ -16,6 +16,10 @@ from .table import fitted
 
 TITLE = "Flows"
 KEY = "4"
+LEGEND: Final = (
+    "LIMIT is what holds the flow back; APP and IRQ are the cores of its process and of its "
+    "interrupts, DISTANCE what lies between them; – is not known."
+)
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
 COLUMNS: Final = (

@@ -15,6 +15,10 @@ from .scene import Made, Scene, View, nic_of
 
 TITLE = "History"
 KEY = "7"
+LEGEND: Final = (
+    "◆ is a change that was made. With two marks, A and B, bytes, packets, average and peak "
+    "between them are told exactly."
+)
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11

@@ -12,6 +12,10 @@ from .scene import Made, Scene, View, chosen
 
 TITLE = "Journal"
 KEY = "8"
+LEGEND: Final = (
+    "● is in force, ↺ was taken back. What changes by itself or was changed by others since is "
+    "said below the list."
+)
 NEEDS: tuple[str, ...] = ()
 STATES: Final = {
     "applied": ("● applied", "good"),

@@ -16,6 +16,10 @@ from .table import fitted
 
 TITLE = "NIC"
 KEY = "3"
+LEGEND: Final = (
+    "LIMIT is the most that the driver takes, fixed what it does not let change; ▸ is what a "
+    "finding would set."
+)
 NEEDS: tuple[str, ...] = (
     "nicstats_raw", "ethstats", "module", "fec", "linkmodes", "links", "qdiscs",
 )  # fmt: skip

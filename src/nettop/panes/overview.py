@@ -22,6 +22,10 @@ from .scene import Scene, View, chosen, nic_of
 
 TITLE = "Overview"
 KEY = "1"
+LEGEND: Final = (
+    "lost ? is not counted there. A core's bar: █ softirq ▓ irq ▒ system ░ user; beside it "
+    "the queues that interrupt it and the processes on it."
+)
 NEEDS: tuple[str, ...] = ()
 GRAPH: Final = 4  # rows of the last minutes
 EMPTY: Final = 20  # rows to spare from which they take twice as many

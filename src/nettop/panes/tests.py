@@ -14,6 +14,10 @@ from .scene import Paper, Progress, Result, Scene, View, chosen
 
 TITLE = "Tests"
 KEY = "6"
+LEGEND: Final = (
+    "The other end runs what peer begins with (ssh host2); built-in tools need no more than "
+    "Python there. A study repeats a published table."
+)
 NEEDS: tuple[str, ...] = ()
 FIELDS: Final = (  # name, label, default, what it means
     ("tool", "tool", "iperf3", "← → change"),

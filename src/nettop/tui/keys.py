@@ -14,7 +14,7 @@ from ..facts import PROFILES
 from ..panes import asking, history, names, pane, tests
 from ..panes.grid import beside
 from ..panes.scene import Question, Scene, View, chosen
-from ..text import Line, fit, line, text_of
+from ..text import Line, fit, line, text_of, wrap
 
 PAGE: Final = 10
 
@@ -347,8 +347,11 @@ _CHANGES: Final[dict[str, Callable[[View, Scene], View]]] = {
 }  # fmt: skip
 
 
-def help_lines(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG001
-    """The table of keys in as many columns as fit; without headings where room is short."""
+def help_lines(view: View, width: int, height: int) -> list[Line]:
+    """The table of keys in as many columns as fit; without headings where room is short.
+
+    Above it what the signs of the pane mean, where there is room for both.
+    """
     entries: list[Line] = []
     for group in GROUPS:
         entries.append(line((f" {group.upper()}", "title")))
@@ -358,15 +361,21 @@ def help_lines(view: View, width: int, height: int) -> list[Line]:  # noqa: ARG0
             if key.group == group
         ]
         entries.append(())
+    here = pane(view.pane)
+    signs = [line((f" {here.TITLE.upper()}", "title"))]
+    signs += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
+    bare = [row for row in entries if row and row[0][1] == "key"]
     across = max(1, min(3, width // 39))
-    while across > 1 and -(-len(entries) // (across - 1)) <= height:
+    tries = [(signs, entries), (signs, bare), ([], entries), ([], bare)]
+    for above, rows in tries:  # what the signs mean comes before the headings of the keys
+        room = height - len(above)
+        if -(-len(rows) // across) <= room:
+            break
+    while across > 1 and -(-len(rows) // (across - 1)) <= room:
         across -= 1  # wide columns tell all
-    if -(-len(entries) // across) > height:
-        entries = [row for row in entries if row and row[0][1] == "key"]
-    each = width // across
-    deep = -(-len(entries) // across)
-    columns = [entries[at : at + deep] for at in range(0, len(entries), deep)]
-    return beside(columns, each, width)[:height]
+    deep = -(-len(rows) // across)
+    columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
+    return [*above, *beside(columns, width // across, width)][:height]
 
 
 __all__ = [
