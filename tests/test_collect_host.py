@@ -302,12 +302,37 @@ def test_a_dull_thread_is_looked_at_again() -> None:
     memory: dict[str, Any] = {}
     assert processes.update(host(files), memory) == []
     files["/proc/2/stat"] = stat(2, "iperf3")  # the thread ended, a program has its number
-    files["/proc/3/stat"] = stat(3, "ptlrpcd_00_01", user=900, flags=0x208040)
     files["/proc/4/stat"] = stat(4, "rcu_preempt", user=9, flags=0x208040)
-    for _ in range(16):
+    for turn in range(20):
+        spent = 900 + 90 * turn
+        files["/proc/3/stat"] = stat(3, "ptlrpcd_00_01", user=spent, flags=0x208040)
         rows = processes.update(host(files), memory)
-    assert [row.name for row in rows] == ["iperf3", "ptlrpcd_00_01"]
+    assert [(row.name, row.user) for row in rows] == [("iperf3", 0.0), ("ptlrpcd_00_01", 26.1)]
     assert len(processes.update(host(files), memory)) == 2
+    for _ in range(3):
+        rows = processes.update(host(files), memory)
+    assert [row.name for row in rows] == ["iperf3"]  # the other rests again
+
+
+def test_kworkers_rest_when_they_do_nothing() -> None:
+    files = {
+        f"/proc/{pid}/stat": stat(pid, f"kworker/{pid}:1", flags=0x4208060) for pid in range(64)
+    }
+    files["/proc/100/stat"] = stat(100, "init")
+    memory: dict[str, Any] = {}
+    read, rows = [], []
+    for turn in range(24):
+        if turn >= 8:  # one of them has work
+            spent = 20 * (turn - 8)
+            files["/proc/9/stat"] = stat(9, "kworker/9:1", user=spent, flags=0x4208060)
+        source = Counting(archive(files))
+        rows.append(processes.update(source, memory))
+        read.append(len(source.files))
+    assert [len(found) for found in rows[:5]] == [65, 65, 65, 1, 1]  # a short look sees them all
+    assert read[1:8] == [65, 65, 65, 17, 17, 17, 17]
+    assert sum(read[-4:]) == 4 * 17 + 3  # the one with work each time, not only in its turn
+    assert [row.name for row in rows[13] if row.kernel] == ["kworker/9:1"]
+    assert [row.pid for row in rows[-1]] == [100, 9]
 
 
 def test_the_busiest_show_their_threads() -> None:

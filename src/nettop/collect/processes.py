@@ -1,8 +1,9 @@
 """Processes, and the threads of the busiest: /proc/PID/stat (Documentation/filesystems/proc.rst).
 
 One small file for each process. A process whose line did not change keeps its row; a kernel thread
-that moves no packets (migration, cpuhp, rcu …) is looked at again only now and then: it may work
-after all, and its number may have become a program's. The busiest get more: their threads, the CPUs
+that moves no packets (migration, cpuhp, rcu …), and a kworker that did nothing for some readings,
+has none and is looked at again only now and then: it may work after all, and its number may have
+become a program's. The busiest get more: their threads, the CPUs
 they may use (status) and the time they waited for one (schedstat). A process whose line did not
 change keeps those too, and of a thread that did not run meanwhile only schedstat is read.
 """
@@ -27,11 +28,12 @@ WAITS: Final = 32  # a process of more threads is not asked how long they waited
 _ROUNDS: Final = 3  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
-    b"ksoftirqd/", b"kworker/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",
+    b"ksoftirqd/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",
     b"vhost-", b"kpktgend_", b"iscsi_", b"cifsd", b"ksmbd", b"drbd_", b"siw_tx", b"vif",
 )  # fmt: skip
 _TURNS: Final = 16  # a dull thread is looked at every so many readings
-_WORKED: Final = 50  # clock ticks between two looks: 1.5 % of a core
+_WORKERS: Final = 4  # and a kworker that rests: there are some for each CPU
+_WORKED: Final = 0.015  # of a core between two looks: then it has a row
 
 
 @light
@@ -55,31 +57,38 @@ class Row:
     waited: float | None = counter("runnable but waiting for a CPU", "s", default=None)
 
 
+class _Seen(NamedTuple):
+    """A process at the last look; without a row it rests."""
+
+    line: bytes
+    row: Row | None
+    still: int = 0  # readings since its line changed
+
+
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Every process that may matter, then threads; OSError when /proc cannot be listed."""
-    past: dict[str, tuple[bytes, Row | None]] = memory.get("seen", {})
-    now: dict[str, tuple[bytes, Row | None]] = {}
+    past: dict[str, _Seen] = memory.get("seen", {})
+    now: dict[str, _Seen] = {}
     grown: list[tuple[float, str]] = []
     turn = memory["turn"] = (memory.get("turn", -1) + 1) % _TURNS
     for pid in source.listing("/proc"):
         if not pid.isdecimal():
             continue
         old = past.get(pid)
-        if old is not None and old[1] is None and int(pid) % _TURNS != turn:
+        if old is not None and old.row is None and (int(pid) - turn) % _turns(old.line):
             now[pid] = old
             continue
         try:
             line = source.data(f"/proc/{pid}/stat")
         except OSError:
             continue  # it ended meanwhile
-        if old is not None and old[0] == line:
-            now[pid] = old
+        if old is not None and old.line == line:
+            now[pid] = _rested(old) if old.row is not None and old.row.kernel else old
             continue
-        dull = _dull(line) and not (old is not None and old[1] is None and _works(old[0], line))
-        made = None if dull else parse(line)
-        now[pid] = (line, made)
+        made = parse(line) if _awake(old, line) else None
+        now[pid] = _Seen(line, made)
         if made is not None and not made.kernel:
-            before = old[1] if old is not None else None
+            before = old.row if old is not None else None
             spent = made.user + made.system - (before.user + before.system if before else 0.0)
             if spent > 0:
                 grown.append((spent, pid))
@@ -88,7 +97,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     details: dict[str, _Detail] = {}
     room = THREADS
     for pid in _busiest(memory, grown, now):
-        line, row = now[pid]
+        line, row, _ = now[pid]
         if row is not None:
             known = past_details.get(pid)
             if known is None or known.line is not line or len(known.threads) > room:
@@ -98,7 +107,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     memory["details"] = details
     rows = [
         details[pid].row if pid in details else row
-        for pid, (_, row) in now.items()
+        for pid, (_, row, _) in now.items()
         if row is not None
     ]
     return rows + [thread.row for known in details.values() for thread in known.threads.values()]
@@ -117,19 +126,38 @@ def _busiest(
     return list(busy)
 
 
-def _dull(line: bytes) -> bool:
+def _turns(line: bytes) -> int:
+    """Every how many readings such a thread is looked at while it rests; 1: it never does."""
     name = line[line.find(b"(") + 1 : line.find(b"(") + 24]
     if name.startswith(_PACKETS):
-        return False
+        return 1
     words = line[line.rfind(b")") + 2 :].split(None, 8)
-    return len(words) > 6 and words[6].isdigit() and bool(int(words[6]) & _KERNEL)
+    if len(words) > 6 and words[6].isdigit() and int(words[6]) & _KERNEL:
+        return _WORKERS if name.startswith(b"kworker/") else _TURNS
+    return 1
 
 
-def _works(before: bytes, line: bytes) -> bool:
+def _awake(old: _Seen | None, line: bytes) -> bool:
+    """Whether it has a row: always, but for threads that rest, and those dull from the start."""
+    turns = _turns(line)
+    if turns == 1 or (old is not None and old.row is not None):
+        return True
+    return turns == _WORKERS if old is None else _works(old.line, line, turns)
+
+
+def _rested(old: _Seen) -> _Seen:
+    """A kernel thread that did nothing once more: after some readings it rests."""
+    if _turns(old.line) == 1:
+        return old
+    still = old.still + 1
+    return _Seen(old.line, old.row if still < _ROUNDS else None, still)
+
+
+def _works(before: bytes, line: bytes, turns: int) -> bool:
     """Whether a kernel thread, the same as before, was busy meanwhile."""
     old, new = parse(before), parse(line)
     spent = new.user + new.system - old.user - old.system
-    return old.started == new.started and spent * USER_HZ >= _WORKED
+    return old.started == new.started and spent >= _WORKED * turns * EVERY
 
 
 def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> Row:
