@@ -7,8 +7,10 @@ put into rx_missed_errors or rx_fifo_errors.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
+from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 from .nic import Counters
@@ -47,8 +49,9 @@ def fold(parts: Parts, *, hardware: bool) -> Counters:
     if parts.flags is not None:
         values["carrier_changes"] = parts.flags.carrier_changes
     if driver is not None:
-        for name in DRIVER:
-            told = getattr(driver, name, None)
+        kind: Any = type(driver)
+        names, told_by = _told(kind)
+        for name, told in zip(names, told_by(driver), strict=True):
             if told is not None:
                 values[name] = told
     return Counters(**values)
@@ -61,6 +64,14 @@ DRIVER: Final = tuple(
                     "qdisc_drops", "carrier_changes")
 )  # fmt: skip
 """What the driver's own statistics know better than the kernel's."""
+
+
+@cache
+def _told(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
+    """Of `DRIVER`, what such a row has: names, and all their values in one go."""
+    known = {f.name for f in fields(kind)}
+    names = tuple(name for name in DRIVER if name in known)
+    return names, attrgetter(*names)
 
 
 def _of_link(row: Any, *, hardware: bool) -> dict[str, Any]:

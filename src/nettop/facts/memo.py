@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Any, TypeVar
 
+from ..frame import Entry
+
 _T = TypeVar("_T")
 
 
@@ -43,16 +45,12 @@ def same(old: Any, new: Any) -> bool:
         return bool(old == new)
     if not isinstance(old, list) or not isinstance(new, list) or len(old) != len(new):
         return False
+    if not old or not isinstance(old[0], Entry):
+        return bool(old == new)
     for a, b in zip(old, new, strict=True):
-        if a is not b:
-            was, now = _row(a), _row(b)
-            if was is not now and was != now:
-                return False
+        if a is not b and a.now is not b.now and a.now != b.now:
+            return False
     return True
-
-
-def _row(entry: Any) -> Any:
-    return getattr(entry, "now", entry)
 
 
 def rows(entries: Sequence[Any]) -> list[Any]:

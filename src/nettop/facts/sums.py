@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final
 
 from ..frame import Frame
@@ -24,6 +25,10 @@ RATES: Final = (
     "frag_creates", "reasm_fails",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
+_RATES: Final = attrgetter(*RATES)
+_NOW: Final = attrgetter(*NOW)
+_NO_RATES: Final = (None,) * len(RATES)
+_NO_NOW: Final = (None,) * len(NOW)
 STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
 
 
@@ -93,8 +98,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     """The host in this moment."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
-    values: dict[str, Any] = {name: first(rate, name) for name in RATES}
-    values |= {name: first(now, name) for name in NOW}
+    values = dict(zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True))
+    values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
     track = next(iter(frame.tables.get("conntrack", ())), None)
     return Host(

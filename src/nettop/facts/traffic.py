@@ -18,6 +18,7 @@ from .port import Port
 from .queue import Counted, Queue, Slot
 
 _NOTHING: Final = Counted()
+_QUIET: Final[Mapping[int, float]] = {}
 
 
 @dataclass(slots=True)
@@ -59,7 +60,8 @@ def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, 
     """Rates by CPU of every line of /proc/interrupts, by place; sums them up by CPU."""
     entries = frame.tables.get("interrupts", ())
     rates: list[Mapping[int, float] | None] = [
-        None if (rate := entry.per_s) is None else rate.by_cpu for entry in entries
+        _QUIET if entry.still else None if (rate := entry.per_s) is None else rate.by_cpu
+        for entry in entries
     ]
     moment.counted = any(rate is not None for rate in rates)
     devices = (
