@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from nettop.panes import grid, history, overview, page
 from nettop.panes.parts import Column, widths
 from nettop.panes.scene import Progress, Scene, View
 from nettop.text import text_of
-from nettop.tui import kept
+from nettop.tui import app, kept
 from nettop.tui.keys import KEYS, help_lines
 
 
@@ -177,3 +178,33 @@ def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -
     assert all(key.help in told for key in KEYS)
     small = " ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22))
     assert all(key.help in small for key in KEYS)
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120])
+def test_what_a_fix_may_do_is_never_cut(width: int) -> None:
+    told = " ".join(shown(lossy(), "advisor", width, 40).split())
+    assert "the link may drop for seconds; it goes back by itself unless confirmed" in told
+
+
+@pytest.mark.parametrize(
+    ("words", "plain"),
+    [
+        ({"LC_ALL": "C"}, True),
+        ({"LANG": "POSIX"}, True),
+        ({"LANG": "C", "LC_CTYPE": "C.UTF-8"}, True),  # as Python leaves it
+        ({"LANG": "C", "LC_CTYPE": "UTF-8"}, False),  # as a Mac sends it
+        ({"LANG": "de_DE.UTF-8"}, False),
+        ({"LC_ALL": "C.UTF-8", "LANG": "C"}, False),
+        ({}, False),
+    ],
+)
+def test_a_locale_without_utf_8_gets_ascii(
+    words: dict[str, str], plain: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in words.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding="utf-8"))
+    assert app.ascii_only({}) is plain
+    assert app.ascii_only({"ascii": not plain}) is not plain

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from ..advice.spoken import named, told
-from ..text import Line, cells, ends, fit, fit_line, line, wrap
+from ..text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..units import seconds
 from .overview import finding_row
 from .parts import listing, matches, section, severity, waiting
@@ -72,11 +72,11 @@ def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
             line(("  # " if not step.because else "  ", "dim"), (step.shell or step.setting, "key"))
         )
         risk, kind = RISKS.get(step.risk, (step.risk, "dim"))
-        out.append(
-            line(
-                ("    ", ""), f"{step.setting}: {step.before} → {step.after}", (f"   {risk}", kind)
-            )
-        )
+        told = line(("    ", ""), f"{step.setting}: {step.before} → {step.after}")
+        if line_cells(told) + cells(risk) + 4 <= width:
+            out.append((*told, (f"   {risk}", kind)))
+        else:  # what may happen is never cut
+            out += [told, *paragraph(risk, width, kind, 4)]
         if step.because:
             out.append(line((f"    {step.because}", "warn")))
     for text in finding.advice:

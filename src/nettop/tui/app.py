@@ -138,10 +138,20 @@ def theme(wanted: str) -> str:
     return "dark" if rich_colours else "ansi"
 
 
+_TAKEN = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
+
+
 def ascii_only(settings: Mapping[str, Any]) -> bool:
-    """Whether only ASCII can be printed here."""
+    """Whether only ASCII can be printed here.
+
+    Where the locale is C, Python takes UTF-8 for it, and says so in LC_CTYPE (PEP 538, 540).
+    """
     if "ascii" in settings:
         return bool(settings["ascii"])
+    chosen = os.environ.get("LC_CTYPE", "")
+    chosen = os.environ.get("LC_ALL") or ("" if chosen in _TAKEN else chosen)
+    if (chosen or os.environ.get("LANG")) in ("C", "POSIX"):
+        return True
     encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
         do_setlocale=False
     )
