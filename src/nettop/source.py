@@ -103,7 +103,7 @@ _OPEN: Final = frozenset(
 
 def _one_record(path: str) -> bool:
     """Whether the kernel gives the file in one read where that holds it (fs/seq_file.c)."""
-    return not path.startswith("/proc/") or path.startswith("/proc/sys/") or path.endswith(_RECORD)
+    return path.endswith(_RECORD) or not path.startswith("/proc/") or path.startswith("/proc/sys/")
 
 
 class Live:

@@ -71,6 +71,7 @@ class Judge:
         self.window = window
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
+        self._before = frozenset(name for rule in self.rules for name in rule.yields)
         self._loops: dict[str, Loop | None] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
@@ -85,7 +86,7 @@ class Judge:
         rows = _Rows(moment)
         since: dict[tuple[str, str], float] = {}
         held: list[tuple[Judged, Any, str]] = []
-        yields = Yields(self.rules)
+        yields = Yields(self._before)
         asked = [
             (judged, found)
             for alike in self._alike
@@ -124,12 +125,10 @@ class Judge:
 
     def _compiled(self, asked: Sequence[Judged]) -> list[Loop | None]:
         """The loops of these rules; each is compiled when it is first needed, all in one go."""
-        new = {
-            f"rule_{index}": judged
-            for index, judged in enumerate(asked)
-            if judged.rule.id not in self._loops
-        }
-        if new:
+        loops = self._loops
+        missing = [judged for judged in asked if judged.rule.id not in loops]
+        if missing:
+            new = {f"rule_{index}": judged for index, judged in enumerate(missing)}
             made = compile_loops(
                 [code_of(name, j.condition, j.rule.limits) or "" for name, j in new.items()]
             )
@@ -199,29 +198,31 @@ class _Rows:
 
     def __init__(self, moment: Moment) -> None:
         self.moment = moment
-        self.known: dict[tuple[str, frozenset[str] | None], list[tuple[Any, ...]]] = {}
+        self.known: dict[str, list[tuple[Any, tuple[Any, ...]]]] = {}
 
     def of(self, rule: Rule) -> list[tuple[Any, ...]]:
-        key = (rule.over, rule.links)
-        if key not in self.known:
-            facts = targets(self.moment.facts, rule.over)
-            if rule.over in ("host", "core"):  # neither parents nor an interface: all of hundreds
-                self.known[key] = [(fact,) for fact in facts]
-            else:
-                made = (row_of(self.moment, rule, fact) for fact in facts)
-                self.known[key] = [row for row in made if row is not None]
-        return self.known[key]
+        """Those whose interface is of a kind that the rule judges."""
+        over, links = rule.over, rule.links
+        if over not in self.known:
+            self.known[over] = self._every(over)
+        every = self.known[over]
+        if links is None:
+            return [row for _, row in every]
+        return [row for nic, row in every if nic is None or nic.kind in links]
 
-
-def row_of(moment: Moment, rule: Rule, fact: Any) -> tuple[Any, ...] | None:
-    """A target with its parents; None when its interface is of a kind the rule does not judge."""
-    scope = moment.scope(rule.over, fact)
-    nic = scope.get("nic")
-    if rule.over in ("queue", "path") and nic is None:
-        return None
-    if rule.links is not None and nic is not None and nic.kind not in rule.links:
-        return None
-    return (fact, *(scope[name] for name in PARENTS[rule.over]))
+    def _every(self, over: str) -> list[tuple[Any, tuple[Any, ...]]]:
+        """Each with its interface, where it has one."""
+        facts = targets(self.moment.facts, over)
+        if over in ("host", "core"):  # neither parents nor an interface: all of hundreds
+            return [(None, (fact,)) for fact in facts]
+        if over == "nic":
+            return [(fact, (fact,)) for fact in facts]
+        scopes = [(fact, self.moment.scope(over, fact)) for fact in facts]
+        return [
+            (scope["nic"], (fact, *[scope[name] for name in PARENTS[over]]))
+            for fact, scope in scopes
+            if scope["nic"] is not None or over not in ("queue", "path")
+        ]
 
 
 def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float) -> Finding:

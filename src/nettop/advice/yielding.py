@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -29,8 +29,9 @@ class Held:
 class Yields:
     """Where the rules that others yield to hold, gathered while a moment is judged."""
 
-    def __init__(self, rules: Iterable[Rule]) -> None:
-        self._asked = {name for rule in rules for name in rule.yields}
+    def __init__(self, asked: Collection[str]) -> None:
+        """`asked`: the names of all rules that others yield to."""
+        self._asked = asked
         self._held: dict[str, Held] = {}
 
     def add(self, rule: Rule, target: str, fact: Any) -> None:
