@@ -2,7 +2,7 @@
 
 A scenario's `cure` says how: `finding` (what is applied), `measure` (rate or loss), `load`
 (programs that must run for it), `command` (an iperf3 that reports in JSON), `sweep` (every other
-way to set the same thing) and `rounds`: the median of three runs counts, or of that many.
+way to set the same thing) and `rounds`: the median of five runs counts, or of that many.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from clinic.peers import Peer, peers
 from clinic.place import Place
 from clinic.scenario import Scenario, scenarios
 
-ROUNDS = 3
+ROUNDS = 5
 ASKED = 3  # times: where load comes and goes one look may miss it
 HEAD = ("scenario", "measured", "before", "nettop's fix", "best of the sweep", "recovered")
 
@@ -38,7 +38,7 @@ def all_of(names: Sequence[str], only: str = "") -> list[tuple[Any, ...]]:
 def tried(scenario: Scenario, others: Sequence[Peer]) -> tuple[Any, ...]:
     """Measure one patient sick, cured by nettop, in every way of the sweep, and by each peer.
 
-    The states are measured in turn, three rounds of them, each on a patient of its own: what else
+    The states are measured in turn, five rounds of them, each on a patient of its own: what else
     the machine does meanwhile falls on all alike.
     """
     cure = scenario.told["cure"]
@@ -92,17 +92,25 @@ def recovered(before: float, after: float, best: float) -> str:
 
 
 def cured(scenario: Scenario) -> list[str]:
-    """Let nettop apply its fix once; the commands that do the same.
+    """Let nettop apply its fix once; the commands that do the same. LookupError: it is not found.
 
     On a machine that lasts it only says them: its guard would take the change back in between.
     """
-    words = ["apply", "--json", *(["--dry-run"] if scenario.ward.startswith("vm") else ())]
+    looks = ["--seconds", str(scenario.told.get("seconds", 4))]
+    words = ["apply", "--json", *looks]
+    words += ["--dry-run"] if scenario.ward.startswith("vm") else []
+    wanted = str(scenario.told["cure"]["finding"]).partition("@")[0]
     with (
         ward.patient(scenario) as place,
         place.running(scenario.words("load"), float(scenario.told.get("settle", 1.5))),
     ):
-        done = ward.nettop(place, [*words, _id(place, scenario)])
-    return [f"here {change['shell']}" for change in done["changes"]]
+        for _ in range(ASKED):
+            found = [one for one in ward.ask(place, scenario)["findings"] if one["rule"] == wanted]
+            with contextlib.suppress(RuntimeError):  # it held, and no longer does
+                for one in found[:1]:
+                    done = ward.nettop(place, [*words, one["id"]])
+                    return [f"here {change['shell']}" for change in done["changes"]]
+    raise LookupError(f"{scenario.name}: {wanted} is not found")
 
 
 def measure(place: Place, cure: Mapping[str, Any]) -> float:
@@ -117,13 +125,3 @@ def measure(place: Place, cure: Mapping[str, Any]) -> float:
 def shown(value: float, cure: Mapping[str, Any]) -> str:
     """With its unit."""
     return f"{value / 1e6:,.0f} Mbit/s" if cure["measure"] == "rate" else f"{value:.1f} % lost"
-
-
-def _id(place: Place, scenario: Scenario) -> str:
-    """The finding that is applied, as nettop names it now; LookupError when it is not there."""
-    wanted = str(scenario.told["cure"]["finding"]).partition("@")[0]
-    for _ in range(ASKED):
-        for one in ward.ask(place, scenario)["findings"]:
-            if one["rule"] == wanted:
-                return str(one["id"])
-    raise LookupError(f"{scenario.name}: {wanted} is not found")

@@ -53,20 +53,24 @@ def ask(place: Place, scenario: Scenario) -> dict[str, Any]:
 
 
 def nettop(place: Place, words: list[str]) -> dict[str, Any]:
-    """A command of nettop and its JSON; in this process where the host is this one."""
+    """A command's JSON, in this process where the host is this one; RuntimeError: it has none."""
     if not place.here:
         from nettop.cli import main
 
-        out = io.StringIO()
-        with contextlib.redirect_stdout(out):
+        out, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(errors):
             main(words)
-        return dict(json.loads(out.getvalue()))
+        return _document(words, out.getvalue(), errors.getvalue())
     with tempfile.TemporaryDirectory() as folder:
         env = {**os.environ, "NETTOP_STATE": folder, "XDG_CONFIG_HOME": folder}
         done = subprocess.run(
             [*place.here, sys.executable, "-m", "nettop", *words],
             env=env, capture_output=True, text=True, timeout=120, check=False,
         )  # fmt: skip
-    if not done.stdout:
-        raise RuntimeError(f"nettop {' '.join(words)}: {done.stderr.strip()}")
-    return dict(json.loads(done.stdout))
+    return _document(words, done.stdout, done.stderr)
+
+
+def _document(words: list[str], out: str, errors: str) -> dict[str, Any]:
+    if not out:
+        raise RuntimeError(f"nettop {' '.join(words)}: {errors.strip()}")
+    return dict(json.loads(out))
