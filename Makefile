@@ -5,6 +5,8 @@ VENV   ?= .venv
 PY      = $(VENV)/bin/python
 READY   = $(VENV)/.ready
 WORKERS ?= auto
+# tests of settings in namespaces wait more than they work
+SLEEPERS ?= 4
 
 .PHONY: run test check golden lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
@@ -31,7 +33,7 @@ check: $(READY) ## format, lint, types
 
 test: check ## every check that this machine can run
 	$(PY) -m pytest -n $(WORKERS) -rs -m "not netns" tests
-	$(PY) -m pytest -n $(WORKERS) -rsR --reruns 1 -m "netns and not alone" tests/netns
+	$(PY) -m pytest -n $(SLEEPERS) -rsR --reruns 1 -m "netns and not alone" tests/netns
 	$(PY) -m pytest -rsR --reruns 1 -m "netns and alone" tests/netns
 	$(VENV)/bin/nettop rules test
 
