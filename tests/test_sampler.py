@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 from netlink_bytes import Fake, counters, link
 
+from nettop.collect import interrupts
+from nettop.recording import Replay
 from nettop.sampler import Sampler
 from nettop.source import Live
 
@@ -56,3 +58,37 @@ def test_what_stands_in_for_a_table_is_read_only_where_that_cannot_be(tmp_path: 
     whole = Sampler(Fake({"route/links": link(2, "eth0"), "route/counters": counters(2, 5)}))
     for _ in range(2):
         assert set(whole.take(["link_stats"]).tables) == {"link_stats"}
+
+
+def test_a_recording_that_begins_anew_has_no_rates_but_keeps_what_was_made_of_texts(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    moments = "".join(
+        f"-- @{at}.0 --\n-- /proc/interrupts --\n      CPU0\n  9:  {count}  PCI-MSI 1-edge  eth0\n"
+        f" 10:  7  PCI-MSI 2-edge  eth1\n-- /proc/stat --\ncpu0 {count} 0 0 {count} 0 0 0\n"
+        for at, count in ((0, 50), (1, 60))
+    )
+    replay = Replay(f"x\n{moments}", loop=True)
+    parsed: list[bytes] = []
+    really = interrupts.row
+
+    def row(line: bytes, cpus: tuple[int, ...]) -> interrupts.Row | None:
+        parsed.append(line)
+        return really(line, cpus)
+
+    monkeypatch.setattr(interrupts, "row", row)
+    sampler = Sampler(replay)
+    wanted = ("cpu", "interrupts")
+    sampler.take(wanted)
+    replay.wait(1.0)
+    (first, _) = sampler.take(wanted).tables["interrupts"]
+    assert first.per_s is not None
+    assert first.per_s.by_cpu == {0: 10.0}
+    replay.wait(1.0)
+    assert replay.opening
+    parsed.clear()
+    again = sampler.anew().take(wanted)
+    assert [entry.per_s for name in wanted for entry in again.tables[name]] == [None] * 3
+    assert [row.by_cpu for row in again.rows("interrupts")] == [{0: 50}, {0: 7}]
+    assert again.rows("cpu")[0].idle == 0.5  # not held at what it was later
+    assert all(line.lstrip().startswith(b"9:") for line in parsed)

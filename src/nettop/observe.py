@@ -84,7 +84,7 @@ class Observer:
 
         Its counters go back, and what stands in them is no rate; what is found stays found.
         """
-        self.sampler = Sampler(self.sampler.source)
+        self.sampler = self.sampler.anew()
         self.sampler.take(self.tables(wanted))
 
 

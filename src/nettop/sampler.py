@@ -30,6 +30,11 @@ class Sampler:
         """Read these dear tables (all, when none is named) afresh in the next frame."""
         self.stale.update(names or self.taken)
 
+    def anew(self) -> Sampler:
+        """One for a source that begins anew: without rates, but with what was made of texts."""
+        timeless = {n: m for n, m in self.memory.items() if collect.timeless(n)}
+        return Sampler(self.source, memory=timeless)
+
     def take(self, wanted: Collection[str], waits: Mapping[str, float] = _NONE) -> Frame:
         """One frame; of `wanted`, those in `waits` may be so many seconds old.
 

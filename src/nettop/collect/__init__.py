@@ -4,9 +4,10 @@ A collector module has a docstring naming the file and the kernel source it rest
 `frame`), and `read(source) -> Sequence[Row]`. One that parses only what changed has
 `update(source, memory) -> Sequence[Row]` instead, and may hand out the same row object again;
 `memory` is a dict of its own that lives as long as the sampler, or one that collectors with the
-same `MEMORY` share. `EVERY = 10.0` says it is dear: read every that many seconds. `ON_REQUEST =
-True` says that reading it does more than look, so that it is read only when it is asked for by
-name. `ELSE = "name"` is the collector that is read where this one cannot be; `OPTIONAL = True` says
+same `MEMORY` share; `TIMELESS = True` says that it holds only what was made of which text, so that
+it serves a recording that begins anew as well. `EVERY = 10.0` says it is dear: read every that many
+seconds. `ON_REQUEST = True` says that reading it does more than look, so that it is read only when
+it is asked for by name. `ELSE = "name"` is the collector that is read where this one cannot be; `OPTIONAL = True` says
 that most hosts do without it, which no report need mention. Errors are OSError (not there,
 forbidden) or ValueError (not understood): the sampler lists them under `missing` and goes on.
 """
@@ -29,6 +30,11 @@ def names() -> tuple[str, ...]:
 def always() -> tuple[str, ...]:
     """The collectors that only look: all but those `ON_REQUEST`."""
     return tuple(n for n in names() if not getattr(collector(n), "ON_REQUEST", False))
+
+
+def timeless(name: str) -> bool:
+    """Whether what the collector remembers is as good at any other time."""
+    return getattr(collector(name), "TIMELESS", False) if name in names() else False
 
 
 @cache

@@ -25,6 +25,8 @@ from typing import Any, Final
 from ..frame import counter, gauge, label, light, vector
 from ..source import Source
 
+TIMELESS: Final = True
+
 _WIDTH: Final = 11  # of a count, with the space before it
 _FEW: Final = 12  # counts of a line; when more are others, parsing it whole is quicker
 _NEWLINE: Final = ord("\n")

@@ -19,6 +19,7 @@ from ..source import Source
 from . import _sysfs
 
 EVERY: Final = 30.0
+TIMELESS: Final = True
 
 _CPUS: Final = "/sys/devices/system/cpu"
 _NODES: Final = "/sys/devices/system/node"
