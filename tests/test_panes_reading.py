@@ -9,9 +9,12 @@ from typing import Any
 import pytest
 from scenes import SCENES, big, healthy, lossy, storied
 
-from nettop import panes, units
+from nettop import panes, text, units
+from nettop.cli import main
+from nettop.config import rules_folder
 from nettop.facts.nic import Counters
-from nettop.panes import grid, history, overview, page
+from nettop.facts.path import Path, Stage
+from nettop.panes import grid, history, overview, page, path
 from nettop.panes.parts import Column, widths
 from nettop.panes.scene import Progress, Scene, View
 from nettop.text import text_of
@@ -208,3 +211,22 @@ def test_a_locale_without_utf_8_gets_ascii(
     monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding="utf-8"))
     assert app.ascii_only({}) is plain
     assert app.ascii_only({"ascii": not plain}) is not plain
+
+
+def test_what_is_not_known_of_losses_can_be_read() -> None:
+    stages = (Stage("wire", lost=0.0), Stage("port", lost=None, why="the driver does not tell"))
+    rows = path.stages(Path("eth0", "rx", stages), 100)
+    assert [role for text, role in rows[-1] if text.strip() == "lost ?"] == ["dim"]
+
+
+def test_ascii_tells_an_unknown_load_from_a_small_one() -> None:
+    signs = [
+        text_of(text.plain(text.line(text.level(load)))) for load in (None, *range(5, 100, 13))
+    ]
+    assert len(set(signs)) == len(signs) == 9
+
+
+def test_the_pane_of_tests_as_text_lists_the_studies(capsys: pytest.CaptureFixture[str]) -> None:
+    demo = str(rules_folder() / "demo.host.gz")
+    assert main(["show", "tests", "--once", "--replay", demo]) == 0
+    assert "nasa-5" in capsys.readouterr().out

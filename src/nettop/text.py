@@ -242,7 +242,7 @@ def area(values: Sequence[float | None], width: int, height: int, top: float) ->
 
 _ASCII: Final = {
     **dict(zip(EIGHTHS[1:], "#######" + "#", strict=True)),
-    **dict(zip(LEVELS, "_.-=+*%#", strict=True)),
+    **dict(zip(LEVELS, "_,-=+*%#", strict=True)),
     "▓": "i", "▒": "s", "░": "u", "▚": "t", "·": ".", "…": "~", "–": "-", "—": "-", "─": "-",
     "│": "|", "┃": "|", "━": "=", "┊": ":", "▶": ">", "→": ">", "←": "<", "↑": "^", "↓": "v",
     "▲": "^", "▼": "v", "●": "*", "○": "o", "◆": "*", "◇": "o", "✗": "x", "✓": "v", "⚠": "!",

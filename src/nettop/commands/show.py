@@ -86,7 +86,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..panes.past import Past
     from ..panes.scene import Scene, Spot, View
     from ..tui.engine import step
-    from ..tui.kept import origin, stored
+    from ..tui.kept import origin, stored, studies
     from ..units import Units
 
     try:
@@ -124,6 +124,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
                 tuple(judged.silent()) if name == "advisor" else (),
                 plans, past=past, units=units, wall=observation.frame.wall, interval=args.interval,
                 journal=made, pending=pending, results=stored(), origin=origin(host),
+                studies=studies() if name == "tests" else (),
             )  # fmt: skip
             put(module.lines(scene, view, width, height))
             if args.once:

@@ -115,7 +115,7 @@ def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
         out[0] += [(arrow, "accent"), (fit(name, size + 1), "bad" if bad else "head")]
         out[1] += [(gap, ""), (fit(detail, size), ""), (" ", "")]
         out[2] += [(gap, ""), (fit(rate, size), "strong"), (" ", "")]
-        quiet = "faint" if stage.lost is None else "good"
+        quiet = "dim" if stage.lost is None else "good"  # not known is to be read, too
         out[3] += [(gap, ""), (fit(lost, size), "bad" if bad else quiet), (" ", "")]
     picked = {1: [3], 2: [0, 3], 3: [0, 2, 3]}.get(rows, [0, 1, 2, 3])
     return [fit_line(tuple(out[i]), width) for i in picked]
