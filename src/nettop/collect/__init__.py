@@ -7,9 +7,10 @@ A collector module has a docstring naming the file and the kernel source it rest
 same `MEMORY` share; `TIMELESS = True` says that it holds only what was made of which text, so that
 it serves a recording that begins anew as well. `EVERY = 10.0` says it is dear: read every that many
 seconds. `ON_REQUEST = True` says that reading it does more than look, so that it is read only when
-it is asked for by name. `ELSE = "name"` is the collector that is read where this one cannot be; `OPTIONAL = True` says
-that most hosts do without it, which no report need mention. Errors are OSError (not there,
-forbidden) or ValueError (not understood): the sampler lists them under `missing` and goes on.
+it is asked for by name. `ELSE = "name"` is the collector that is read where this one cannot be;
+`OPTIONAL = True` says that most hosts do without it, which no report need mention. Errors are
+OSError (not there, forbidden) or ValueError (not understood): the sampler lists them under
+`missing` and goes on.
 """
 
 from __future__ import annotations
