@@ -138,7 +138,7 @@ def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playgrou
     screen = Screen(place)
     try:
         screen.until(lambda: "loss-recovery-cripp" in screen.text, "the finding")
-        screen.press("5", "SILENT")
+        screen.press("5", "WHAT TO DO")
         screen.press("/loss-recovery\r", "loss-recovery")
         screen.press("s", "90-nettop.conf")
         assert "net.ipv4.tcp_sack = 1" in screen.text
