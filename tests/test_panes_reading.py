@@ -71,8 +71,10 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     )  # fmt: skip
     told = first(with_facts(scene, flows=(flow,)))
     assert told == "✓ nothing is lost; iperf3 is limited by cpu: core 0 is 100 % busy"
-    full = replace(scene.facts.host, idle=1.0)
-    assert first(with_facts(scene, flows=(), host=full)) == "✓ nothing is lost; the CPUs are full"
+    for idle in (1.0, 0.0):
+        full = replace(scene.facts.host, idle=idle)
+        told = first(with_facts(scene, flows=(), host=full))
+        assert told == "✓ nothing is lost; the CPUs are full"
 
 
 def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:

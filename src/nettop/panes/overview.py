@@ -92,7 +92,8 @@ def sound(scene: Scene) -> tuple[tuple[str, str], ...]:
         flow = max(limited, key=lambda f: (f.rx_per_s or 0.0) + (f.tx_per_s or 0.0))
         by = f" {flow.process or 'the busiest flow'} is limited by {flow.limit}: {flow.limit_why}"
         return ((" ✓ nothing is lost;", "good"), (by, "warn" if flow.limit in FULL else ""))
-    if (facts.host.idle or 100.0) < BUSY:
+    idle = facts.host.idle
+    if idle is not None and idle < BUSY:
         return ((" ✓ nothing is lost;", "good"), (" the CPUs are full", "warn"))
     return ((" ✓ nothing is lost and no limit is reached", "good"),)
 
