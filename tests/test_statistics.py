@@ -6,7 +6,7 @@ import random
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from nettop.trials import statistics
@@ -97,6 +97,7 @@ numbers = st.lists(st.floats(-1e12, 1e12), min_size=1, max_size=40)
 
 
 @given(numbers, numbers)
+@example(a=[1540554.0, -1540554.0, 8.569613305820344e-303], b=[0.0, 0.0])
 def test_every_sample_has_a_verdict_and_an_ordered_interval(a: list[float], b: list[float]) -> None:
     found = statistics.compare(a, b)
     low, high = found.interval

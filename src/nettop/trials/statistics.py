@@ -33,6 +33,7 @@ WILD: Final = 0.10  # an interval that reaches further tells nothing
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
 MOST: Final = 21
+NOTHING: Final = 1e-12  # of the largest figure: as good as 0, no base of a percentage
 LARGE: Final = 0.5  # a gain that outweighs losses
 LARGE_LOSS: Final = 0.01  # up to this
 
@@ -85,9 +86,10 @@ def interval(differences: Sequence[float]) -> tuple[float, float, float]:
 
 def gains(a: Sequence[float], b: Sequence[float], *, higher: bool = True) -> list[float]:
     """Each pair's relative gain; `higher` says whether a larger figure is the better one."""
+    most = max((abs(value) for value in (*a, *b)), default=0.0) or 1.0
     base = abs(median(a)) if a else 0.0
-    if base == 0:
-        base = max((abs(value) for value in (*a, *b)), default=0.0) or 1.0
+    if base <= NOTHING * most:
+        base = most
     sign = 1.0 if higher else -1.0
     return [sign * (y - x) / base for x, y in zip(a, b, strict=False)]
 
