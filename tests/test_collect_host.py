@@ -335,16 +335,19 @@ def test_kworkers_rest_when_they_do_nothing() -> None:
     assert [row.pid for row in rows[-1]] == [100, 9]
 
 
-def test_the_busiest_show_their_threads() -> None:
-    files = {
+def two_threads() -> dict[str, str]:
+    return {
         "/proc/7/stat": stat(7, "iperf3", user=100, threads=2),
         "/proc/7/status": "Name:\tiperf3\nCpus_allowed_list:\t2-3\nThreads:\t2",
         "/proc/7/task/7/stat": stat(7, "iperf3", user=40, threads=2),
         "/proc/7/task/7/schedstat": "1 1500000000 3",
         "/proc/7/task/8/stat": stat(8, "worker", user=60, threads=2),
         "/proc/7/task/8/schedstat": "1 500000000 3",
-        "/proc/self/stat": "",
     }
+
+
+def test_the_busiest_show_their_threads() -> None:
+    files = {**two_threads(), "/proc/self/stat": ""}
     rows = processes.update(host(files), {})
     assert [(row.pid, row.tid, row.name, row.thread) for row in rows] == [
         (7, 7, "iperf3", False), (7, 7, "iperf3", True), (7, 8, "worker", True),
@@ -353,14 +356,7 @@ def test_the_busiest_show_their_threads() -> None:
 
 
 def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
-    files = {
-        "/proc/7/stat": stat(7, "iperf3", user=100, threads=2),
-        "/proc/7/status": "Cpus_allowed_list:\t2-3",
-        "/proc/7/task/7/stat": stat(7, "iperf3", user=40, threads=2),
-        "/proc/7/task/7/schedstat": "1000 15 3",
-        "/proc/7/task/8/stat": stat(8, "worker", user=60, threads=2),
-        "/proc/7/task/8/schedstat": "2000 5 3",
-    }
+    files = two_threads()
     memory: dict[str, Any] = {}
 
     def read() -> tuple[list[processes.Row], set[str]]:
@@ -374,7 +370,7 @@ def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
     assert all(new is old for new, old in zip(again, first, strict=True))
     files["/proc/7/stat"] = stat(7, "iperf3", user=120, threads=2)
     files["/proc/7/task/8/stat"] = stat(8, "worker", user=80, threads=2)
-    files["/proc/7/task/8/schedstat"] = "2200 6 4"
+    files["/proc/7/task/8/schedstat"] = "2200 600000000 4"
     rows, paths = read()
     assert paths == {*files} - {"/proc/7/task/7/stat"}
     assert [row.user for row in rows] == [1.2, 0.4, 0.8]

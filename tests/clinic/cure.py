@@ -106,10 +106,11 @@ def cured(scenario: Scenario) -> list[str]:
     ):
         for _ in range(ASKED):
             found = [one for one in ward.ask(place, scenario)["findings"] if one["rule"] == wanted]
+            if not found:
+                continue
             with contextlib.suppress(RuntimeError):  # it held, and no longer does
-                for one in found[:1]:
-                    done = ward.nettop(place, [*words, one["id"]])
-                    return [f"here {change['shell']}" for change in done["changes"]]
+                done = ward.nettop(place, [*words, found[0]["id"]])
+                return [f"here {change['shell']}" for change in done["changes"]]
     raise LookupError(f"{scenario.name}: {wanted} is not found")
 
 

@@ -178,13 +178,8 @@ class _Speaker:
 
     def _value(self, node: ast.expr, beside: ast.expr) -> str:
         """A figure with the unit of what it is compared with."""
-        found: Any = None
-        path = path_of(node) if isinstance(node, ast.Attribute) else None
-        if path and path[0] == "limits":
-            found = self.limits.get(path[1])
-        elif isinstance(node, ast.Constant):
-            found = node.value
-        if isinstance(found, int | float) and not isinstance(found, bool):
+        found = self._number(node)
+        if found is not None:
             return shown(found, self.measure(beside))
         if isinstance(node, ast.Tuple) and ast.unparse(beside) == "host.kernel":
             return ".".join(self.say(one) for one in node.elts)
@@ -203,11 +198,12 @@ class _Speaker:
         return f"{self.say(left)} {_SUMS[type(node.op)]} {self.say(right)}"
 
     def _number(self, node: ast.expr) -> float | None:
+        """A figure of the rule, a limit's or its own."""
         path = path_of(node) if isinstance(node, ast.Attribute) else None
         found = node.value if isinstance(node, ast.Constant) else None
         if path and path[0] == "limits":
             found = self.limits.get(path[1])
-        return found if isinstance(found, int | float) else None
+        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
 
     def _ifexp(self, node: ast.IfExp) -> str:
         test = self._statement(node.test)

@@ -3,9 +3,9 @@
 One small file for each process. A process whose line did not change keeps its row; a kernel thread
 that moves no packets (migration, cpuhp, rcu …), and a kworker that did nothing for some readings,
 has none and is looked at again only now and then: it may work after all, and its number may have
-become a program's. The busiest get more: their threads, the CPUs
-they may use (status) and the time they waited for one (schedstat). A process whose line did not
-change keeps those too, and of a thread that did not run meanwhile only schedstat is read.
+become a program's. The busiest get more: their threads, the CPUs they may use (status) and the
+time they waited for one (schedstat). A process whose line did not change keeps those too, and of a
+thread that did not run meanwhile only schedstat is read.
 """
 
 from __future__ import annotations
@@ -62,6 +62,7 @@ class _Seen(NamedTuple):
 
     line: bytes
     row: Row | None
+    turns: int  # it is looked at every so many readings while it rests; 1: it never does
     still: int = 0  # readings since its line changed
 
 
@@ -75,7 +76,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         if not pid.isdecimal():
             continue
         old = past.get(pid)
-        if old is not None and old.row is None and (int(pid) - turn) % _turns(old.line):
+        if old is not None and old.row is None and (int(pid) - turn) % old.turns:
             now[pid] = old
             continue
         try:
@@ -83,10 +84,11 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         except OSError:
             continue  # it ended meanwhile
         if old is not None and old.line == line:
-            now[pid] = _rested(old) if old.row is not None and old.row.kernel else old
+            now[pid] = _rested(old)
             continue
-        made = parse(line) if _awake(old, line) else None
-        now[pid] = _Seen(line, made)
+        turns = _turns(line)
+        made = parse(line) if _awake(old, line, turns) else None
+        now[pid] = _Seen(line, made, turns)
         if made is not None and not made.kernel:
             before = old.row if old is not None else None
             spent = made.user + made.system - (before.user + before.system if before else 0.0)
@@ -97,18 +99,18 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     details: dict[str, _Detail] = {}
     room = THREADS
     for pid in _busiest(memory, grown, now):
-        line, row, _ = now[pid]
-        if row is not None:
+        seen = now[pid]
+        if seen.row is not None:
             known = past_details.get(pid)
-            if known is None or known.line is not line or len(known.threads) > room:
-                known = _detail(source, line, row, known, room)
+            if known is None or known.line is not seen.line or len(known.threads) > room:
+                known = _detail(source, seen.line, seen.row, known, room)
             room -= len(known.threads)
             details[pid] = known
     memory["details"] = details
     rows = [
-        details[pid].row if pid in details else row
-        for pid, (_, row, _) in now.items()
-        if row is not None
+        details[pid].row if pid in details else seen.row
+        for pid, seen in now.items()
+        if seen.row is not None
     ]
     return rows + [thread.row for known in details.values() for thread in known.threads.values()]
 
@@ -127,7 +129,7 @@ def _busiest(
 
 
 def _turns(line: bytes) -> int:
-    """Every how many readings such a thread is looked at while it rests; 1: it never does."""
+    """Every how many readings a thread of this name is looked at while it rests; 1: never rests."""
     name = line[line.find(b"(") + 1 : line.find(b"(") + 24]
     if name.startswith(_PACKETS):
         return 1
@@ -137,20 +139,19 @@ def _turns(line: bytes) -> int:
     return 1
 
 
-def _awake(old: _Seen | None, line: bytes) -> bool:
+def _awake(old: _Seen | None, line: bytes, turns: int) -> bool:
     """Whether it has a row: always, but for threads that rest, and those dull from the start."""
-    turns = _turns(line)
     if turns == 1 or (old is not None and old.row is not None):
         return True
     return turns == _WORKERS if old is None else _works(old.line, line, turns)
 
 
 def _rested(old: _Seen) -> _Seen:
-    """A kernel thread that did nothing once more: after some readings it rests."""
-    if _turns(old.line) == 1:
+    """One that did nothing once more: a kernel thread rests after some readings."""
+    if old.turns == 1 or old.row is None:
         return old
     still = old.still + 1
-    return _Seen(old.line, old.row if still < _ROUNDS else None, still)
+    return old._replace(row=old.row if still < _ROUNDS else None, still=still)
 
 
 def _works(before: bytes, line: bytes, turns: int) -> bool:

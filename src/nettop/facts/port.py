@@ -46,8 +46,8 @@ def ports(tables: Mapping[str, Sequence[Any]], place: Place) -> dict[str, Port]:
     classes = {row.name: row for row in tables.get("netclass", ())}
     links = {row.interface: row for row in tables.get("links", ())}
     # /sys may show the interfaces of another namespace (nsenter -n), or of a while ago
-    for name, row in () if links else classes.items():
-        if name not in links:
+    if not links:
+        for name, row in classes.items():
             kind = row.devtype or "" if row.device is None else ""
             links[name] = _Link(name, kind, row.type, loopback=row.type == 772)
     for row in tables.get("netdev", ()):

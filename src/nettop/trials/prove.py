@@ -230,10 +230,9 @@ def describe(document: Mapping[str, Any]) -> str:
         f"  {len(document['a'])} pairs in {document['seconds']:.0f} s",
     ]
     for guard in document["guards"]:
-        small = not guard["ok"] and document["verdict"] == "better"
-        mark = "✓" if guard["ok"] else "·" if small else "✗"
+        mark = results.mark(guard, document["verdict"])
         was, is_ = 100 * guard["a"], 100 * guard["b"]
-        note = ": more, but little against the gain" if small else ""
+        note = ": more, but little against the gain" if mark == "·" else ""
         lines.append(f"  {mark} {guard['name']}: {was:.4f} → {is_:.4f} % of packets{note}")
     if not document["steady_baseline"]:
         lines.append("  the baseline was not steady before the first run")

@@ -20,6 +20,11 @@ def folder() -> Path:
     return state_folder() / "results"
 
 
+def mark(guard: Mapping[str, Any], verdict: str) -> str:
+    """Of a loss beside the gain: ✓ it did not grow, · it did, but little against the gain, ✗."""
+    return "✓" if guard.get("ok") else "·" if verdict == "better" else "✗"
+
+
 def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> str | None:
     """Store one result (`test`, `prove`, `sweep`, `tune`, `study`); its id, None if it cannot be.
 

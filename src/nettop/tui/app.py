@@ -148,9 +148,8 @@ def ascii_only(settings: Mapping[str, Any]) -> bool:
     """
     if "ascii" in settings:
         return bool(settings["ascii"])
-    chosen = os.environ.get("LC_CTYPE", "")
-    chosen = os.environ.get("LC_ALL") or ("" if chosen in _TAKEN else chosen)
-    if (chosen or os.environ.get("LANG")) in ("C", "POSIX"):
+    everything, kind, default = map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))
+    if (everything or ("" if kind in _TAKEN else kind) or default) in ("C", "POSIX"):
         return True
     encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
         do_setlocale=False

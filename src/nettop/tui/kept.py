@@ -37,15 +37,10 @@ def stored() -> tuple[Result, ...]:
     return tuple(out)
 
 
-def _mark(guard: Mapping[str, Any], document: Mapping[str, Any]) -> str:
-    """Whether a loss pays for the gain; one that is small against it is no more than noted."""
-    if guard.get("ok"):
-        return "✓"
-    return "·" if document.get("verdict") == "better" else "✗"
-
-
 def result_of(document: Mapping[str, Any]) -> Result:
     """One stored document in the pane's words."""
+    from ..trials import results
+
     kind = str(document.get("kind", "test"))
     if kind == "study":
         return study_of(document)
@@ -63,7 +58,7 @@ def result_of(document: Mapping[str, Any]) -> Result:
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "taken back"))
         figures += [
-            (f"{_mark(guard, document)} {guard.get('name')}",
+            (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",
              f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
             for guard in document.get("guards") or ()
         ]  # fmt: skip
