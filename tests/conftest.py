@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from nettop.changes.journal import Journal
     from nettop.settings import Host
 
+os.environ["LC_ALL"] = "C.UTF-8"  # what is printed must not depend on who runs the tests
 # a busy machine is no reason to fail: tests count, and never time
 hypothesis.settings.register_profile("nettop", deadline=None)
 hypothesis.settings.load_profile("nettop")

@@ -166,6 +166,21 @@ def test_an_encoding_that_lacks_a_sign_shows_another(encoding: str) -> None:
         assert done.stderr == b""
 
 
+@pytest.mark.parametrize("locale", [{"LC_ALL": "C"}, {"LANG": "POSIX"}])
+def test_a_locale_of_ascii_gets_ascii(locale: dict[str, str]) -> None:
+    bare: dict[str, str | None] = {"LC_ALL": None, "LC_CTYPE": None, "LANG": None, **locale}
+    for words in (["advise", "--all"], ["show", "overview", "--once"], ["rules", "list"], ["x✓"]):
+        where = ["--replay", str(HOST)] if words[0] in ("advise", "show") else []
+        done = nettop(*words, *where, shell="", **bare)
+        assert (done.stdout + done.stderr).isascii()
+        assert done.stdout or done.returncode == 2
+    asked = ["advise", "--json", "--all", "--replay", str(HOST)]
+    plain, rich = nettop(*asked, shell="", **bare), nettop(*asked, LC_ALL="C.UTF-8")
+    assert plain.stdout.isascii()
+    assert not rich.stdout.isascii()
+    assert json.loads(plain.stdout)["findings"] == json.loads(rich.stdout)["findings"]
+
+
 def test_closed_and_full_streams() -> None:
     look = ["snapshot", "--json", "--replay", str(HOST)]
     for shell in (">&-", "2>&-", "<&-", "| head -c 10", ">&- 2>&- <&-"):

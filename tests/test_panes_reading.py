@@ -17,8 +17,8 @@ from nettop.facts.path import Path, Stage
 from nettop.panes import grid, history, overview, page, path
 from nettop.panes.parts import Column, widths
 from nettop.panes.scene import Progress, Scene, View
-from nettop.text import text_of
-from nettop.tui import app, kept
+from nettop.text import ascii_only, text_of
+from nettop.tui import kept
 from nettop.tui.keys import KEYS, help_lines
 
 
@@ -211,8 +211,8 @@ def test_a_locale_without_utf_8_gets_ascii(
     for name, value in words.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setattr("sys.stdout", SimpleNamespace(encoding="utf-8"))
-    assert app.ascii_only({}) is plain
-    assert app.ascii_only({"ascii": not plain}) is not plain
+    assert ascii_only() is plain
+    assert ascii_only(not plain) is not plain
 
 
 def test_what_is_not_known_of_losses_can_be_read() -> None:

@@ -7,6 +7,7 @@ usage or unknown name; 3 could not look; 4 not done (refused, conflict, not perm
 from __future__ import annotations
 
 import argparse
+import codecs
 import errno
 import gc
 import os
@@ -14,7 +15,9 @@ import sys
 from collections.abc import Sequence
 
 from . import __version__, commands
+from .text import ascii_only, lacking, safe
 
+DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
 USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one: the screen)"
 
 
@@ -28,8 +31,6 @@ class _Parser(argparse.ArgumentParser):
 
 def _tell(sentence: str) -> None:
     """One sentence to stderr; a word that was typed or read may hold anything."""
-    from .text import safe
-
     print(safe(sentence), file=sys.stderr)
 
 
@@ -62,8 +63,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Values are immutable and without cycles, so counting references frees them. By default the
     # cycle collector would walk them after every 700: half the time of a frame of 10,000 sockets.
     gc.set_threshold(50_000)
-    _streams()
     words = list(sys.argv[1:] if argv is None else argv)
+    drawn = not words or words[0] in DRAWING or words[0].startswith("-")
+    _streams("ascii" if ascii_only() and not drawn else None)
     if words[:1] in (["--help"], ["-h"], ["help"]):
         if len(words) > 1 and words[1] in commands.names():
             words = [words[1], "--help"]
@@ -126,11 +128,12 @@ def _of_a_file(error: Exception) -> bool:
     return isinstance(error, (ConfigError, RuleError))
 
 
-def _streams() -> None:
-    """What an encoding lacks prints as `?`; a closed stream swallows what it is told."""
+def _streams(encoding: str | None) -> None:
+    """What an encoding lacks is spelt in ASCII; a closed stream swallows what it is told."""
+    codecs.register_error("nettop", lacking)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open to the end
         elif hasattr(stream, "reconfigure"):
-            stream.reconfigure(errors="replace")
+            stream.reconfigure(encoding=encoding, errors="nettop")

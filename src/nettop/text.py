@@ -6,7 +6,10 @@ width for locales that have nothing else.
 
 from __future__ import annotations
 
+import locale
 import math
+import os
+import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
@@ -268,3 +271,29 @@ def _ascii(text: str) -> str:
 def plain(row: Line) -> Line:
     """The line in ASCII, cell for cell."""
     return tuple((text if text.isascii() else _ascii(text), role) for text, role in row)
+
+
+_TAKEN: Final = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
+
+
+def ascii_only(configured: bool | None = None) -> bool:
+    """Whether only ASCII can be printed here: as configured, else as the locale says.
+
+    Where the locale is C, Python takes UTF-8 for it, and says so in LC_CTYPE (PEP 538, 540).
+    """
+    if configured is not None:
+        return configured
+    everything, kind, default = map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))
+    if (everything or ("" if kind in _TAKEN else kind) or default) in ("C", "POSIX"):
+        return True
+    encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
+        do_setlocale=False
+    )
+    return "utf" not in encoding.lower()
+
+
+def lacking(error: UnicodeError) -> tuple[str, int]:
+    """What is printed instead of characters that an encoding lacks (a handler of `codecs`)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return _ascii(error.object[error.start : error.end]), error.end

@@ -196,7 +196,13 @@ def must_be_live(source: Source, what: str) -> None:
 
 def emit(document: dict[str, Any]) -> None:
     """Print a JSON document with its schema number first."""
-    print(unseen(json.dumps({"schema": SCHEMA, **document}, default=plain, ensure_ascii=False)))
+    whole = {"schema": SCHEMA, **document}
+    print(unseen(json.dumps(whole, default=plain, ensure_ascii=not_utf_8())))
+
+
+def not_utf_8() -> bool:
+    """Whether stdout cannot take every character: JSON has escapes for them."""
+    return "utf" not in (getattr(sys.stdout, "encoding", None) or "utf").lower()
 
 
 def unseen(text: str) -> str:

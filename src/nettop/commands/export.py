@@ -51,7 +51,8 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit({"format": args.format, "text": text, "left": list(left)})
     else:
-        print(text.encode("utf-8", "replace").decode(), end="")
+        sys.stdout.flush()
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))  # in a file, whatever the locale
     for setting in left:
         print(safe(f"nettop: {setting} has no place in {args.format}"), file=sys.stderr)
     return 4 if left else 0

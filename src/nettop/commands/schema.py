@@ -12,7 +12,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import Refused, json_argument, nearest
+from . import Refused, json_argument, nearest, not_utf_8
 
 HELP = "the meaning of every field of --json"
 FILE = Path(__file__).parents[1] / "schema.json"
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         if name not in page["commands"]:
             raise Refused(f"no JSON of {name!r}{nearest(name, page['commands'])}", 2)
         page = of(name, page)
-    print(json.dumps(page, ensure_ascii=False, indent=1))
+    print(json.dumps(page, ensure_ascii=not_utf_8(), indent=1))
     return 0
 
 

@@ -85,6 +85,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..panes import pane
     from ..panes.past import Past
     from ..panes.scene import Scene, Spot, View
+    from ..text import ascii_only
     from ..tui.engine import step
     from ..tui.kept import origin, stored, studies
     from ..units import Units
@@ -126,7 +127,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
                 journal=made, pending=pending, results=stored(), origin=origin(host),
                 studies=studies() if name == "tests" else (),
             )  # fmt: skip
-            put(module.lines(scene, view, width, height))
+            put(module.lines(scene, view, width, height), ascii_only(settings.get("ascii", None)))
             if args.once:
                 return 0
         first = False
@@ -149,16 +150,15 @@ def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
         return (), ()
 
 
-def put(rows: Sequence[Line]) -> None:
+def put(rows: Sequence[Line], ascii_only: bool) -> None:
     """Print lines, without the empty ones at the end; coloured on a terminal."""
     from ..text import fit_line, plain, text_of
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    unicode = "utf" in (sys.stdout.encoding or "").lower()
     told = []
     for row in rows:
         whole = fit_line(row, sum(len(text) for text, _ in row))
-        shown = whole if unicode else plain(whole)
+        shown = plain(whole) if ascii_only else whole
         if colour:
             told.append("".join(f"\033[{SGR[r]}m{t}\033[0m" if r in SGR else t for t, r in shown))
         else:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import locale
 import os
 import sys
 import threading
@@ -33,6 +32,7 @@ def run(options: argparse.Namespace) -> int:
     source = open_source(options)
     environment()
     from ..panes.scene import Scene
+    from ..text import ascii_only
     from ..units import Units
     from .kept import origin
 
@@ -60,7 +60,10 @@ def run(options: argparse.Namespace) -> int:
     from .screen import END, Nettop, Tick
 
     app = Nettop(
-        view, scene, theme=theme(settings.get("theme", "")), ascii_only=ascii_only(settings.values)
+        view,
+        scene,
+        theme=theme(settings.get("theme", "")),
+        ascii_only=ascii_only(settings.get("ascii", None)),
     )
     engine = Engine(
         source, lambda new: tell(app, Tick(lambda old: merge(old, new))), interval, view
@@ -136,25 +139,6 @@ def theme(wanted: str) -> str:
         or "web" in os.environ.get("TEXTUAL_DRIVER", "")  # a browser, by `nettop serve`
     )
     return "dark" if rich_colours else "ansi"
-
-
-_TAKEN = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
-
-
-def ascii_only(settings: Mapping[str, Any]) -> bool:
-    """Whether only ASCII can be printed here.
-
-    Where the locale is C, Python takes UTF-8 for it, and says so in LC_CTYPE (PEP 538, 540).
-    """
-    if "ascii" in settings:
-        return bool(settings["ascii"])
-    everything, kind, default = map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))
-    if (everything or ("" if kind in _TAKEN else kind) or default) in ("C", "POSIX"):
-        return True
-    encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
-        do_setlocale=False
-    )
-    return "utf" not in encoding.lower()
 
 
 KEPT = ("pane", "nic", "fold", "raw", "zoom")
