@@ -146,7 +146,7 @@ def moving(**more: Any) -> tuple[Tables, Tables]:
     return (
         {**still, "sockets_tcp": [socket(**plain, **start)], "interrupts": lines(0, 0),
          "processes": [task(7, "iperf3", 0, 0.0)]},
-        {**still, "sockets_tcp": [socket(**plain, **{**end, **more})], "interrupts": lines(50, 50),
+        {**still, "sockets_tcp": [socket(**{**plain, **end, **more})], "interrupts": lines(50, 50),
          "processes": [task(7, "iperf3", 0, 0.6)]},
     )  # fmt: skip
 

@@ -79,7 +79,7 @@ def _sending(flow: Flow, nic: Nic | None, irq_core: Core | None, app_core: Core 
     if flow.sndbuf_limited is not None and flow.sndbuf_limited > LIMITED:
         return Verdict("sender", f"its send buffer held it {flow.sndbuf_limited:.0%} of the time")
     if flow.sndbuf_full:
-        return Verdict("sender", f"{flow.send_q} bytes on the way fill its send buffer")
+        return Verdict("sender", f"what is on the way fills its send buffer of {flow.sndbuf} bytes")
     cores = _cores(irq_core, app_core)
     if cores is not None:
         return cores

@@ -81,7 +81,8 @@ class Flow:
     )
     limit_why: str | None = gauge("the figures behind that", default=None)
     sndbuf_full: bool | None = gauge(
-        "what it sent fills its send buffer, and the congestion window has room", default=None
+        "what is on the way (rate × round trip) fills its send buffer, not the congestion window",
+        default=None,
     )
     loss_ratio: float | None = gauge(
         "lost of all sent: sent again, without what the peer says it had already",

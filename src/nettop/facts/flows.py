@@ -21,7 +21,7 @@ MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
-FULL: Final = 0.9  # of the send buffer
+FULL: Final = 0.7  # of the send buffer, on the way on average
 ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
 
@@ -151,7 +151,7 @@ def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Aroun
         None if sends is None else "send" if sends else "receive",
         bulk, *place,
     )  # fmt: skip
-    last = (_full(row), *_lost(sent, again, had), reordered)
+    last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
     if rx is None and tx is None:
         return Flow(*values, None, None, *last)
     flow = Flow(*values, bottleneck.LITTLE.who, bottleneck.LITTLE.why, *last)
@@ -177,18 +177,17 @@ def _lost(
     return ratio, min(1.0, had / again) if again and had is not None else None
 
 
-def _full(row: Any) -> bool | None:
+def _full(row: Any, tx: float | None, rtt: float | None) -> bool | None:
     """Whether data on the way fills the send buffer while more could be on the way.
 
     The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
     waits for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()): a buffer so small that it always
-    leaves at once is never seen waiting.
+    leaves at once is never seen waiting. What is on the way on average is the rate times the round
+    trip; what is there in the instant of the look may be nothing, just before it is filled again.
     """
-    if None in (row.send_q, row.sndbuf, row.notsent, row.unacked, row.cwnd):
+    if tx is None or rtt is None or None in (row.sndbuf, row.cwnd, row.mss):
         return None
-    return bool(
-        row.send_q >= FULL * row.sndbuf and not row.notsent and row.unacked <= ROOM * row.cwnd
-    )
+    return bool(FULL * row.sndbuf <= tx * rtt <= ROOM * row.cwnd * row.mss)
 
 
 def _place(
