@@ -77,40 +77,52 @@ def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]
     numbered = not name and rows > 1  # each line begins with its first core's number
     label = f" {name:<8}" if name else " " * (6 if numbered else 1)
     room = max(8, width - len(label) - 1)
+    out: list[Line] = []
+    for row in _rows(_caches(members, room, rows), room)[: max(1, rows)]:
+        first = f" {row[0][0][0].cpu:>4} " if numbered else "" if out else label
+        parts, node = [(fit(first, len(label)), "head")], row[0][0][0].node
+        for part in row:
+            if len(parts) > 1:
+                other = part[0][0].node != node
+                parts.append(("│" if other else " ", "dim" if other else ""))
+            node = part[0][0].node
+            tops = [max(chunk, key=lambda core: core_load(core) or 0.0) for chunk in part]
+            parts += [(level(core_load(top)), main_kind(top)) for top in tops]
+        out.append(fit_line(merge(parts), width))
+    return out
+
+
+def _caches(members: Sequence[Any], room: int, rows: int) -> list[list[Sequence[Any]]]:
+    """The cores of each cell, by the L3 that they share; all together where gaps do not help."""
     # siblings are numbered far apart: each cache is met twice
     caches = 1 + sum(a.l3[:1] != b.l3[:1] for a, b in pairwise(members))
     spaced = caches > 1 and len(members) >= 4 * caches
     cells = room - min(caches, room // 4) if spaced else room
     each = max(1, -(-len(members) // (max(8, cells) * max(1, rows))))
     chunks = [members[i : i + each] for i in range(0, len(members), each)]
-    groups: list[list[Sequence[Any]]] = []
+    found: list[list[Sequence[Any]]] = []
     for chunk in chunks:
-        if groups and not (spaced and chunk[0].l3[:1] != groups[-1][0][0].l3[:1]):
-            groups[-1].append(chunk)
+        if found and not (spaced and chunk[0].l3[:1] != found[-1][0][0].l3[:1]):
+            found[-1].append(chunk)
         else:
-            groups.append([chunk])
-    whole = len(chunks) + len(groups) - 1
-    abreast = -(-len(groups) // max(1, -(-whole // room)))  # groups in a line: lines of one length
-    out: list[list[tuple[str, str]]] = []
-    used, node = room, members[0].node if members else None
-    for index, group in enumerate(groups):
-        used = room if index % abreast == 0 else used
-        for start in range(0, len(group), room):
-            part = group[start : start + room]
-            if used + bool(used) + len(part) > room:
-                first = f" {part[0][0].cpu:>4} " if numbered else label if not out else ""
-                out.append([(fit(first, len(label)), "head")])
-                used = 0
-            elif used:
-                other = part[0][0].node != node
-                out[-1].append(("│" if other else " ", "dim" if other else ""))
-                used += 1
-            node = part[0][0].node
-            for chunk in part:
-                top = max(chunk, key=lambda core: core_load(core) or 0.0)
-                out[-1].append((level(core_load(top)), main_kind(top)))
-            used += len(part)
-    return [fit_line(merge(parts), width) for parts in out[: max(1, rows)]]
+            found.append([chunk])
+    return found
+
+
+def _rows(caches: list[list[Sequence[Any]]], room: int) -> list[list[list[Sequence[Any]]]]:
+    """The cells of each line, with a column for each gap; equally many caches in each."""
+    whole = sum(map(len, caches)) + len(caches) - 1
+    abreast = -(-len(caches) // max(1, -(-whole // room)))
+    out: list[list[list[Sequence[Any]]]] = []
+    for index, cells in enumerate(caches):
+        for start in range(0, len(cells), room):
+            part = cells[start : start + room]
+            anew = start == 0 and index % abreast == 0
+            if anew or sum(len(other) + 1 for other in out[-1]) + len(part) > room:
+                out.append([part])
+            else:
+                out[-1].append(part)
+    return out
 
 
 def merge(parts: Sequence[tuple[str, str]]) -> Line:
