@@ -114,10 +114,10 @@ def _cores(irq_core: Core | None, app_core: Core | None) -> Verdict | None:
             "cpu", f"core {irq_core.cpu}, which takes its interrupts, is {_busy(irq_core)} busy"
         )
     if full(app_core) and app_core is not None:
-        who = "application" if (app_core.user or 0) > _kernel(app_core) else "cpu"
-        return Verdict(
-            who, f"core {app_core.cpu}, where its process runs, is {_busy(app_core)} busy"
-        )
+        why = f"core {app_core.cpu}, where its process runs, is {_busy(app_core)} busy"
+        if (app_core.user or 0) > _kernel(app_core):
+            return Verdict("application", f"{why}, mostly with programs")
+        return Verdict("cpu", why)
     return None
 
 
