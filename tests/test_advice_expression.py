@@ -271,14 +271,17 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     made = condition(text, "nic")
     here = scope("nic", at)
     careful = evaluate(made, here)
-    code = code_of("rule_0", made, {})
-    assert code is not None
+    code = code_of("rule_0", "nic", [(made, {}), (made, {})])
+    assert "careful(0" not in code
     loop = compile_loops([code])["rule_0"]
-    rule = _rule(text)
-    judged = Judged.of(rule)
-    careful_too = judged.careful(here.moment, _name)
-    found = true_on(loop, [(at.nics[0],)], here.moment, _name, careful_too)
-    assert bool(found) is (careful.value is True)
+    judged = Judged.of(_rule(text))
+    row = (at.nics[0],)
+
+    def careful_too(_place: int, row: tuple[Any, ...]) -> bool:
+        return judged.holds(row, here.moment, _name)
+
+    found = true_on(loop, 2, [row], here.moment, _name, careful_too)
+    assert found == ([(0, row), (1, row)] if careful.value is True else [])
     assert careful.value in (True, False, None)
     assert value_of(made, here) is careful.value
     if careful.value is None:

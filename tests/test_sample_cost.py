@@ -58,17 +58,23 @@ class Host(Live):
             raise FileNotFoundError(2, "no such link", path) from None
 
 
-@pytest.mark.parametrize(("pane", "times"), [("overview", 4), ("flows", 8)])
-def test_sockets_that_no_pane_shows_are_read_every_other_second(pane: str, times: int) -> None:
+@pytest.mark.parametrize(
+    ("pane", "sockets", "interrupts"), [("overview", 4, 4), ("flows", 8, 4), ("cores", 4, 8)]
+)
+def test_what_no_pane_shows_is_read_every_other_second(
+    pane: str, sockets: int, interrupts: int
+) -> None:
     host = Host()
     observer = Observer(host)
     needs = panes.pane(pane).NEEDS
     for _ in range(8):
         seen = observer.glance(needs)
         host.at += 1.0
-    assert host.read["/proc/net/udp"] == times
-    assert host.read["/proc/stat"] == host.read["/proc/net/snmp"] == 8
+    assert host.read["/proc/net/udp"] == sockets
+    assert host.read["/proc/interrupts"] == interrupts
+    assert host.read["/proc/stat"] == 8
     assert host.read["/proc/self/stat"] == 4  # what nettop itself costs
+    assert host.read["/proc/net/snmp"] == 4
     assert {"cpu", "sockets_udp"} <= seen.frame.tables.keys()
 
 

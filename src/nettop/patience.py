@@ -15,7 +15,8 @@ from .frame import Frame
 # Read in every other second where the pane that is looked at does not name them in its NEEDS.
 # So is nettop's own share.
 PATIENT: Final = frozenset(
-    "links meself nicqueues packet_sockets qdiscs sockets_tcp sockets_udp".split()
+    "interrupts links meself nicqueues packet_sockets qdiscs snmp sockets_tcp sockets_udp "
+    "softirqs".split()
 )
 UNSEEN: Final = 2.0  # seconds between their readings
 REST: Final = 15.0  # seconds between searches when no socket is strange

@@ -42,18 +42,11 @@ class Judged:
         ]
         return cls(rule, condition, tuple(found))
 
-    def careful(
-        self, moment: Moment, label: Callable[[Any], str]
-    ) -> Callable[[tuple[Any, ...]], bool]:
+    def holds(self, row: tuple[Any, ...], moment: Moment, label: Callable[[Any], str]) -> bool:
         """Whether the condition holds on a row, by the three-valued walk."""
-        rule = self.rule
-
-        def holds(row: tuple[Any, ...]) -> bool:
-            names = moment.scope(rule.over, row[0])
-            scope = Scope(names, moment, rule.limits, label(row[0]))
-            return evaluate(self.condition, scope).value is True
-
-        return holds
+        names = moment.scope(self.rule.over, row[0])
+        scope = Scope(names, moment, self.rule.limits, label(row[0]))
+        return evaluate(self.condition, scope).value is True
 
 
 def whole(rule: Rule) -> Expression:

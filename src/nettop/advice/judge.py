@@ -1,22 +1,23 @@
 """Judging: which rules hold on which targets, since when, on what evidence; and why others do not.
 
-Each frame, every rule runs as one compiled loop over its targets (`native`); evidence, remedies and
-reasons for silence are worked out only for what is found, or asked for.
+Each frame, all rules on the same targets run as one compiled loop over these (`native`); evidence,
+remedies and reasons for silence are worked out only for what is found, or asked for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from operator import attrgetter
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ..facts import Facts, targets
 from .condition import Judged, whole
 from .evaluate import Read, Scope, evaluate
 from .expression import path_of
 from .moment import Moment, Past
-from .native import Loop, code_of, compile_loops, true_on
+from .native import Loop, Row, code_of, compile_loops, true_on
 from .reason import because, elsewhere
 from .remedy import remedy
 from .rule import SEVERITIES, Finding, Rule, Silent
@@ -72,7 +73,7 @@ class Judge:
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
-        self._loops: dict[str, Loop | None] = {}
+        self._asked: dict[tuple[int, str], _Asked] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
         self._past = Past()
@@ -87,19 +88,13 @@ class Judge:
         since: dict[tuple[str, str], float] = {}
         held: list[tuple[Judged, Any, str]] = []
         yields = Yields(self._before)
-        asked = [
-            (judged, found)
-            for alike in self._alike
-            if (found := rows.of(alike[0].rule))
-            for judged in alike
-            if judged.rule.profiles is None or moment.profile in judged.rule.profiles
-        ]
-        loops = self._compiled([judged for judged, _ in asked])
-        for (judged, found), loop in zip(asked, loops, strict=True):
-            rule = judged.rule
-            label = _LABEL[rule.over]
-            careful = judged.careful(moment, label)
-            for row in true_on(loop, found, moment, label, careful):
+        for asked, found in self._compiled(rows, moment.profile):
+            label = asked.label
+            careful = partial(_careful, asked.judged, moment, label)
+            count = len(asked.judged)
+            for place, row in true_on(asked.loop, count, found, moment, label, careful):
+                judged = asked.judged[place]
+                rule = judged.rule
                 target = label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
                 yields.add(rule, target, row[0])
@@ -123,17 +118,37 @@ class Judge:
             tuple(findings), lambda: self._why_silent(moment, findings, since, instead)
         )
 
-    def _compiled(self, asked: Sequence[Judged]) -> list[Loop | None]:
-        """The loops of these rules; each is compiled when it is first needed, all in one go."""
-        loops = self._loops
-        missing = [judged for judged in asked if judged.rule.id not in loops]
+    def _compiled(self, rows: _Rows, profile: str) -> list[tuple[_Asked, Sequence[Row]]]:
+        """The rules that are asked in this profile, with their targets, where there are any.
+
+        Loops are compiled when they are first needed, all in one go.
+        """
+        here = [
+            ((place, profile), found)
+            for place, alike in enumerate(self._alike)
+            if (found := rows.of(alike[0].rule))
+        ]
+        missing = [key for key, _ in here if key not in self._asked]
         if missing:
-            new = {f"rule_{index}": judged for index, judged in enumerate(missing)}
+            chosen = {
+                f"rules_{place}": tuple(
+                    one
+                    for one in self._alike[place]
+                    if one.rule.profiles is None or profile in one.rule.profiles
+                )
+                for place, _ in missing
+            }
             made = compile_loops(
-                [code_of(name, j.condition, j.rule.limits) or "" for name, j in new.items()]
-            )
-            self._loops.update({judged.rule.id: made.get(name) for name, judged in new.items()})
-        return [self._loops[judged.rule.id] for judged in asked]
+                [
+                    code_of(name, self._alike[place][0].rule.over,
+                            [(one.condition, one.rule.limits) for one in chosen[name]])
+                    for name, (place, _) in zip(chosen, missing, strict=True)
+                ]
+            )  # fmt: skip
+            for name, key in zip(chosen, missing, strict=True):
+                label = _LABEL[self._alike[key[0]][0].rule.over]
+                self._asked[key] = _Asked(chosen[name], label, made[name])
+        return [(self._asked[key], found) for key, found in here]
 
     def _remember(self, moment: Moment) -> None:
         """Keep what some rule's `worst` asks for."""
@@ -191,6 +206,20 @@ def _alike(judged: Sequence[Judged]) -> tuple[tuple[Judged, ...], ...]:
     for one in judged:
         groups.setdefault((one.rule.over, one.rule.links), []).append(one)
     return tuple(map(tuple, groups.values()))
+
+
+class _Asked(NamedTuple):
+    """Rules on the same targets that are asked in a profile, and the loop made of them."""
+
+    judged: tuple[Judged, ...]
+    label: Callable[[Any], str]
+    loop: Loop
+
+
+def _careful(
+    judged: Sequence[Judged], moment: Moment, label: Callable[[Any], str], place: int, row: Row
+) -> bool:
+    return judged[place].holds(row, moment, label)
 
 
 class _Rows:

@@ -23,7 +23,9 @@ from .moment import Moment
 from .vocabulary import PARENTS, SWITCH, names, words
 
 Row = tuple[Any, ...]
-Loop = Callable[..., Iterator[Row]]
+Found = tuple[int, Row]
+Loop = Callable[..., Iterator[Found]]
+Careful = Callable[[int, Row], bool]
 _OPERATORS: Final = {
     ast.Eq: "==", ast.NotEq: "!=", ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">=",
     ast.In: "in", ast.NotIn: "not in",
@@ -43,9 +45,9 @@ class _Carefully(Exception):  # noqa: N818 - a detour, not a failure
 
 
 class _Writer:
-    def __init__(self, over: str, limits: Limits) -> None:
+    def __init__(self, over: str, limits: Limits | None = None) -> None:
         self.over = over
-        self.limits = limits
+        self.limits = limits or {}
         self.certain = {over, "host"} | ({"nic"} if over in ("queue", "path") else set())
         self.certain |= KINDS.keys() - names(over).keys()  # what a fix is spread over
         self.once: dict[str, str] = {}  # what is the same for all targets of a frame
@@ -193,47 +195,55 @@ class _Writer:
         return self.guarded(guards, code) if FUNCTIONS[name].unknown else (guards, code)
 
 
-def code_of(name: str, condition: Expression, limits: Limits) -> str | None:
-    """The source of a generator `name(rows, moment, host, profile, label)`; None: there is none.
+def code_of(name: str, over: str, asked: Sequence[tuple[Expression, Limits]]) -> str:
+    """The source of a generator `name(rows, moment, host, profile, label, careful)`.
 
-    `rows` are tuples (fact, parents …) as `PARENTS` orders them; it yields those on which the
-    condition is true. It is short: a hundred of them are compiled before the first picture.
+    `rows` are tuples (fact, parents …) as `PARENTS` orders them; it yields each with the place of
+    every condition that is true on it. A condition without native code is left to `careful`. All
+    conditions on the same rows are one function, for to begin one costs as much as a condition; and
+    it is short: a hundred conditions are compiled before the first picture.
     """
-    writer = _Writer(condition.over, limits)
-    try:
-        test = writer.condition(condition.tree, True)
-    except _Carefully:
-        return None
+    writer = _Writer(over)
+    tests = []
+    for place, (condition, limits) in enumerate(asked):
+        writer.limits = limits
+        try:
+            test = writer.condition(condition.tree, True)
+        except _Carefully:
+            test = f"careful({place}, row)"
+        tests.append(f"  if {test}: yield {place}, row\n")
     once = "".join(f" {variable} = {code}\n" for code, variable in writer.once.items())
-    unpacked = ", ".join((condition.over, *PARENTS[condition.over]))
-    return (
-        f"def {name}(rows, moment, host, profile, label):\n{once}"
-        f" for row in rows:\n  {unpacked}, = row\n  if {test}: yield row\n"
-    )
+    unpacked = ", ".join((over, *PARENTS[over]))
+    head = f"def {name}(rows, moment, host, profile, label, careful):\n{once}"
+    return f"{head} for row in rows:\n  {unpacked}, = row\n{''.join(tests)}"
 
 
 def compile_loops(sources: Sequence[str]) -> dict[str, Loop]:
     """The generators of the sources, by name."""
     space: dict[str, Any] = dict(_GLOBALS)
     exec(compile("\n".join(sources), "<rules>", "exec"), space)  # noqa: S102
-    return {name: made for name, made in space.items() if name.startswith("rule_")}
+    return {name: made for name, made in space.items() if name.startswith("rule")}
 
 
 def true_on(
-    loop: Loop | None,
+    loop: Loop,
+    count: int,
     rows: Sequence[Row],
     moment: Moment,
     label: Callable[[Any], str],
-    careful: Callable[[Row], bool],
-) -> list[Row]:
-    """The rows the loop yields; `careful` decides without one, and on rows it has no number for."""
-    if loop is not None:
-        try:
-            return list(loop(rows, moment, moment.facts.host, moment.profile, label))
-        except _ERRORS:
-            if len(rows) > 1:
-                return [one for row in rows for one in true_on(loop, [row], moment, label, careful)]
-    return [row for row in rows if careful(row)]
+    careful: Careful,
+) -> list[Found]:
+    """The rows on which each of `count` conditions is true, by the loop made of them.
+
+    `careful` decides on a row that the loop has no number for.
+    """
+    try:
+        return list(loop(rows, moment, moment.facts.host, moment.profile, label, careful))
+    except _ERRORS:
+        if len(rows) > 1:
+            alone = (true_on(loop, count, [row], moment, label, careful) for row in rows)
+            return [found for one in alone for found in one]
+    return [(place, row) for row in rows for place in range(count) if careful(place, row)]
 
 
 def value_of(expression: Expression, scope: Scope) -> Any:

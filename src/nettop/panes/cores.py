@@ -23,7 +23,7 @@ LEGEND: Final = (
     "A cell: interrupts/s; 0 the core serves the queue, which rests; . it may not; + RPS, - XPS, "
     "* both name it."
 )
-NEEDS: tuple[str, ...] = ("irqs", "nicqueues", "queues")
+NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 SORTS = 4
 _CELL = 6
 _HEAD = 17  # columns of a row's interrupt number and rate
