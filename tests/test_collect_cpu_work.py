@@ -318,12 +318,27 @@ def test_softnet_takes_cpu_numbers_from_the_online_list() -> None:
     archive = (
         f"c\n-- /proc/net/softnet_stat --\n{line}\n{line}\n-- /sys/devices/system/cpu/online --\n"
     )
-    assert [row.cpu for row in softnet.read(Replay(archive + "0,7\n"))] == [0, 7]
+    assert [row.cpu for row in softnet.update(Replay(archive + "0,7\n"), {})] == [0, 7]
     with pytest.raises(ValueError, match="do not name their CPUs"):
-        softnet.read(Replay(archive + "0-7\n"))
+        softnet.update(Replay(archive + "0-7\n"), {})
     thirteen = " ".join(["00000001"] * 12) + " 0000000a"
-    (row,) = softnet.read(Replay(f"c\n-- /proc/net/softnet_stat --\n{thirteen}\n"))
+    (row,) = softnet.update(Replay(f"c\n-- /proc/net/softnet_stat --\n{thirteen}\n"), {})
     assert (row.cpu, row.backlog, row.input_queue) == (10, 1, None)
+
+
+def test_a_cpu_that_received_nothing_keeps_its_row() -> None:
+    start = " ".join(["00000001"] * 11)
+    archive = "c\n"
+    for second, done in enumerate(("00000001", "00000009")):
+        archive += f"-- @{second}.0 --\n" * bool(second) + "-- /proc/net/softnet_stat --\n"
+        archive += f"{start} 00000000 00000000\n{done} {start} 00000001\n"
+    source, memory = Replay(archive), dict[str, Any]()
+    first = softnet.update(source, memory)
+    source.wait(1)
+    then = softnet.update(source, memory)
+    assert [(row.cpu, row.processed) for row in then] == [(0, 1), (1, 9)]
+    assert then[0] is first[0]
+    assert len(memory["rows"]) == 2
 
 
 def test_netdev_with_a_count_glued_to_the_colon() -> None:
@@ -377,7 +392,7 @@ def test_this_machine_agrees_with_itself() -> None:
     online = cpulist.parse(source.text("/sys/devices/system/cpu/online"))
     assert [row.cpu for row in cpu.update(source, {})] == list(online)
     assert {row.cpu for row in softirqs.read(source)} >= set(online)
-    assert {row.cpu for row in softnet.read(source)} == set(online)
+    assert {row.cpu for row in softnet.update(source, {})} == set(online)
     assert "lo" in {row.name for row in netdev.read(source)}
     rows = interrupts.update(source, {})
     assert all(set(row.by_cpu) <= set(online) for row in rows)

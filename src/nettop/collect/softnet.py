@@ -9,13 +9,14 @@ number comes from /sys/devices/system/cpu/online, never from the line's place.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 from .. import cpulist
 from ..frame import counter, gauge, label, light
 from ..source import Source
 
 _LEAST: Final = 9  # columns, since before 2.6.32
+_NAMED: Final = 12  # columns before the one that names the CPU
 
 
 @light
@@ -34,12 +35,22 @@ class Row:
     process_queue: int | None = gauge("of them being processed", "packets", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """Each online CPU; OSError, or ValueError when the lines cannot be told apart."""
-    table = split(source.text("/proc/net/softnet_stat"))
-    if all(len(line) > 12 for line in table):
-        return rows(table)
-    return rows(table, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
+def update(source: Source, memory: dict[str, Any]) -> list[Row]:
+    """Each online CPU; OSError, or ValueError when the lines cannot be told apart.
+
+    Most CPUs of a large host receive nothing: a line that names its CPU and did not change keeps
+    its row.
+    """
+    text = source.text("/proc/net/softnet_stat")
+    before: dict[str, Row] = memory.get("rows", {})
+    lines = text.splitlines()
+    new = split("\n".join([line for line in lines if line not in before]))
+    if not all(len(words) > _NAMED for words in new):
+        return rows(split(text), cpulist.parse(source.text("/sys/devices/system/cpu/online")))
+    made = iter(rows(new))
+    now = {line: before.get(line) or next(made) for line in lines if line.strip()}
+    memory["rows"] = now
+    return list(now.values())
 
 
 def split(text: str) -> list[list[str]]:
@@ -52,7 +63,7 @@ def split(text: str) -> list[list[str]]:
 
 def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
     """Lines as rows; `online` names their CPUs where the kernel does not."""
-    if any(len(line) < 13 for line in table) and len(online) != len(table):
+    if any(len(line) <= _NAMED for line in table) and len(online) != len(table):
         raise ValueError(
             f"/proc/net/softnet_stat: {len(table)} lines do not name their CPUs, of which "
             f"{len(online)} are online"
