@@ -86,10 +86,14 @@ def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]
                 other = part[0][0].node != node
                 parts.append(("│" if other else " ", "dim" if other else ""))
             node = part[0][0].node
-            tops = [max(chunk, key=lambda core: core_load(core) or 0.0) for chunk in part]
-            parts += [(level(core_load(top)), main_kind(top)) for top in tops]
+            parts += [(level(core_load(top)), main_kind(top)) for top in map(_busiest, part)]
         out.append(fit_line(merge(parts), width))
     return out
+
+
+def _busiest(cell: Sequence[Any]) -> Any:
+    """The busiest of the cores that share a cell; mostly it is alone there."""
+    return cell[0] if len(cell) == 1 else max(cell, key=lambda core: core_load(core) or 0.0)
 
 
 def _caches(members: Sequence[Any], room: int, rows: int) -> list[list[Sequence[Any]]]:
