@@ -160,6 +160,21 @@ def test_flows_sort_filter_and_open() -> None:
     assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
 
 
+@pytest.mark.parametrize(
+    ("spot", "told"),
+    [
+        (Spot(), "126 queues × 256 cores"),
+        (Spot(sort=1), "by interrupts ▼   126 queues × 256 cores"),
+        (Spot(sort=3, invert=True), "by core ▲   126 queues × 256 cores"),
+        (Spot(invert=True), "by name ▼   126 queues × 256 cores"),
+    ],
+)
+def test_the_matrix_says_what_it_is_sorted_by(spot: Spot, told: str) -> None:
+    view = View(pane="cores", spots={"cores": spot})
+    head = text_of(panes.pane("cores").lines(big(), view, 120, 40)[0])
+    assert head.rpartition("─ ")[2].startswith(told), head
+
+
 def test_flows_say_how_many_there_are_and_that_only_the_busiest_are_known() -> None:
     flows = panes.pane("flows")
     scene = lossy()

@@ -15,7 +15,7 @@ from ..units import brief, packets, percent
 from ..units import seconds as duration
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
-from .scene import Scene, View, chosen
+from .scene import Scene, Spot, View, chosen
 
 TITLE = "Cores & IRQs"
 KEY = "2"
@@ -58,6 +58,15 @@ def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
         hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
         rows.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
     return rows
+
+
+def order(spot: Spot) -> str:
+    """What the queues are sorted by, where that was chosen."""
+    sort = spot.sort % len(_SORTS)
+    if not sort and not spot.invert:
+        return ""
+    down = bool(sort) is not spot.invert
+    return f"by {_SORTS[sort]} {'▼' if down else '▲'}   "
 
 
 def _figure(group: Sequence[Any], sort: int) -> float:
@@ -292,6 +301,7 @@ def matrix(
     if len(shown) < len(facts.cores):
         how = "z unfolds, ← →" if view.fold else "← →, z folds"
         told += f", {len(facts.cores) - len(shown)} not shown ({how})"
+    told = f"{order(view.spot)}{told}"
     rates = spread(scene)
     drawn = [matrix_row(name, group, shown, rates, label, tells=tells) for name, group in seen]
     out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
