@@ -12,7 +12,6 @@ from typing import Any, Final
 from ..facts import Facts
 from ..text import Line, cells, crop, fit, fit_line, level, line
 from ..units import brief, packets, percent
-from ..units import seconds as duration
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
 from .scene import Scene, Spot, View, chosen
@@ -31,6 +30,7 @@ _PACKETS = 10
 _SORTS = ("name", "interrupts", "packets", "core")
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # queues or cores that are all shown
+LATELY = 5  # rows from which the load over time is shown
 HOT = 90.0  # percent busy: the queues of such a core come first
 
 
@@ -263,18 +263,10 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             out += corelist.listed(facts, width, height - len(out), wanted)
         else:
             out += grid.block(facts, width, height - len(out))
-    out += lately(scene, width, height - len(out))
+    if height - len(out) >= LATELY:
+        past = history.load(scene, width, height - len(out) - 1)
+        out += [(), *past] if past else []
     return [fit_line(one, width) for one in out[:height]]
-
-
-def lately(scene: Scene, width: int, height: int) -> list[Line]:
-    """The load of the busiest cores over the last minutes, where there is room for it."""
-    moments = scene.past.fine[-max(1, width - history.MARGIN) :]
-    if height < 5 or len(moments) < 2:
-        return []
-    seconds = moments[-1].at - moments[0].at
-    out = [(), section("LOAD", f"last {duration(seconds)}, now at the right", width)]
-    return out + history.heat(moments, width - history.MARGIN, height - 2)
 
 
 def matrix(

@@ -148,6 +148,15 @@ def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
     return out
 
 
+def load(scene: Scene, width: int, rows: int) -> list[Line]:
+    """The load of the busiest cores over the last minutes, under a heading; none without a past."""
+    moments = scene.past.fine[-max(1, width - MARGIN) :]
+    if rows < 2 or len(moments) < 2:
+        return []
+    told = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"
+    return [section("LOAD", told, width), *heat(moments, width - MARGIN, rows - 1)]
+
+
 def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> list[Line]:
     """The time axis: the cursor, the two marks, and where changes were made."""
     marks = [" "] * room

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..text import Line, bar, crop, ends, fit, fit_line, line
 from ..units import UNKNOWN, brief, count, per_second, percent
-from . import grid, path, trend
+from . import grid, history, path, trend
 from .parts import (
     Column,
     heading,
@@ -29,6 +29,7 @@ LEGEND: Final = (
 NEEDS: tuple[str, ...] = ()
 GRAPH: Final = 4  # rows of the last minutes
 EMPTY: Final = 20  # rows to spare from which they take twice as many
+SHORT: Final = 4  # rows to spare from which the load of cores over time is worth its heading
 UNLIMITED: Final = (None, "none", "application")
 FULL: Final = ("cpu", "bus", "provider")  # limits of this host, to be lifted here
 BUSY: Final = 5.0  # percent idle below which the CPUs are full
@@ -289,6 +290,10 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     parts = [part for part in (top, cores, *tables, last) if part]
     spare = height - sum(map(len, parts))
     parts[0] = top + lately(scene, view, width, spare)
+    spare = height - sum(map(len, parts)) - len(parts)
+    if height >= ROOMY and len(parts) > 2 and spare > SHORT:
+        past = history.load(scene, width, min(spare, len(facts.cores) + 1))
+        parts[-1:-1] = [past] * bool(past)
     spare = height - sum(map(len, parts))
     out: list[Line] = []
     for part in parts:
