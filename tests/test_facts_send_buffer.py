@@ -13,7 +13,7 @@ from test_facts_flows import joined, moving
     [
         # as seen in the lab, 64 KiB over 10 ms: 4.4 MB/s in 13 ms is 57 kB, of a window of 762
         ({}, True, "sender"),
-        # three looks in ten met it empty: between an acknowledgement and the next write
+        # some looks met it empty: between an acknowledgement and the next write
         ({"send_q": 752, "unacked": 46}, True, "sender"),
         ({"send_q": 0, "unacked": 0}, True, "sender"),
         ({"sndbuf": 4_194_304}, False, "application"),  # the kernel has grown it
