@@ -15,7 +15,7 @@ from nettop.advice.expression import ExpressionError, condition, parse
 from nettop.advice.functions import KEEP, cpu_list, pow2, setting
 from nettop.advice.inline import facts
 from nettop.advice.moment import Moment
-from nettop.advice.native import code_of, compile_loops, true_on, value_of
+from nettop.advice.native import code_of, compiled, true_on, value_of
 from nettop.advice.rule import Rule, Words
 from nettop.advice.template import template
 from nettop.facts import Facts
@@ -271,10 +271,10 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     made = condition(text, "nic")
     here = scope("nic", at)
     careful = evaluate(made, here)
-    code = code_of("rule_0", "nic", [(made, {}), (made, {})])
-    assert "careful(0" not in code
-    loop = compile_loops([code])["rule_0"]
     judged = Judged.of(_rule(text))
+    code = code_of("nic", [judged, judged])
+    assert "careful(0" not in code
+    loop = compiled(code)
     row = (at.nics[0],)
 
     def careful_too(_place: int, row: tuple[Any, ...]) -> bool:

@@ -43,7 +43,9 @@ class Judged:
         return cls(rule, condition, tuple(found))
 
     def holds(self, row: tuple[Any, ...], moment: Moment, label: Callable[[Any], str]) -> bool:
-        """Whether the condition holds on a row, by the three-valued walk."""
+        """Whether it is asked in this profile and holds on a row, by the three-valued walk."""
+        if self.rule.profiles is not None and moment.profile not in self.rule.profiles:
+            return False
         names = moment.scope(self.rule.over, row[0])
         scope = Scope(names, moment, self.rule.limits, label(row[0]))
         return evaluate(self.condition, scope).value is True

@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cached_property
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from ..facts import Facts, targets
 from .condition import Judged, whole
 from .evaluate import Read, Scope, evaluate
 from .expression import path_of
 from .moment import Moment, Past
-from .native import Loop, Row, code_of, compile_loops, true_on
+from .native import Loop, Row, code_of, compiled, true_on
 from .reason import because, elsewhere
 from .remedy import remedy
 from .rule import SEVERITIES, Finding, Rule, Silent
@@ -73,7 +73,6 @@ class Judge:
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
-        self._asked: dict[tuple[int, str], _Asked] = {}
         self._since: dict[tuple[str, str], float] = {}
         self._at: float | None = None
         self._past = Past()
@@ -88,14 +87,10 @@ class Judge:
         since: dict[tuple[str, str], float] = {}
         held: list[tuple[Judged, Any, str]] = []
         yields = Yields(self._before)
-        for asked, found in self._compiled(rows, moment.profile):
-            label = asked.label
-            careful = partial(_careful, asked.judged, moment, label)
-            count = len(asked.judged)
-            for place, row in true_on(asked.loop, count, found, moment, label, careful):
-                judged = asked.judged[place]
+        for alike in self._alike:
+            for judged, row in alike.true_on(rows.of(alike), moment):
                 rule = judged.rule
-                target = label(row[0])
+                target = alike.label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
                 yields.add(rule, target, row[0])
                 held.append((judged, row[0], target))
@@ -117,38 +112,6 @@ class Judge:
         return Judgement(
             tuple(findings), lambda: self._why_silent(moment, findings, since, instead)
         )
-
-    def _compiled(self, rows: _Rows, profile: str) -> list[tuple[_Asked, Sequence[Row]]]:
-        """The rules that are asked in this profile, with their targets, where there are any.
-
-        Loops are compiled when they are first needed, all in one go.
-        """
-        here = [
-            ((place, profile), found)
-            for place, alike in enumerate(self._alike)
-            if (found := rows.of(alike[0].rule))
-        ]
-        missing = [key for key, _ in here if key not in self._asked]
-        if missing:
-            chosen = {
-                f"rules_{place}": tuple(
-                    one
-                    for one in self._alike[place]
-                    if one.rule.profiles is None or profile in one.rule.profiles
-                )
-                for place, _ in missing
-            }
-            made = compile_loops(
-                [
-                    code_of(name, self._alike[place][0].rule.over,
-                            [(one.condition, one.rule.limits) for one in chosen[name]])
-                    for name, (place, _) in zip(chosen, missing, strict=True)
-                ]
-            )  # fmt: skip
-            for name, key in zip(chosen, missing, strict=True):
-                label = _LABEL[self._alike[key[0]][0].rule.over]
-                self._asked[key] = _Asked(chosen[name], label, made[name])
-        return [(self._asked[key], found) for key, found in here]
 
     def _remember(self, moment: Moment) -> None:
         """Keep what some rule's `worst` asks for."""
@@ -200,26 +163,36 @@ class Judge:
         return tuple(sorted(out, key=lambda one: not one.applies))
 
 
-def _alike(judged: Sequence[Judged]) -> tuple[tuple[Judged, ...], ...]:
-    """The rules by their targets: what is true of one's rows need not be asked for each."""
+class _Alike:
+    """Rules on the same targets: what is true of one's rows need not be asked for each."""
+
+    def __init__(self, judged: Sequence[Judged]) -> None:
+        self.judged = judged
+        self.over, self.links = judged[0].rule.over, judged[0].rule.links
+        self.label = _LABEL[self.over]
+
+    @cached_property
+    def loop(self) -> Loop:
+        """Compiled when there is a target for the first time."""
+        return compiled(code_of(self.over, self.judged))
+
+    def true_on(self, rows: Sequence[Row], moment: Moment) -> list[tuple[Judged, Row]]:
+        """The rules that hold, each with the row that it holds on."""
+        if not rows:
+            return []
+
+        def careful(place: int, row: Row) -> bool:
+            return self.judged[place].holds(row, moment, self.label)
+
+        found = true_on(self.loop, len(self.judged), rows, moment, self.label, careful)
+        return [(self.judged[place], row) for place, row in found]
+
+
+def _alike(judged: Sequence[Judged]) -> tuple[_Alike, ...]:
     groups: dict[Any, list[Judged]] = {}
     for one in judged:
         groups.setdefault((one.rule.over, one.rule.links), []).append(one)
-    return tuple(map(tuple, groups.values()))
-
-
-class _Asked(NamedTuple):
-    """Rules on the same targets that are asked in a profile, and the loop made of them."""
-
-    judged: tuple[Judged, ...]
-    label: Callable[[Any], str]
-    loop: Loop
-
-
-def _careful(
-    judged: Sequence[Judged], moment: Moment, label: Callable[[Any], str], place: int, row: Row
-) -> bool:
-    return judged[place].holds(row, moment, label)
+    return tuple(map(_Alike, groups.values()))
 
 
 class _Rows:
@@ -229,9 +202,9 @@ class _Rows:
         self.moment = moment
         self.known: dict[str, list[tuple[Any, tuple[Any, ...]]]] = {}
 
-    def of(self, rule: Rule) -> list[tuple[Any, ...]]:
-        """Those whose interface is of a kind that the rule judges."""
-        over, links = rule.over, rule.links
+    def of(self, alike: _Alike) -> list[Row]:
+        """Those whose interface is of a kind that these rules judge."""
+        over, links = alike.over, alike.links
         if over not in self.known:
             self.known[over] = self._every(over)
         every = self.known[over]

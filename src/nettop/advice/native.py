@@ -12,7 +12,7 @@ import ast
 from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from itertools import count
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..facts import KINDS
 from . import evaluate
@@ -21,6 +21,9 @@ from .expression import Expression, Limits, path_of
 from .functions import FUNCTIONS, KEEP, MOMENT, item
 from .moment import Moment
 from .vocabulary import PARENTS, SWITCH, names, words
+
+if TYPE_CHECKING:
+    from .condition import Judged
 
 Row = tuple[Any, ...]
 Found = tuple[int, Row]
@@ -45,9 +48,9 @@ class _Carefully(Exception):  # noqa: N818 - a detour, not a failure
 
 
 class _Writer:
-    def __init__(self, over: str, limits: Limits | None = None) -> None:
+    def __init__(self, over: str, limits: Limits) -> None:
         self.over = over
-        self.limits = limits or {}
+        self.limits = limits
         self.certain = {over, "host"} | ({"nic"} if over in ("queue", "path") else set())
         self.certain |= KINDS.keys() - names(over).keys()  # what a fix is spread over
         self.once: dict[str, str] = {}  # what is the same for all targets of a frame
@@ -195,34 +198,37 @@ class _Writer:
         return self.guarded(guards, code) if FUNCTIONS[name].unknown else (guards, code)
 
 
-def code_of(name: str, over: str, asked: Sequence[tuple[Expression, Limits]]) -> str:
-    """The source of a generator `name(rows, moment, host, profile, label, careful)`.
+def code_of(over: str, asked: Sequence[Judged]) -> str:
+    """The source of a generator `rules(rows, moment, host, profile, label, careful)`.
 
     `rows` are tuples (fact, parents …) as `PARENTS` orders them; it yields each with the place of
-    every condition that is true on it. A condition without native code is left to `careful`. All
-    conditions on the same rows are one function, for to begin one costs as much as a condition; and
-    it is short: a hundred conditions are compiled before the first picture.
+    every rule that holds on it in this profile. A condition without native code is left to
+    `careful`. All rules on the same rows are one function, for to begin one costs as much as a
+    condition; and it is short: a hundred conditions are compiled before the first picture.
     """
-    writer = _Writer(over)
+    writer = _Writer(over, {})
     tests = []
-    for place, (condition, limits) in enumerate(asked):
-        writer.limits = limits
+    for place, judged in enumerate(asked):
+        writer.limits = judged.rule.limits
         try:
-            test = writer.condition(condition.tree, True)
+            test = writer.condition(judged.condition.tree, True)
         except _Carefully:
             test = f"careful({place}, row)"
+        if judged.rule.profiles is not None:
+            test = f"profile in {sorted(judged.rule.profiles)!r} and {test}"
         tests.append(f"  if {test}: yield {place}, row\n")
     once = "".join(f" {variable} = {code}\n" for code, variable in writer.once.items())
     unpacked = ", ".join((over, *PARENTS[over]))
-    head = f"def {name}(rows, moment, host, profile, label, careful):\n{once}"
+    head = f"def rules(rows, moment, host, profile, label, careful):\n{once}"
     return f"{head} for row in rows:\n  {unpacked}, = row\n{''.join(tests)}"
 
 
-def compile_loops(sources: Sequence[str]) -> dict[str, Loop]:
-    """The generators of the sources, by name."""
+def compiled(source: str) -> Callable[..., Any]:
+    """The function `rules` of a source."""
     space: dict[str, Any] = dict(_GLOBALS)
-    exec(compile("\n".join(sources), "<rules>", "exec"), space)  # noqa: S102
-    return {name: made for name, made in space.items() if name.startswith("rule")}
+    exec(compile(source, "<rules>", "exec"), space)  # noqa: S102
+    made: Callable[..., Any] = space["rules"]
+    return made
 
 
 def true_on(
@@ -277,4 +283,4 @@ def _reader(
     lines = [f"{name} = facts.get({name!r})" for name in sorted(named & KINDS.keys())]
     lines += [f"{variable} = {once}" for once, variable in writer.once.items()]
     body = "".join(f" {line}\n" for line in (*lines, f"return {code}"))
-    return compile_loops([f"def rule_(facts, moment, profile):\n{body}"])["rule_"]
+    return compiled(f"def rules(facts, moment, profile):\n{body}")

@@ -41,12 +41,11 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     Most CPUs of a large host receive nothing: a line that names its CPU and did not change keeps
     its row.
     """
-    text = source.text("/proc/net/softnet_stat")
     before: dict[str, Row] = memory.get("rows", {})
-    lines = text.splitlines()
+    lines = source.text("/proc/net/softnet_stat").splitlines()
     new = split("\n".join([line for line in lines if line not in before]))
     if not all(len(words) > _NAMED for words in new):
-        return rows(split(text), cpulist.parse(source.text("/sys/devices/system/cpu/online")))
+        return rows(new, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
     made = iter(rows(new))
     now = {line: before.get(line) or next(made) for line in lines if line.strip()}
     memory["rows"] = now

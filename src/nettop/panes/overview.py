@@ -289,12 +289,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     )
     parts = [part for part in (top, cores, *tables, last) if part]
     spare = height - sum(map(len, parts))
-    parts[0] = top + lately(scene, view, width, spare)
-    spare = height - sum(map(len, parts)) - len(parts)
-    if height >= ROOMY and len(parts) > 2 and spare > SHORT:
-        past = history.load(scene, width, min(spare, len(facts.cores) + 1))
+    graphs = lately(scene, view, width, spare)
+    parts[0] = top + graphs
+    spare -= len(graphs)
+    room = spare - len(parts)  # a gap before each part
+    if height >= ROOMY and room > SHORT:
+        past = history.load(scene, width, min(room, len(facts.cores) + 1))
         parts[-1:-1] = [past] * bool(past)
-    spare = height - sum(map(len, parts))
+        spare -= len(past)
     out: list[Line] = []
     for part in parts:
         if out and spare > 0:
