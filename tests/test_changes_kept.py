@@ -211,7 +211,7 @@ def test_the_line_that_sets_a_parameter_last_is_named_wherever_it_stands(
     assert told == "/usr/local/lib/sysctl.d/60-b.conf:1 sets it to '2' at boot"
 
 
-HOSTILE = ["$(touch HACKED)", "`touch HACKED`", "; touch HACKED", "a'b\"c", "{{ 7*7 }}", "%n $x"]
+HOSTILE = ["$(>HACKED)", "`>HACKED`", ";>HACKED;", "a'b\"c", "{{7*7}}", "%n$x"]
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -260,7 +260,9 @@ def test_what_is_to_be_set_must_be_there(
 @pytest.mark.parametrize("name", ["nosuch", "../../etc", "../netns"])
 def test_a_namespace_is_a_name_not_a_path(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["advise", "--netns", name]) == 2
-    assert "no network namespace" in one_sentence(capsys.readouterr().err.encode())
+    told = capsys.readouterr().err
+    assert "no network namespace" in told
+    assert told.count("\n") == 1
 
 
 def test_without_root_the_line_to_type_is_said_and_the_expert_s_command(

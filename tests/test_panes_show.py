@@ -57,7 +57,7 @@ def test_an_unknown_pane_is_named_with_the_nearest(capsys: pytest.CaptureFixture
 @pytest.mark.parametrize("words", [["--width", "3"], ["--height", "0"], ["--width", "99999"]])
 def test_odd_sizes_are_refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "overview", "--once", *words]) == 2
-    assert "between" in capsys.readouterr().err
+    assert "is not a number from" in capsys.readouterr().err
 
 
 def test_plain_is_the_overview(recording: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,8 +13,10 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from . import __version__, commands
+from .argument import word
 from .text import ascii_only, lacking, safe
 
 DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
@@ -22,7 +24,11 @@ USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one
 
 
 class _Parser(argparse.ArgumentParser):
-    """Usage errors are one sentence and exit code 2."""
+    """Usage errors are one sentence and exit code 2; no argument is empty unless it says so."""
+
+    def __init__(self, **named: Any) -> None:
+        super().__init__(allow_abbrev=False, **named)
+        self.register("type", None, word)
 
     def error(self, message: str) -> None:  # type: ignore[override]
         _tell(f"{self.prog}: {message}; see {self.prog} --help")
@@ -36,7 +42,7 @@ def _tell(sentence: str) -> None:
 
 def _command(name: str) -> _Parser:
     module = commands.command(name)
-    parser = _Parser(prog=f"nettop {name}", description=module.__doc__, allow_abbrev=False)
+    parser = _Parser(prog=f"nettop {name}", description=module.__doc__)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     module.arguments(parser)
     return parser

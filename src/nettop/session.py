@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 _TELLS: Final = ("SSH_CONNECTION", "SSH_CLIENT")
+_NO_SOCKET: Final = "UNKNOWN"  # what sshd tells where it was not reached over IP
 _DEEP: Final = 32  # shells in shells; a loop there cannot be
 
 
@@ -19,7 +20,7 @@ def ssh_peer(proc: str = "/proc") -> str | None:
     for environment in (os.environ, *_parents(proc)):
         for name in _TELLS:
             words = environment.get(name, "").split()
-            if words:
+            if words and words[0] != _NO_SOCKET:
                 return words[0]
     return None
 

@@ -18,6 +18,7 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
+from ..argument import interface, namespace
 from ..folder import modules
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from ..source import Source
 
 SCHEMA = 1
+NAMESPACES = "/run/netns"
 
 
 class Refused(Exception):  # noqa: N818
@@ -72,7 +74,9 @@ def source_arguments(parser: argparse.ArgumentParser) -> None:
 
 def netns_argument(parser: argparse._ActionsContainer) -> None:
     """--netns, alone where only a running host will do."""
-    parser.add_argument("--netns", metavar="NAME", help="look from inside a network namespace")
+    parser.add_argument(
+        "--netns", type=namespace, metavar="NAME", help="look from inside a network namespace"
+    )
 
 
 def duration_argument(
@@ -96,7 +100,7 @@ def profile_argument(parser: argparse._ActionsContainer) -> None:
 
 def interface_argument(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002
     """--interface: one of them."""
-    parser.add_argument("--interface", metavar="IF", help=help)
+    parser.add_argument("--interface", type=interface, metavar="IF", help=help)
 
 
 def json_argument(parser: argparse.ArgumentParser) -> None:
@@ -114,9 +118,10 @@ def drop_reasons_argument(parser: argparse.ArgumentParser) -> None:
 
 def enter_netns(name: str) -> None:
     """Start this very command again inside the network namespace NAME."""
-    if "/" in name or not os.path.exists(f"/run/netns/{name}"):
-        known = os.listdir("/run/netns") if os.path.isdir("/run/netns") else []
-        raise Refused(f"no network namespace {name!r}{nearest(name, known)}", 2)
+    known = os.listdir(NAMESPACES) if os.path.isdir(NAMESPACES) else []
+    if name not in known or not _mounted(f"{NAMESPACES}/{name}"):
+        others = [other for other in known if other != name]
+        raise Refused(f"no network namespace {name!r}{nearest(name, others)}", 2)
     words = list(sys.argv[1:])
     for index, word in enumerate(words):
         if word == "--netns":
@@ -130,6 +135,14 @@ def enter_netns(name: str) -> None:
         os.execvp("ip", inside)  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise Refused(f"cannot enter namespace {name}: ip: {error.strerror}", 3) from None
+
+
+def _mounted(path: str) -> bool:
+    """Whether a namespace of the kernel stands there, not a file left behind: ip-netns(8)."""
+    try:
+        return os.stat(path).st_dev == os.stat("/proc/self/ns/net").st_dev
+    except OSError:
+        return False
 
 
 def open_source(args: argparse.Namespace) -> Source:

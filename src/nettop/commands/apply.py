@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
+from ..argument import target
 from . import (
     Refused,
     duration_argument,
@@ -31,7 +32,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     from .set import change_arguments
 
-    parser.add_argument("finding", nargs="+", metavar="RULE@TARGET")
+    parser.add_argument("finding", nargs="+", type=target, metavar="RULE@TARGET")
     change_arguments(parser)
     duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
     profile_argument(parser)

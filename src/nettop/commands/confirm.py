@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
+from ..argument import whole
 from . import Refused, json_argument
 
 HELP = "keep a change that would revert by itself"
@@ -12,7 +13,9 @@ HELP = "keep a change that would revert by itself"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("id", nargs="?", type=int, metavar="ID", help="a number of the journal")
+    parser.add_argument(
+        "id", nargs="?", type=whole(1), metavar="ID", help="a number of the journal"
+    )
     json_argument(parser)
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
+from ..argument import target as rule_and_target
 from . import (
     Refused,
     duration_argument,
@@ -36,7 +37,7 @@ HELP = "why a rule speaks or keeps silent"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("rule", metavar="RULE")
+    parser.add_argument("rule", type=rule_and_target, metavar="RULE")
     parser.add_argument("target", nargs="?", metavar="TARGET")
     json_argument(parser)
     duration_argument(parser, "--seconds", "how long to look (2)", 2.0)

@@ -11,6 +11,7 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
+from ..argument import assignment, assigns, change
 from . import (
     Refused,
     duration_argument,
@@ -32,7 +33,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     from ..changes.export import FORMATS
 
-    parser.add_argument("what", nargs="+", metavar="FINDING|SETTING=VALUE")
+    parser.add_argument("what", nargs="+", type=change, metavar="FINDING|SETTING=VALUE")
     parser.add_argument("--format", choices=FORMATS, default="shell", help="(shell)")
     duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
     profile_argument(parser)
@@ -65,8 +66,8 @@ def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
     from ..changes.plan import sentence
     from .apply import findings
 
-    names = [word for word in args.what if "=" not in word]
-    pairs = [word.partition("=")[::2] for word in args.what if "=" in word]
+    names = [word for word in args.what if not assigns(word)]
+    pairs = [assignment(word) for word in args.what if assigns(word)]
     for finding in findings(names, source, args) if names else ():
         pairs += [(w.setting, w.value) for w in finding.wanted if not w.experiment]
     changes = []

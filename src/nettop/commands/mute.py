@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 
+from ..argument import target
 from . import Refused, emit, json_argument, nearest, say
 from .rules import every_rule
 
@@ -21,7 +22,7 @@ HELP = "do not show a finding again"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("names", nargs="*", metavar="RULE[@TARGET]")
+    parser.add_argument("names", nargs="*", type=target, metavar="RULE[@TARGET]")
     parser.add_argument("--list", action="store_true", help="what is muted")
     parser.add_argument("--remove", action="store_true", help="take names off the list")
     json_argument(parser)

@@ -17,6 +17,7 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..argument import assignment, assigns, change, whole
 from . import (
     Refused,
     duration_argument,
@@ -41,7 +42,9 @@ HELP = "test, change, test: keep a fix only when it proved better"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("what", nargs="+", metavar="RULE@TARGET", help="or SETTING=VALUE …")
+    parser.add_argument(
+        "what", nargs="+", type=change, metavar="RULE@TARGET", help="or SETTING=VALUE …"
+    )
     bench_arguments(parser)
     parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
     profile_argument(parser)
@@ -56,8 +59,8 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("--tool", metavar="TOOL", help="the test tool (bulk; capture for findings of captures)")
     add("--metric", metavar="NAME", help="rate, p50, p99, delivered or per-core")
-    add("--pairs", type=int, metavar="N", help="at least N pairs of runs (5)")
-    add("--most", type=int, metavar="N", help="at most N pairs (21)")
+    add("--pairs", type=whole(1), metavar="N", help="at least N pairs of runs (5)")
+    add("--most", type=whole(1), metavar="N", help="at most N pairs (21)")
     duration_argument(parser, "--budget", "what it may take: 90s, 10m")
 
 
@@ -71,9 +74,6 @@ def bench_of(args: argparse.Namespace) -> Bench:
         raise Refused(f"no test tool {tool!r}{nearest(tool, trials.names())}", 2)
     if args.metric is not None and args.metric not in experiment.METRICS:
         raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
-    for name in ("pairs", "most"):
-        if getattr(args, name) is not None and getattr(args, name) < 1:
-            raise Refused(f"--{name} must be at least 1", 2)
     if getattr(args, "netns", None):
         from . import enter_netns
 
@@ -125,9 +125,8 @@ def attempt(work: Any) -> dict[str, Any]:
 
 def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, str]]]:
     """What to try: settings as given, or those of a finding seen now or while traffic flows."""
-    if all("=" in word for word in args.what):
-        pairs = [word.partition("=") for word in args.what]
-        return " ".join(args.what), [(setting, value) for setting, _, value in pairs]
+    if all(map(assigns, args.what)):
+        return " ".join(args.what), [assignment(word) for word in args.what]
     if len(args.what) > 1 or "@" not in args.what[0]:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
+from ..argument import interface
 from . import (
     Refused,
     duration_argument,
@@ -32,7 +33,7 @@ LARGEST_HEAD: Final = 22  # Ethernet header and two VLAN tags beyond the MTU
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("interface", metavar="IF", help="interface name")
+    parser.add_argument("interface", type=interface, metavar="IF", help="interface name")
     duration_argument(parser, "--seconds", "how long to count (2)", 2.0)
     json_argument(parser)
     source_arguments(parser)

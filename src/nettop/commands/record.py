@@ -36,7 +36,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="where to; `-` is stdout")
     duration_argument(parser, "--seconds", "how long (5)", 5.0)
     duration_argument(parser, "--interval", "between moments (1)", 1.0)
-    parser.add_argument("--comment", default="", help="the archive's first line")
+    parser.add_argument("--comment", help="the archive's first line")
     parser.add_argument("--keep-names", action="store_true", help="scrub nothing")
     parser.add_argument(
         "--keep-addresses", action="store_true", help="leave IP addresses as they are"

@@ -12,6 +12,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..argument import ip_address
 from . import (
     Refused,
     absent,
@@ -33,11 +34,13 @@ HELP = "change one setting, journaled and undoable"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
-    parser.add_argument("value", metavar="VALUE", help="on/off, a number, a CPU list, …")
+    parser.add_argument("value", type=str, metavar="VALUE", help="on/off, a number, a CPU list, …")
     change_arguments(parser)
-    parser.add_argument("--before", help="refuse unless the host shows this now")
-    parser.add_argument("--finding", default="", help="the finding this answers, for the journal")
-    parser.add_argument("--ssh-peer", metavar="ADDRESS", help="the other end of the SSH session")
+    parser.add_argument("--before", type=str, help="refuse unless the host shows this now")
+    parser.add_argument("--finding", help="the finding this answers, for the journal")
+    parser.add_argument(
+        "--ssh-peer", type=ip_address, metavar="ADDRESS", help="the other end of the SSH session"
+    )
     json_argument(parser)
     source_arguments(parser)
 
@@ -203,7 +206,7 @@ def _do(
         journal.told()
     except OSError as error:
         raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
-    terms = Terms(args.finding, confirm=args.confirm, carries=ssh.carriers(source, peer))
+    terms = Terms(args.finding or "", confirm=args.confirm, carries=ssh.carriers(source, peer))
     host = settings.Host(source=source)
     results = apply(changes, host, journal, terms)
     if not args.json:
@@ -225,4 +228,4 @@ def _keep(
         return ()
     if report.code(results):
         return ()
-    return persist.keep(wanted, Host(source=source), Journal(), args.finding)
+    return persist.keep(wanted, Host(source=source), Journal(), args.finding or "")

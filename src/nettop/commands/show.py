@@ -14,6 +14,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..argument import whole
 from . import (
     Refused,
     drop_reasons_argument,
@@ -45,12 +46,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("pane", metavar="PANE", help="overview, cores, nic, flows, advisor …")
     parser.add_argument("--once", action="store_true", help="print one interval and end")
-    parser.add_argument("--width", type=int, metavar="N", help="columns (the terminal's, or 100)")
-    parser.add_argument("--height", type=int, metavar="N", help="lines (as many as it needs)")
+    parser.add_argument(
+        "--width", type=whole(10, 2000), metavar="N", help="columns (the terminal's, or 100)"
+    )
+    parser.add_argument(
+        "--height", type=whole(1, 2000), metavar="N", help="lines (as many as it needs)"
+    )
     duration_argument(parser, "--interval", "between samples (1)", 1.0)
     interface_argument(parser, "look at this interface")
     profile_argument(parser)
-    parser.add_argument("--filter", default="", metavar="TEXT", help="only rows that contain it")
+    parser.add_argument("--filter", metavar="TEXT", help="only rows that contain it")
     drop_reasons_argument(parser)
     source_arguments(parser)
 
@@ -66,10 +71,6 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(
             f"no pane {args.pane!r}{nearest(args.pane, known)}; there are {', '.join(known)}"
         )
-    for option, least in (("width", 10), ("height", 1)):
-        given = getattr(args, option)
-        if given is not None and not least <= given <= 2000:
-            raise Refused(f"--{option} {given} is not between {least} and 2000")
     source = open_source(args)
     width = args.width or (
         shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
@@ -98,7 +99,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(
-        pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter)},
+        pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter or "")},
         columns={of: tuple(wanted) for of, wanted in settings.get("columns", {}).items()},
     )  # fmt: skip
     module = pane(name)

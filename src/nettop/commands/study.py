@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("doing", metavar="list|show|run|ID", help="ID alone is run ID")
     parser.add_argument("id", nargs="?", metavar="ID", help="a study, as `list` names it")
     trial_arguments(parser, need=False)
-    parser.add_argument("--only", default="", metavar="TEXT", help="points whose name has this")
+    parser.add_argument("--only", metavar="TEXT", help="points whose name has this")
     formats = ("text", "markdown", "svg", "json")
     parser.add_argument("--format", choices=formats, default="text", help="of the report (text)")
     json_argument(parser)
@@ -107,7 +107,7 @@ def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
     most = args.seconds
     try:
         document = studies.run(
-            study, options_of(args), most=most, only=args.only, watch=tell, cancel=stopper()
+            study, options_of(args), most=most, only=args.only or "", watch=tell, cancel=stopper()
         )
     except (PeerError, runner.TrialError, ValueError) as error:
         raise Refused(str(error), 3) from None

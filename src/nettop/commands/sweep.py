@@ -21,9 +21,13 @@ HELP = "several values of a setting in turn: which is best"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
-    parser.add_argument("--value", action="append", required=True, metavar="V", help="one to try")
+    parser.add_argument(
+        "--value", type=str, action="append", required=True, metavar="V", help="one to try"
+    )
     parser.add_argument("--and", dest="second", metavar="SETTING", help="a second setting: a grid")
-    parser.add_argument("--and-value", action="append", metavar="V", help="one of its values")
+    parser.add_argument(
+        "--and-value", type=str, action="append", metavar="V", help="one of its values"
+    )
     parser.add_argument("--keep-best", action="store_true", help="keep the best if it is better")
     bench_arguments(parser)
     json_argument(parser)

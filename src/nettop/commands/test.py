@@ -15,6 +15,7 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from ..argument import host, prefix, whole
 from . import (
     Refused,
     duration_argument,
@@ -44,29 +45,41 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> None:
     """What says how a trial runs; shared by test, prove, sweep, tune and study."""
     add = parser.add_argument
-    add("--to", required=need, metavar="ADDRESS", help="the address that traffic goes to")
-    add("--peer", metavar="PREFIX", help="runs a command at the other end: 'ssh host'; '' is here")
+    add(
+        "--to", required=need, type=host, metavar="ADDRESS", help="the address that traffic goes to"
+    )
+    add(
+        "--peer",
+        type=prefix,
+        metavar="PREFIX",
+        help="runs a command at the other end: 'ssh host'; 'env' runs it here",
+    )
     duration_argument(parser, "--seconds", "measured time of a run (10)", 10.0)
     duration_argument(parser, "--warmup", "dropped before it (1); may be 0", 1.0, type=pause)
-    add("--streams", type=int, default=1, help="parallel connections (1)")
+    add("--streams", type=whole(1), default=1, help="parallel connections (1)")
     add("--reverse", action="store_true", help="the other end sends")
     add("--bidirectional", action="store_true", help="both ends send")
     add("--udp", action="store_true", help="UDP")
     add("--rate", type=rate, metavar="BITS", help="offered rate, such as 940M")
     add("--length", type=size, metavar="BYTES", help="bytes a write, or a datagram's payload")
     add("--window", type=size, metavar="BYTES", help="socket buffer, capture: ring; default: tuned")
-    add("--mss", type=int, help="largest TCP segment")
+    add("--mss", type=whole(1), help="largest TCP segment")
     add("--congestion", metavar="NAME", help="TCP congestion control")
     add("--zero-copy", action="store_true", help="send without copying")
     add("--cpu-here", type=cpus, default=(), metavar="LIST", help="the tool runs on these here")
     add("--cpu-there", type=cpus, default=(), metavar="LIST", help="and on these there")
-    add("--port", type=int, help="the far end's port, where a firewall asks for it")
+    add("--port", type=whole(1, 65535), help="the far end's port, where a firewall asks for it")
     interface_argument(parser, "capture, pktgen: the interface")
     add("--sizes", type=sizes, default=(), metavar="LIST", help="payload bytes, such as 64,1472")
     add("--spacings", type=floats, default=(), metavar="LIST", help="µs between packets")
-    add("--count", type=int, help="packets or exchanges")
-    add("--neighbour", type=int, metavar="CPU", help="a memory-walking load on this core meanwhile")
-    add("--pid", type=int, help="capture: watch what this running capture loses")
+    add("--count", type=whole(1), help="packets or exchanges")
+    add(
+        "--neighbour",
+        type=whole(0),
+        metavar="CPU",
+        help="a memory-walking load on this core meanwhile",
+    )
+    add("--pid", type=whole(1), help="capture: watch what this running capture loses")
 
 
 def rate(text: str) -> float:
@@ -124,19 +137,10 @@ def options_of(args: argparse.Namespace) -> Options:
     """The trial's options; Refused names what cannot be."""
     from dataclasses import fields
 
-    from .. import peer
     from ..trials.result import Options
 
     if not args.to:
         raise Refused("say where traffic goes: --to ADDRESS", 2)
-    if args.to.startswith("-"):
-        raise Refused(f"--to {args.to!r} is not an address", 2)
-    if args.streams < 1:
-        raise Refused("--streams must be at least 1", 2)
-    try:
-        peer.parse(args.peer)
-    except ValueError as error:
-        raise Refused(f"--{error}", 2) from None
     return Options(**{f.name: getattr(args, f.name) for f in fields(Options)})
 
 

@@ -10,6 +10,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
+from ..argument import whole
 from . import Refused, json_argument, must_be_live, open_source, source_arguments
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ HELP = "take back what nettop changed"
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("id", nargs="*", type=int, metavar="ID", help="numbers of the journal")
+    parser.add_argument("id", nargs="*", type=whole(1), metavar="ID", help="numbers of the journal")
     parser.add_argument("--all", action="store_true", help="everything that still stands")
     parser.add_argument("--force", action="store_true", help="even what others changed since")
     parser.add_argument("--forget", action="store_true", help="leave it so and close the entry")

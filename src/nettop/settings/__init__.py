@@ -21,6 +21,8 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 write needs) and
 `TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
 `NIC = True` when the target is an interface or something on one,
+`TARGETS = regular expression` that the whole target matches (with NIC: what follows the interface,
+nothing by default), and `EXAMPLE = target` that does,
 `FORGETS = sentence` when somebody else than the interface may have forgotten it,
 `ROUNDS = True` when drivers take another value near the one asked for.
 """
@@ -35,10 +37,12 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
+from .. import devname
 from ..folder import modules
 from ..source import Source
 from ._host import Host
 
+_NO_PART = re.compile("")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 RISKS = ("none", "queues", "link", "reboot", "advice")
 
@@ -140,14 +144,28 @@ def parse(text: str) -> Address:
         address = Address(first, name, target)
     if any(c in text for c in "\0\n"):
         raise UnknownError("a setting's name is one line")
-    if getattr(module, "NIC", False) and (address.nic in ("", ".", "..") or len(address.nic) > 15):
-        raise UnknownError(f"{address.nic!r} cannot be an interface")
+    _targets(module, address)
     known = getattr(module, "NAMES", ())
     if address.name.replace("_", "-") in known:  # as the kernel's file may spell it
         address = replace(address, name=address.name.replace("_", "-"))
     if known and address.name not in known:
         raise UnknownError(f"{first} has no {address.name!r}{_nearest(address.name, known)}")
     return address
+
+
+def _targets(module: ModuleType, address: Address) -> None:
+    """UnknownError when nothing of this kind can be called like the address's target."""
+    form = getattr(module, "TARGETS", None)
+    called = address.target
+    if getattr(module, "NIC", False) and not (form is not None and called.isdecimal()):
+        if not devname.valid(address.nic):
+            raise UnknownError(f"{address.nic!r} cannot be an interface")
+        called = address.target[len(address.nic) :]
+        form = form or _NO_PART
+    if form is not None and not form.fullmatch(called):
+        example = getattr(module, "EXAMPLE", "eth0")
+        name = f"{address.kind}.{address.name}"
+        raise UnknownError(f"{name} takes a target such as {example}, not {address.target!r}")
 
 
 def read(source: Source, address: Address) -> str:

@@ -6,11 +6,15 @@
 
 from __future__ import annotations
 
+import re
+
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
 
 RISK = "none"
 NAMES = ("governor", "epp")
+TARGETS = re.compile("(cpu)?[0-9]{1,5}|all")
+EXAMPLE = "cpu0"
 _FILES = {"governor": "scaling_governor", "epp": "energy_performance_preference"}
 _CHOICES = {
     "governor": "scaling_available_governors",

@@ -8,6 +8,7 @@ queues (kernel/irq/proc.c; a managed interrupt refuses with EIO).
 from __future__ import annotations
 
 import contextlib
+import re
 
 from ..collect import interrupts
 from ..cpulist import parse as parse_list
@@ -20,6 +21,8 @@ from ._text import cpu_list, ranges
 RISK = "none"
 NIC = True
 NAMES = ("affinity",)
+TARGETS = re.compile("[0-9]{1,9}|/((rx|tx)-[0-9]{1,5}|irq:.+)")
+EXAMPLE = "eth0/rx-0"
 TEXT = NAMES
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 
+from .. import devname
 from ..source import Source
 from . import Address, Deed, Host, Limits, link, parse, portable
 from ._host import replace
@@ -35,6 +36,8 @@ def path(address: Address) -> str:
     if address.name == "sysctl":
         return "/etc/sysctl.d/90-nettop.conf"
     if address.name == "link":
+        if not devname.valid(address.nic) or not address.part.isalnum():
+            raise LookupError(f"{address} needs an interface and a key, such as eth0/MTUBytes")
         return f"/etc/systemd/network/10-nettop-{address.nic}.link"
     return _SERVICE
 

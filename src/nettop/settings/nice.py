@@ -10,6 +10,8 @@ from ._text import number
 
 RISK = "none"
 NAMES = ("value",)
+TARGETS = process.TARGETS
+EXAMPLE = process.EXAMPLE
 identity = process.identity
 
 

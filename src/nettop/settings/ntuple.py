@@ -7,6 +7,7 @@ instead of the queue, or `absent`. Types are tcp4, udp4, tcp6, udp6; fields matc
 
 from __future__ import annotations
 
+import re
 import socket
 import struct
 
@@ -18,6 +19,8 @@ from .route import packed
 RISK = "none"
 NIC = True
 NAMES = ("rule",)
+TARGETS = re.compile("/[0-9]{1,9}")
+EXAMPLE = "eth0/0"
 ABSENT = "absent"
 _DELETE, _INSERT = 0x31, 0x32
 _DROP = (1 << 64) - 1

@@ -7,6 +7,7 @@ thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`)
 from __future__ import annotations
 
 import os
+import re
 
 from ..cpulist import parse as parse_list
 from ..source import Source
@@ -16,6 +17,8 @@ from ._text import cpu_list, cpus, ranges
 
 RISK = "none"
 NAMES = ("affinity",)
+TARGETS = re.compile("[1-9][0-9]{0,9}")
+EXAMPLE = "1234"
 TEXT = NAMES
 
 

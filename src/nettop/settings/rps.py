@@ -8,6 +8,8 @@ net.core.rps_sock_flow_entries.
 
 from __future__ import annotations
 
+import re
+
 from ..cpulist import mask, parse_mask
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
@@ -18,6 +20,8 @@ RISK = "none"
 NIC = True
 ROUNDS = True
 NAMES = ("cpus", "flow-cnt")
+TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
+EXAMPLE = "eth0/rx-0"
 TEXT = ("cpus",)
 
 

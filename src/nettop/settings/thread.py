@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from ..source import Source
 from . import Address, Deed, Host, Limits, process
 from ._sysfs import cpu_range, some_online
@@ -9,6 +11,8 @@ from ._text import ranges
 
 RISK = "none"
 NAMES = ("affinity",)
+TARGETS = re.compile("[1-9][0-9]{0,9}/[1-9][0-9]{0,9}")
+EXAMPLE = "1234/1235"
 TEXT = NAMES
 normal = process.normal
 

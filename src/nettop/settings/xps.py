@@ -6,6 +6,8 @@ interface with one transmit queue has no such map.
 
 from __future__ import annotations
 
+import re
+
 from ..cpulist import mask, parse_mask
 from ..source import Source
 from . import Address, Deed, Host, Keep, Limits
@@ -15,6 +17,8 @@ from ._text import cpu_list, cpus, ranges
 RISK = "none"
 NIC = True
 NAMES = ("cpus", "rxqs")
+TARGETS = re.compile("/(rx|tx)-[0-9]{1,5}")
+EXAMPLE = "eth0/tx-0"
 TEXT = NAMES
 
 

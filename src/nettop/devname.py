@@ -1,0 +1,15 @@
+"""What can be the name of a network device: dev_valid_name(), net/core/dev.c."""
+
+from __future__ import annotations
+
+import os
+from typing import Final
+
+LONGEST: Final = 15  # bytes; IFNAMSIZ counts the final NUL, include/uapi/linux/if.h
+_REFUSED: Final = frozenset(b"/: \t\n\v\f\r\xa0\0")  # isspace() of the kernel is that of Latin-1
+
+
+def valid(name: str) -> bool:
+    """Whether the kernel would let a device have this name."""
+    raw = os.fsencode(name)
+    return 0 < len(raw) <= LONGEST and name not in (".", "..") and not _REFUSED & set(raw)
