@@ -88,11 +88,14 @@ class Nettop(App[int]):
         """The board alone."""
         yield self.board
 
+    def on_load(self) -> None:
+        """Before the terminal is touched: whatever ends us, it is given back."""
+        self._signals()
+
     def on_mount(self) -> None:
         """Take the keyboard; start the engine once the first frame is on the way."""
         self.board.focus()
         self.app_resume_signal.subscribe(self, self._resumed)
-        self._signals()
         self.draw()
         self.call_after_refresh(self._begin)
 
@@ -112,7 +115,7 @@ class Nettop(App[int]):
         with contextlib.suppress(
             ValueError, RuntimeError, NotImplementedError
         ):  # not the main thread
-            for number in (signal.SIGTERM, signal.SIGHUP):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
                 loop.add_signal_handler(number, self._ended, number)
 
     def _ended(self, number: int) -> None:

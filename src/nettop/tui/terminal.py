@@ -1,6 +1,9 @@
-"""The terminal's driver: Textual's own, but it sleeps until a key comes.
+"""The terminal's driver: Textual's own, but it sleeps until a key comes, and stops and continues.
 
-Textual's looks ten times a second whether there is one: a tenth of what the whole screen costs.
+Textual's looks ten times a second whether there is a key: a tenth of what the whole screen costs.
+And it starts again at every SIGCONT, even while it runs: a second thread then reads keys, only one
+of them is told to end, and the program waits for the other for ever. Here both signals are handled
+in the event loop, one after the other, and what runs is ended before it is started again.
 """
 
 from __future__ import annotations
@@ -8,6 +11,7 @@ from __future__ import annotations
 import codecs
 import os
 import select
+import signal
 from typing import Any, Final
 
 from textual import constants
@@ -26,6 +30,40 @@ class Terminal(LinuxDriver):
         """As LinuxDriver; the pipe lasts as long as the program, through every suspension."""
         super().__init__(*args, **named)
         self._ends, self._end = os.pipe()
+        self._lent = False  # the shell has the terminal
+        self._stops = False  # the process is about to stop itself
+        self._loop.add_signal_handler(signal.SIGTSTP, self._suspend)
+        self._loop.add_signal_handler(signal.SIGCONT, self._continue)
+
+    @property
+    def _runs(self) -> bool:
+        """Whether the terminal is ours: drawn on, and read."""
+        return self._key_thread is not None and self._key_thread.is_alive()
+
+    def _lend(self) -> None:
+        if self._runs:
+            self.suspend_application_mode()
+            self._lent = self._must_signal_resume = True
+
+    def _suspend(self) -> None:
+        """SIGTSTP: give the terminal back and stop."""
+        self._lend()
+        self._stops = True
+        # a SIGCONT that came meanwhile is handled in the next round of the loop: it cancels this
+        self._loop.call_soon(self._loop.call_soon, self._stop)
+
+    def _stop(self) -> None:
+        if self._stops:
+            self._stops = False
+            os.kill(os.getpid(), signal.SIGSTOP)
+
+    def _continue(self) -> None:
+        """SIGCONT: take the terminal; again if SIGSTOP let the shell have it meanwhile."""
+        self._stops = False
+        self._lend()
+        if self._lent:
+            self.resume_application_mode()
+            self._lent = not self._runs  # in the background: start_application_mode stopped us
 
     def run_input_thread(self) -> None:
         """Keys to messages until woken, or until the terminal is gone."""
