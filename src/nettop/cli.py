@@ -1,7 +1,8 @@
 """The command line: arguments only. Each command is a module of `commands/`, loaded when asked for.
 
 Exit codes: 0 clean or done; 1 findings at or above --fail-on, or a verdict other than better; 2
-usage or unknown name; 3 could not look; 4 not done (refused, conflict, not permitted); 5 reverted.
+usage or unknown name; 3 could not look, or stdout is lost; 4 not done (refused, conflict, not
+permitted); 5 reverted; 130 interrupted; 141 nobody reads what is printed.
 """
 
 from __future__ import annotations
@@ -17,9 +18,11 @@ from typing import Any
 
 from . import __version__, commands
 from .argument import word
+from .streams import UNREAD, Unwritten, abandon
 from .text import ascii_only, lacking, safe
 
 DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit
 USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one: the screen)"
 
 
@@ -72,6 +75,20 @@ def main(argv: Sequence[str] | None = None) -> int:
     words = list(sys.argv[1:] if argv is None else argv)
     drawn = not words or words[0] in DRAWING or words[0].startswith("-")
     _streams("ascii" if ascii_only() and not drawn else None)
+    try:
+        code = _run(words)
+        sys.stdout.flush()
+    except Unwritten as lost:
+        abandon()
+        if lost.code != UNREAD:
+            _tell(f"nettop: {lost}")
+        return lost.code
+    except KeyboardInterrupt:
+        return 130
+    return code
+
+
+def _run(words: list[str]) -> int:
     if words[:1] in (["--help"], ["-h"], ["help"]):
         if len(words) > 1 and words[1] in commands.names():
             words = [words[1], "--help"]
@@ -87,28 +104,16 @@ def main(argv: Sequence[str] | None = None) -> int:
         _tell(f"nettop: unknown command {name!r}{near}; see nettop --help")
         return 2
     try:
-        args = _command(name).parse_args(words)
-        code = int(commands.run(name, args))
-        sys.stdout.flush()
+        return int(commands.run(name, _command(name).parse_args(words)))
     except SystemExit as end:
         return int(end.code or 0)
     except commands.Refused as refused:
         _tell(f"nettop: {refused}")
         return refused.code
-    except BrokenPipeError:  # `nettop … | head`
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        return 0
-    except KeyboardInterrupt:
-        return 130
-    except OSError as error:
-        if error.errno != errno.ENOSPC:
-            return _fault(name, error)
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what is buffered has nowhere to go
-        _tell(f"nettop: {error.strerror}")
-        return 3
+    except Unwritten:
+        raise
     except Exception as error:
         return _fault(name, error)
-    return code
 
 
 def _fault(name: str, error: Exception) -> int:
@@ -118,6 +123,9 @@ def _fault(name: str, error: Exception) -> int:
         return 2
     if isinstance(error, ModuleNotFoundError) and error.name and error.name[:6] != "nettop":
         _tell(f"nettop: {name} needs the Python package {error.name}, which is not installed here")
+        return 3
+    if isinstance(error, OSError) and error.errno in FULL:
+        _tell(f"nettop: {error.strerror}")
         return 3
     if os.environ.get("NETTOP_DEBUG"):
         raise error
@@ -135,11 +143,9 @@ def _of_a_file(error: Exception) -> bool:
 
 
 def _streams(encoding: str | None) -> None:
-    """What an encoding lacks is spelt in ASCII; a closed stream swallows what it is told."""
+    """What an encoding lacks is spelt in ASCII."""
     codecs.register_error("nettop", lacking)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - open to the end
-        elif hasattr(stream, "reconfigure"):
+        if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding=encoding, errors="nettop")

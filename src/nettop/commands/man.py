@@ -17,9 +17,11 @@ EXITS = (
     ("0", "clean, or done"),
     ("1", "findings at or above --fail-on, or a verdict other than better"),
     ("2", "usage, or a name there is not"),
-    ("3", "could not look"),
+    ("3", "could not look, or what was printed is lost: the disk is full"),
     ("4", "not done: refused, in conflict, not permitted"),
     ("5", "done, and reverted because nobody confirmed it"),
+    ("130", "interrupted"),
+    ("141", "nobody reads what is printed"),
 )
 FILES = (
     (

@@ -18,6 +18,7 @@ from . import (
     json_argument,
     nearest,
     open_source,
+    say,
     source_arguments,
 )
 
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit(found)
     else:
-        print("\n".join(text(found)))
+        say(*text(found))
     return 0
 
 

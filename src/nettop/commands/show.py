@@ -153,6 +153,7 @@ def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
 
 def put(rows: Sequence[Line], ascii_only: bool) -> None:
     """Print lines, without the empty ones at the end; coloured on a terminal."""
+    from ..streams import control
     from ..text import fit_line, plain, text_of
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
@@ -166,4 +167,4 @@ def put(rows: Sequence[Line], ascii_only: bool) -> None:
             told.append(text_of(shown).rstrip())
     while told and not told[-1].strip():
         told.pop()
-    print("\n".join(told), flush=True)
+    control("\n".join(told) + "\n", sys.stdout)
