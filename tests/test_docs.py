@@ -301,7 +301,7 @@ def test_a_completion_is_sound(shell: str, tmp_path: Path) -> None:
     ("typed", "offered"),
     [
         (["adv"], "advise"),
-        (["--re"], "--replay"),
+        (["--rep"], "--replay"),
         (["advise", "--pro"], "--profile"),
         (["advise", "--profile", "bulk-l"], "bulk-lan"),
         (["show", "over"], "overview"),

@@ -30,6 +30,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     profile_argument(parser)
     drop_reasons_argument(parser)
     parser.add_argument(
+        "--read-only", action="store_true", help="change nothing, run no test, write no file"
+    )
+    parser.add_argument(
         "--plain", action="store_true", help="print the overview as text, no screen"
     )
 

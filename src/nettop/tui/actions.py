@@ -47,6 +47,7 @@ class Actions:
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
         self.listed = False  # whether the studies were read
+        self.read_only = False  # then nothing is written, not even that a notice was told
         self.looked = 0.0  # when the journal was last read for a pending change
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
@@ -92,7 +93,7 @@ class Actions:
 
         def run() -> None:
             self.reload()
-            if self.source.live:
+            if self.source.live and not self.read_only:
                 for told in notices():
                     self.post(note(told, "warn"))
 

@@ -71,10 +71,12 @@ def run(options: argparse.Namespace) -> int:
     app.engine = engine
     actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
     app.actions = actions
-    if not demo:
+    app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
+    if not demo and not app.read_only:
         app.on_leave = remember
     if source.live:
-        later = threading.Timer(PROCESSOR_AFTER, learn, [lambda name: tell(app, _named(name))])
+        told = [lambda name: tell(app, _named(name)), not app.read_only]
+        later = threading.Timer(PROCESSOR_AFTER, learn, told)
         later.daemon = True
         later.start()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"

@@ -13,8 +13,11 @@ from collections.abc import Callable
 from .. import config
 
 
-def learn(tell: Callable[[str], None]) -> None:
-    """Tell the name as soon as it is known; never, when nothing tells it."""
+def learn(tell: Callable[[str], None], ask: bool = True) -> None:
+    """Tell the name as soon as it is known; never, when nothing tells it.
+
+    Unless `ask`, no process is started and no file written: the name is told when it was kept.
+    """
     path = config.state_folder() / "processor"
     try:
         name = path.read_text().strip()
@@ -22,9 +25,10 @@ def learn(tell: Callable[[str], None]) -> None:
         name = ""
     if name:
         tell(name)
+    if name or not ask:
         return
 
-    def ask() -> None:
+    def find() -> None:
         try:
             from cpuinfo import get_cpu_info
 
@@ -42,4 +46,4 @@ def learn(tell: Callable[[str], None]) -> None:
             pass  # asked again the next time
         tell(made)
 
-    threading.Thread(target=ask, name="nettop-processor", daemon=True).start()
+    threading.Thread(target=find, name="nettop-processor", daemon=True).start()

@@ -28,6 +28,7 @@ from . import keys, themes
 from .board import Board, Ground
 from .gate import QUERY, Gate
 from .keys import Ask
+from .reading import REFUSED, refused
 from .terminal import Terminal
 from .working import Doer, Looker
 
@@ -69,6 +70,7 @@ class Nettop(App[int]):
         self.ascii_only = ascii_only
         self.engine: Looker | None = None
         self.actions: Doer | None = None
+        self.read_only = False
         self.gate = Gate()
         self.board = Board(themes.palette(theme))
         self.late = False  # a frame waits for the terminal
@@ -236,6 +238,9 @@ class Nettop(App[int]):
 
     def step(self, view: View, ask: Ask | None) -> None:
         """Take the next view; do what was asked."""
+        if self.read_only and refused(self.view, view, ask):
+            self.say(REFUSED, "warn")
+            view, ask = self.view, None
         if view.paused and not self.view.paused:
             self.frozen = self.scene
         changed = view != self.view

@@ -1,0 +1,125 @@
+"""A screen for reading only: whatever is pressed, clicked or chosen, nothing is done."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import RING, storied
+
+from nettop import panes
+from nettop.panes.scene import Question, Scene, View
+from nettop.tui import keys
+from nettop.tui.keys import Ask
+from nettop.tui.reading import HARMLESS, REFUSED
+from nettop.tui.screen import Nettop
+
+
+class Host:
+    """Stands for actions and engine; remembers what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+        self.interval = 1.0
+
+    def do(self, ask: Ask, view: View, scene: Scene) -> None:
+        self.asked.append(ask.verb)
+
+    def record(self, path: str) -> None:
+        self.asked.append("record")
+
+    def look(self, view: View) -> None: ...
+    def start(self) -> None: ...
+    def stop(self) -> None: ...
+
+
+def screen(*, read_only: bool, view: View | None = None, scene: Scene | None = None) -> Nettop:
+    app = Nettop(view or View(), scene or storied())
+    app.read_only = read_only
+    app.actions = app.engine = Host()
+    return app
+
+
+def asked(app: Nettop) -> list[str]:
+    assert isinstance(app.actions, Host)
+    assert isinstance(app.engine, Host)
+    return app.actions.asked + app.engine.asked
+
+
+@pytest.fixture
+def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Thousands of keys need not be drawn."""
+    monkeypatch.setattr(Nettop, "draw", lambda _app: None)
+
+
+async def press_all(app: Nettop) -> None:
+    """Every key of the table on every row of every pane, Enter after each, from a fresh view."""
+    async with app.run_test(size=(120, 40)):
+        scene = app.scene
+        for name in panes.names():
+            for item in panes.pane(name).items(scene, View(pane=name))[:12] or ("",):
+                for key in keys.KEYS:
+                    if key.action in ("quit", "palette", "suspend", "open"):
+                        continue
+                    app.view, app.scene = View(pane=name).at(on=item), scene
+                    for pressed in (key.keys[0], "1", "enter", "enter"):
+                        character = pressed if len(pressed) == 1 else None
+                        app.step(*keys.press(pressed, character, app.view, app.scene))
+
+
+async def test_no_key_does_anything_on_a_screen_for_reading(undrawn: None) -> None:
+    app = screen(read_only=True)
+    await press_all(app)
+    assert asked(app) == []
+
+
+async def test_the_same_keys_do_something_otherwise(undrawn: None) -> None:
+    app = screen(read_only=False)
+    await press_all(app)
+    assert {"apply", "undo", "set", "test", "record", "mute", "persist", "prove"} <= set(asked(app))
+
+
+@pytest.mark.parametrize("key", ["a", "p", "u", "c", "s", "x", "m", "e", "S", "r", "D", "ctrl+x"])
+async def test_a_refused_key_says_so_in_one_sentence(key: str) -> None:
+    on = (
+        View(pane="nic").at(on="ring.rx@eth0")
+        if key == "e"
+        else View(pane="advisor").at(on=RING.id)
+    )
+    app = screen(read_only=True, view=on)
+    async with app.run_test(size=(120, 40)):
+        app.step(*keys.press(key, key if len(key) == 1 else None, app.view, app.scene))
+        assert [note.text for note in app.scene.notes][-1:] == [REFUSED]
+        assert not app.view.editing
+        assert not app.view.reasons
+
+
+async def test_the_command_palette_does_no_more_than_the_keys() -> None:
+    app = screen(read_only=True, view=View(pane="advisor").at(on=RING.id))
+    async with app.run_test(size=(120, 40)):
+        for command in app.get_system_commands(app.screen):
+            if command.title not in ("Quit", "Suspend; `fg` resumes"):
+                command.callback()
+        assert asked(app) == []
+
+
+async def test_a_question_is_not_agreed_to() -> None:
+    question = Question("Set it", (("", ()),), "change", "apply")
+    app = screen(read_only=True, scene=replace(storied(), question=question))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter")
+        assert asked(app) == []
+        await pilot.press("escape")
+        assert app.scene.question is None
+
+
+async def test_the_form_of_a_test_cannot_be_filled_in() -> None:
+    app = screen(read_only=True, view=View(pane="tests").at(on="form.peer"))
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("enter", *"id", "enter")
+        assert app.view.form == {}
+
+
+def test_copying_and_the_screen_itself_are_left() -> None:
+    doing = "apply confirm export mute persist prove record stop undo"
+    assert sorted(keys.ASKS - HARMLESS) == doing.split()
