@@ -24,6 +24,8 @@ ALLOWED = {
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
     "ctypes": ("bpf", "trials"),
+    "aiohttp": ("serving",),
+    "textual_serve": ("serving",),
 }
 PURE = ("facts", "advice", "panes", "formulas.py", "text.py", "units.py", "frame.py")
 # reading rule files and the folder of panes; nothing of the host

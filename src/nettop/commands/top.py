@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
         raise Refused("the screen needs a terminal; `nettop show overview` prints text", 2)
     if not browser and os.environ.get("TERM", "dumb") == "dumb":
         raise Refused("TERM says this terminal cannot draw; `nettop show overview` prints text", 2)
-    if not sys.stderr.isatty():  # Textual draws on stderr, and `2>errors` is no terminal
+    # Textual draws on stderr, and `2>errors` is no terminal; a browser is drawn for on stdout
+    if not browser and not sys.stderr.isatty():
         os.dup2(1, 2)
     from ..tui.app import run as draw
 

@@ -138,7 +138,7 @@ def theme(wanted: str) -> str:
     rich_colours = (
         "256" in os.environ.get("TERM", "")
         or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
-        or "web" in os.environ.get("TEXTUAL_DRIVER", "")  # a browser, by `nettop serve`
+        or "TEXTUAL_DRIVER" in os.environ  # a browser, by `nettop serve`
     )
     return "dark" if rich_colours else "ansi"
 

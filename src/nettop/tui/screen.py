@@ -162,7 +162,7 @@ class Nettop(App[int]):
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
-        if self.is_headless or self.is_web:  # nothing there answers, or is slow
+        if self.is_headless:  # nothing there answers, or is slow
             self.board.show(self.lines())
             return
         wait = max(self.gate.wait(time.monotonic()), CLOGGED if self._clogged() else 0.0)

@@ -1,0 +1,41 @@
+"""What a browser may send to its screen: keys, mouse, size, focus. Nothing else passes.
+
+The browser sends JSON arrays (textual-serve's textual.js). The screen reads packets from its
+standard input: a type, four bytes of length (big endian), a payload (textual.drivers.web_driver).
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Final
+
+WIDEST: Final = 1000  # columns and rows of a terminal: what is drawn is kept in memory
+HEAD: Final = 5  # bytes before the payload
+LONGEST: Final = 1 << 16  # bytes of one message from a browser
+
+
+def packet(kind: bytes, payload: bytes) -> bytes:
+    """One packet for the screen: `D` is what was typed, `M` a JSON object about the terminal."""
+    return kind + len(payload).to_bytes(4, "big") + payload
+
+
+def cells(value: object) -> int:
+    """Columns or rows within bounds; what is no number is 1."""
+    return max(1, min(WIDEST, value)) if isinstance(value, int) else 1
+
+
+def received(text: str) -> bytes:
+    """The packet for a message of the browser; empty when it is none that is known."""
+    try:
+        told = json.loads(text)
+    except (ValueError, RecursionError):
+        return b""
+    match told:
+        case ["stdin", str(typed)]:
+            return packet(b"D", typed.encode("utf-8", "ignore"))
+        case ["resize", {"width": width, "height": height}]:
+            size = {"type": "resize", "width": cells(width), "height": cells(height)}
+            return packet(b"M", json.dumps(size).encode())
+        case ["focus" | "blur" as what]:
+            return packet(b"M", json.dumps({"type": what}).encode())
+    return b""
