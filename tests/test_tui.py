@@ -514,13 +514,12 @@ def test_the_demo_shows_its_finding_in_every_frame_and_every_round() -> None:
         assert 0 < (scene.facts.host.idle or 0) < 100  # counters that went back are no load
 
 
-def test_the_demo_opens_as_new_and_keeps_nothing(
+def test_only_this_host_s_view_is_kept(
     tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    starter.remember(View(pane="flows"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
     kept = tmp_path / "nettop" / "view.json"
-    before = kept.read_text()
     seen = []
 
     def ran(app: Nettop, **_: object) -> int:
@@ -529,13 +528,20 @@ def test_the_demo_opens_as_new_and_keeps_nothing(
         return 0
 
     monkeypatch.setattr(Nettop, "run", ran)
-    options = argparse.Namespace(replay=demo(), demo=True, interval=None)
-    starter.run(options)
-    assert kept.read_text() == before
-    options.demo = False
-    starter.run(options)
-    assert seen == ["overview", "flows"]
+    recording = argparse.Namespace(replay=demo(), demo=False, interval=None)
+    starter.run(recording)
+    assert not kept.exists()  # a first live start opens on the Overview
+    live = argparse.Namespace(replay=None, root=None, netns=None, demo=False, interval=None)
+    starter.run(live)
     assert '"journal"' in kept.read_text()
+    starter.remember(View(pane="flows"))
+    before = kept.read_text()
+    recording.demo = True
+    starter.run(recording)
+    recording.demo = False
+    starter.run(recording)
+    assert kept.read_text() == before
+    assert seen == ["overview", "overview", "overview", "flows"]
 
 
 def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def run(options: argparse.Namespace) -> int:
     from .kept import origin
 
     interval = float(options.interval or settings.get("interval", 1.0))
-    demo = bool(getattr(options, "demo", False))  # always as new, and nothing of it is kept
+    demo = bool(getattr(options, "demo", False))  # always as new
     view = first(settings.values) if demo else remembered(settings.values)
     if getattr(options, "interface", None):
         view = changed(view, nic=options.interface)
@@ -72,7 +72,7 @@ def run(options: argparse.Namespace) -> int:
     actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
-    if not demo and not app.read_only:
+    if source.live and not app.read_only:  # what a recording is looked at with is not kept
         app.on_leave = remember
     if source.live:
         told = [lambda name: tell(app, _named(name)), not app.read_only]
