@@ -17,7 +17,8 @@ from nettop.panes import tests as tests_pane
 from nettop.panes.past import FINE, Past
 from nettop.panes.scene import Progress, Scene, Spot, View, chosen, nic_of
 from nettop.text import Line, line_cells, text_of
-from nettop.tui.keys import KEYS, help_lines, shown_as
+from nettop.tui.guide import help_lines
+from nettop.tui.keys import KEYS, shown_as
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "panes"
 SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))

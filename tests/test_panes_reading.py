@@ -19,7 +19,8 @@ from nettop.panes.parts import Column, widths
 from nettop.panes.scene import Progress, Scene, View
 from nettop.text import ascii_only, text_of
 from nettop.tui import kept
-from nettop.tui.keys import KEYS, help_lines
+from nettop.tui.guide import help_lines
+from nettop.tui.keys import KEYS
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:

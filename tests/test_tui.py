@@ -20,7 +20,7 @@ from nettop.commands.top import demo
 from nettop.panes.scene import Note, Question, Scene, Step, View
 from nettop.recording import Replay, load
 from nettop.tui import app as starter
-from nettop.tui import keys, themes
+from nettop.tui import guide, keys, themes
 from nettop.tui.board import Rows
 from nettop.tui.engine import Engine, merge
 from nettop.tui.gate import AT_ONCE, FIXED, PATIENCE, SHEET, TRUST, Gate
@@ -28,6 +28,11 @@ from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 
 SHOTS = pathlib.Path(__file__).parents[1] / "screenshots"
+
+
+def on_screen(view: View, scene: Scene) -> View:
+    """The view once the scene was painted under it."""
+    return panes.page.painted(scene, view, 120, 40)
 
 
 def typed(text: str, view: View, scene: Scene) -> tuple[View, Ask | None]:
@@ -42,7 +47,7 @@ def typed(text: str, view: View, scene: Scene) -> tuple[View, Ask | None]:
 
 def test_every_key_of_the_table_does_something() -> None:
     scene = storied()
-    idle = {"stop", "left", "zoom_in", "first", "up", "escape", "page_up", "sort_less"}
+    idle = {"stop", "left", "zoom_in", "first", "up", "escape", "page_up", "muted"}
     for key in keys.KEYS:
         for name in key.keys:
             changed = False
@@ -62,7 +67,7 @@ def test_no_key_is_bound_twice() -> None:
 
 
 def test_help_is_the_table() -> None:
-    told = "\n".join("".join(t for t, _ in row) for row in keys.help_lines(View(), 200, 90))
+    told = "\n".join("".join(t for t, _ in row) for row in guide.help_lines(View(), 200, 90))
     for key in keys.KEYS:
         assert keys.shown_as(key) in told
         assert key.help in told
@@ -122,7 +127,7 @@ def test_in_a_form_only_escape_and_control_keys_are_global() -> None:
 
 def test_a_setting_is_set_by_typing() -> None:
     scene = lossy()
-    view = View(pane="nic", nic="eth0")
+    view = on_screen(View(pane="nic", nic="eth0"), scene)
     view, _ = typed("e", view, scene)
     assert view.editing == "ring.rx@eth0"
     view, _ = typed("1024", view, scene)
@@ -154,7 +159,7 @@ async def test_a_question_is_answered_by_enter_or_escape() -> None:
 
 
 def test_an_interrupt_is_moved_by_typing() -> None:
-    view, _ = typed("e4", View(pane="cores"), lossy())
+    view, _ = typed("e4", on_screen(View(pane="cores"), lossy()), lossy())
     _, ask = press("enter", "\r", view, lossy())
     assert ask == Ask("set", "irq.affinity@eth0/rx-0", "4")
 
@@ -477,8 +482,11 @@ def test_a_new_moment_keeps_what_others_keep() -> None:
 
 
 def test_a_muted_finding_stays_away() -> None:
-    old = replace(lossy(), muted=frozenset({"pause-off@eth0"}))
-    assert "pause-off@eth0" not in {f.id for f in merge(old, lossy()).findings}
+    old = replace(lossy(), mutes=("pause-off@eth0",))
+    new = merge(old, lossy())
+    assert "pause-off@eth0" not in {f.id for f in new.findings}
+    assert [f.id for f in new.muted] == ["pause-off@eth0"]
+    assert not new.ended
 
 
 def test_the_engine_says_once_what_it_cannot_do(tmp_path: pathlib.Path) -> None:

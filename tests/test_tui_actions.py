@@ -9,6 +9,7 @@ import fake_host
 import pytest
 from scenes import RING, lossy
 
+from nettop.changes import Change
 from nettop.changes.journal import Entry, Journal
 from nettop.panes.cores import spread_of
 from nettop.panes.scene import Made, Scene, View
@@ -23,7 +24,11 @@ from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import Bench, options_of
 
+WANTED = [("ring.rx@eth0", "512")]
 FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "reverse": "no"}
+
+
+VERBS = "apply undo set spread prove test study confirm persist export mute agree stop".split()
 
 
 class Heard:
@@ -44,7 +49,7 @@ class Heard:
 def test_a_directory_is_never_changed(tmp_path: Path) -> None:
     heard = Heard(lossy())
     actions = Actions(Live(str(tmp_path)), heard, lambda: None)
-    for verb in ("apply", "undo", "set", "spread", "prove", "test", "confirm", "persist"):
+    for verb in VERBS:
         actions.do(Ask(verb, RING.id), View(), heard.scene)
         assert "nothing can be changed" in heard.last
 
@@ -66,36 +71,25 @@ def test_an_unknown_verb_is_said() -> None:
     assert "dance" in heard.last
 
 
-def test_mute_is_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    heard = Heard(lossy())
-    actions = Actions(Live(str(tmp_path)), heard, lambda: None)
-    actions.do(Ask("mute", RING.id), View(), heard.scene)
-    assert actions.wait(5)
-    assert (tmp_path / "nettop" / "muted").read_text() == f"{RING.id}\n"
-    assert heard.scene.finding(RING.id) is None
-    assert RING.id in heard.scene.muted
-
-
 def test_what_cannot_be_applied_is_said() -> None:
     heard = Heard(lossy())
     actions = Actions(Live(), heard, lambda: None)
-    actions.changing.do_apply(Ask("apply", "pause-off@eth0"), View(), heard.scene)
+    actions.planning.do_apply(Ask("apply", "pause-off@eth0"), View(), heard.scene)
     assert "p proves it" in heard.last
-    actions.changing.do_apply(Ask("apply", "gone@eth0"), View(), heard.scene)
+    actions.planning.do_apply(Ask("apply", "gone@eth0"), View(), heard.scene)
     assert "no finding" in heard.last
     bare = replace(RING, wanted=(), id="words@host")
     heard.scene = replace(heard.scene, findings=(bare,))
-    actions.changing.do_apply(Ask("apply", "words@host"), View(), heard.scene)
+    actions.planning.do_apply(Ask("apply", "words@host"), View(), heard.scene)
     assert "advice in words" in heard.last
 
 
 def test_a_change_is_shown_before_it_is_made() -> None:
     heard = Heard(lossy())
-    changing = Actions(Live(), heard, lambda: None).changing
+    actions = Actions(Live(), heard, lambda: None)
     now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
     other = "0" if now == "1" else "1"
-    changing.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", other), View(), heard.scene)
+    actions.planning.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", other), View(), heard.scene)
     question = heard.scene.question
     assert question is not None
     told = "\n".join("".join(t for t, _ in row) for row in question.sheets[0][1])
@@ -103,23 +97,24 @@ def test_a_change_is_shown_before_it_is_made() -> None:
     assert f"sysctl -w net.ipv4.tcp_sack={other}" in told
     assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
     heard.scene = replace(heard.scene, question=None)
-    changing.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", now), View(), heard.scene)
+    actions.planning.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", now), View(), heard.scene)
     assert heard.scene.question is None
     assert "already" in heard.last
 
 
 def test_what_would_keep_a_setting_is_shown_word_for_word() -> None:
     heard = Heard(lossy())
-    changing = Actions(Live(), heard, lambda: None).changing
-    changing.do_persist(Ask("persist", "sysctl.net.ipv4.tcp_sack"), View(), heard.scene)
+    actions = Actions(Live(), heard, lambda: None)
+    actions.planning.do_persist(Ask("persist", "sysctl.net.ipv4.tcp_sack"), View(), heard.scene)
     question = heard.scene.question
     assert question is not None
     assert question.verb == "keep"
-    path, body = question.sheets[0]
+    ((path, text),) = question.files
     assert path == "/etc/sysctl.d/90-nettop.conf"
-    assert any("net.ipv4.tcp_sack" in text for row in body for text, _ in row)
+    rows = ["".join(text for text, _ in row).strip() for row in question.sheets[0][1]]
+    assert rows[rows.index(path) + 1 :] == [row.strip() for row in text.splitlines()]
     heard.scene = replace(heard.scene, question=None)
-    changing.do_persist(Ask("persist", "nothing@all"), View(), heard.scene)
+    actions.planning.do_persist(Ask("persist", "nothing@all"), View(), heard.scene)
     assert "nothing under the cursor" in heard.last
 
 
@@ -130,12 +125,12 @@ def test_an_export_is_written_as_it_was_shown(
     now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
     made = Made("1", 5.0, "sysctl.net.ipv4.tcp_sack", "0", now, "applied")
     heard = Heard(replace(lossy(), journal=(made,)))
-    changing = Actions(Live(), heard, lambda: None).changing
-    changing.do_export(Ask("export"), View(pane="journal"), heard.scene)
+    actions = Actions(Live(), heard, lambda: None)
+    actions.planning.do_export(Ask("export"), View(pane="journal"), heard.scene)
     question = heard.scene.question
     assert question is not None
     assert [name for name, _ in question.sheets] == ["shell", "sysctl", "systemd", "ansible"]
-    changing.agree(question, "sysctl")
+    actions.changing.agree(question, "sysctl")
     (file,) = tmp_path.iterdir()
     assert file.suffix == ".conf"
     assert f"\nnet.ipv4.tcp_sack = {now}\n" in file.read_text()
@@ -225,11 +220,15 @@ async def test_interrupts_are_spread_moved_and_put_back_by_key(
         await done("enter")
         assert affinity() == ["2", "1"]
         await done("u")  # the newest change first
+        assert "irq.affinity@eth0/rx-0: 2 → 0" in shown()
+        assert affinity() == ["2", "1"]
+        await done("enter")
         assert affinity() == ["0", "1"]
         await done("8")
         assert "2 in force of 3" in shown()
-        await done("j", "u")
-        await done("j", "u")
+        for _ in range(2):
+            await done("j", "u")
+            await done("enter")
         assert affinity() == ["0-3", "0-3"]
 
 
@@ -241,7 +240,8 @@ def test_without_rights_the_line_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     monkeypatch.setattr(privilege, "needed", lambda _address: True)
     monkeypatch.setattr(privilege, "may", lambda: False)
     now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
-    changing.change([("sysctl.net.ipv4.tcp_sack", "0" if now == "1" else "1")], "")
+    other = "0" if now == "1" else "1"
+    changing.change([Change("sysctl.net.ipv4.tcp_sack", now, other)], "")
     assert "needs root: sudo" in heard.last
     assert not changing.rooted
     assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
@@ -276,7 +276,7 @@ def test_a_proof_shows_its_pairs_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
         return {"verdict": "better", "kept": "yes"}
 
     monkeypatch.setattr(prove, "prove", prove_)
-    Bench(heard, lambda: None).prove(RING, {**FORM, "to": "192.0.2.1"})
+    Bench(heard, lambda: None).prove(RING.id, WANTED, {**FORM, "to": "192.0.2.1"})
     ((told, scene),) = seen
     assert told.startswith(f"bulk {RING.id}")
     progress = scene.progress
@@ -288,6 +288,7 @@ def test_a_proof_shows_its_pairs_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
     assert (progress.proof.interval, progress.proof.middle) == ((0.9, 1.1), 1.0)
     assert progress.intervals == (1.9e9,)
     assert heard.scene.progress is None
+    assert "'ring.rx@eth0', '512'" in told
     assert heard.last == f"{RING.id}: better; kept"
 
 

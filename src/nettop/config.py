@@ -17,7 +17,7 @@ folder, one `rule@target` a line. All of it is data: nothing in it is ever execu
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -143,6 +143,15 @@ def muted() -> list[str]:
     """The muted findings, `rule@target` each."""
     text = _text(user_folder() / "muted")
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def mute(names: Sequence[str]) -> None:
+    """Write the list of muted findings; OSError when that cannot be."""
+    folder = user_folder()
+    folder.mkdir(parents=True, exist_ok=True)
+    new = folder / f"muted.{os.getpid()}"
+    new.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
+    new.replace(folder / "muted")
 
 
 def _text(path: Path) -> str:

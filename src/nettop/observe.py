@@ -62,6 +62,10 @@ class Observer:
         if not on:
             self.source.end_drops()
 
+    def listen(self) -> None:
+        """Read the list of muted findings again."""
+        self.judge.muted = frozenset(config.muted())
+
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
         """The tables read for each observation."""
         return {*NEEDS, *wanted, *(("drop_reasons",) if self._drop_reasons else ())}

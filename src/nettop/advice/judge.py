@@ -47,6 +47,7 @@ class Judgement:
     """What one moment's facts amount to: the findings, the most valuable first."""
 
     findings: tuple[Finding, ...] = ()
+    muted: tuple[Finding, ...] = ()  # they hold, and are not to be shown
     _silent: Callable[[], tuple[Silent, ...]] = field(default=tuple, compare=False, repr=False)
 
     def silent(self) -> tuple[Silent, ...]:
@@ -96,21 +97,25 @@ class Judge:
                 held.append((judged, row[0], target))
         self._since, self._at = since, facts.at
         findings: list[Finding] = []
+        muted: list[Finding] = []
         instead: dict[tuple[str, str], str] = {}
         for judged, fact, target in held:
             rule = judged.rule
             seconds = facts.at - since[rule.id, target]
             wait = rule.hold if self.window is None else min(rule.hold, self.window)
-            if seconds + slack < wait or self._mutes(rule, target, fact):
+            if seconds + slack < wait:
                 continue
             other = yields.to(rule, target, fact)
             if other is None:
-                findings.append(_finding(judged, moment, fact, target, seconds))
+                told = muted if self._mutes(rule, target, fact) else findings
+                told.append(_finding(judged, moment, fact, target, seconds))
             else:
                 instead[rule.id, target] = other
         findings.sort(key=_rank)
         return Judgement(
-            tuple(findings), lambda: self._why_silent(moment, findings, since, instead)
+            tuple(findings),
+            tuple(sorted(muted, key=_rank)),
+            lambda: self._why_silent(moment, findings, since, instead),
         )
 
     def _remember(self, moment: Moment) -> None:

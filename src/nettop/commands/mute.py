@@ -11,7 +11,6 @@ The list is one name a line in ~/.config/nettop/muted.
 from __future__ import annotations
 
 import argparse
-import os
 
 from ..argument import target
 from . import Refused, emit, json_argument, nearest, say
@@ -73,11 +72,8 @@ def _changed(before: list[str], names: list[str], *, remove: bool) -> list[str]:
 def _write(names: list[str]) -> None:
     from .. import config
 
-    folder = config.user_folder()
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        new = folder / f"muted.{os.getpid()}"
-        new.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-        new.replace(folder / "muted")
+        config.mute(names)
     except OSError as error:
-        raise Refused(f"cannot write {folder / 'muted'}: {error.strerror}", 4) from None
+        path = config.user_folder() / "muted"
+        raise Refused(f"cannot write {path}: {error.strerror}", 4) from None

@@ -17,7 +17,9 @@ from types import ModuleType
 from ..folder import modules
 
 _SHARED = frozenset(
-    "scene past parts table grid corelist trend page path asking outcome clock".split()
+    (
+        "scene past parts table grid corelist trend page path asking outcome clock cursor listed"
+    ).split()
 )  # modules that are no pane
 
 

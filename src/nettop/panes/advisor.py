@@ -7,15 +7,17 @@ from typing import Any, Final
 from ..advice.spoken import named, told
 from ..text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..units import seconds
-from .overview import finding_row
+from . import listed
+from .clock import clock
+from .listed import Listed
 from .parts import listing, matches, section, severity, waiting
-from .scene import Scene, View, chosen
+from .scene import Scene, View, under
 
 TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
-    "✗ loses or is broken now, ! costs now, ▸ could be better, · is worth knowing. Silent rules "
-    "say what they would need to see."
+    "✗ loses or is broken now, ! costs now, ▸ could be better, · is worth knowing; ✓ is done, "
+    "○ has ended, ◇ is muted. Silent rules say what they would need to see."
 )
 NEEDS: tuple[str, ...] = ()
 ABREAST: Final = 170  # columns from which findings and silent rules stand side by side
@@ -28,14 +30,19 @@ RISKS: Final = {
 }
 
 
-def shown(scene: Scene, view: View) -> list[Any]:
-    """The findings that match the filter, in the judge's order."""
-    return [f for f in scene.findings if matches(view.spot.filter, f.id, f.title, f.severity)]
+def shown(scene: Scene, view: View) -> list[Listed]:
+    """The findings that match the filter: in the judge's order, then done, ended and muted ones."""
+
+    def wanted(one: Listed) -> bool:
+        words = (one.finding.title, one.finding.severity) if one.finding is not None else ()
+        return matches(view.spot.filter, one.id, one.state, *words)
+
+    return [one for one in listed.listed(scene) if wanted(one)]
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The findings in the order shown."""
-    return tuple(f.id for f in shown(scene, view))
+    return tuple(one.id for one in shown(scene, view))
 
 
 def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Line]:
@@ -58,7 +65,7 @@ def cite(source: Any, width: int, role: str) -> list[Line]:
 def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
     """What would put it right: commands, what they change, the risk; advice in words."""
     out: list[Line] = []
-    steps = scene.plans.get(finding.id, ())
+    steps = scene.steps(finding.id)
     if steps or finding.advice:
         out.append(
             section(
@@ -84,16 +91,30 @@ def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
     return out
 
 
-def detail(finding: Any, scene: Scene, width: int) -> list[Line]:
+def state(one: Listed, width: int) -> list[Line]:
+    """What a finding is that does not hold, or is muted: since when, and what can be done."""
+    mark, role = listed.MARKS[one.state]
+    if one.state == "muted":
+        told = "muted: it is judged as ever and not shown. m shows it again"
+        return [fit_line(line((f" {mark} {told}", role)), width)]
+    ended = f"{mark} no longer holds: ended {clock(one.wall)}"
+    out = [line((f" {ended}", role if one.state == "done" else "warn"))]
+    for made in one.changes:
+        told = f"{made.setting}: {made.before} → {made.after}, journal {made.id}; u takes it back"
+        out += paragraph(told, width, "good", 3)
+    return out
+
+
+def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     """One finding in full: evidence, commands, why, sources, what points the other way."""
+    finding = one.finding
+    out: list[Line] = state(one, width) if one.state else []
+    if finding is None:
+        return [*out, line(f"   {one.id}", ("   does not hold now", "dim"))]
     mark, role = severity(finding)
-    out: list[Line] = [
-        ends(
-            line((f" {mark} {finding.title}", role)),
-            line((f"for {seconds(round(finding.held))} ", "dim")),
-            width,
-        )
-    ]
+    title = line((f" {mark} {finding.title}", "" if one.state in ("done", "ended") else role))
+    since = line((f"for {seconds(round(finding.held))} ", "dim"))
+    out.append(title if one.state in ("done", "ended") else ends(title, since, width))
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
         longest = max(cells(named(item["field"])) for item in finding.evidence)
@@ -138,7 +159,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if waits is not None or scene.facts is None:
         return waits or []
     found = shown(scene, view)
-    if not found:
+    if not found and not view.spot.open:
         quiet = (
             "no finding matches the filter"
             if view.spot.filter
@@ -163,17 +184,21 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     return [fit_line(one, width) for one in out[:height]]
 
 
-def findings(scene: Scene, view: View, found: list[Any], width: int, height: int) -> list[Line]:
+def findings(scene: Scene, view: View, found: list[Listed], width: int, height: int) -> list[Line]:
     """The list and the finding under the cursor, in at most `height` lines."""
-    cursor = chosen(tuple(f.id for f in found), view.spot)
     out: list[Line] = []
-    if not view.spot.open:
+    if view.spot.open:
+        every = listed.listed(scene)
+        one = next((one for one in every if one.id == view.spot.open), None)
+        full = detail(one, scene, width) if one is not None else forgotten(view.spot.open)
+    else:
+        cursor = under(tuple(one.id for one in found), view.spot)
         room = min(len(found), max(1, (height - 1) // 3))
-        out.append(section("FINDINGS", f"{len(found)}, the most harmful first", width))
-        longest = max(len(f.id) for f in found)
-        rows = [finding_row(f, width, "", longest) for f in found]
+        out.append(section("FINDINGS", listed.count(found), width))
+        longest = max(len(one.id) for one in found)
+        rows = [listed.row(one, width, "", longest) for one in found]
         out += listing(rows, cursor, width, room)
-    full = detail(found[cursor], scene, width)
+        full = detail(found[cursor], scene, width) if cursor >= 0 else forgotten(view.spot.on)
     left = height - len(out)
     top = max(0, min(view.spot.top, len(full) - left))
     body = full[top : top + left]
@@ -182,3 +207,11 @@ def findings(scene: Scene, view: View, found: list[Any], width: int, height: int
         more = f"{len(full) - top - left + 1} more lines: {how} "
         body[-1] = ends((), line((more, "dim")), width)
     return out + body
+
+
+def forgotten(name: str) -> list[Line]:
+    """Of a finding that is not listed any more."""
+    return [
+        line((f" ○ {name} no longer holds", "warn")),
+        line(("   and is not listed any more. ↑ ↓ choose another", "dim")),
+    ]

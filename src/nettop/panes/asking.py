@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from ..text import Line, ends, fit_line, line
+from dataclasses import dataclass, replace
+
+from ..text import Line, cells, ends, fit_line, line
 from .parts import section
 from .scene import Question, View
+
+INDENT = "     "  # before the rest of a row that is too long
 
 
 def place(view: View, question: Question) -> int:
@@ -12,32 +16,103 @@ def place(view: View, question: Question) -> int:
     return view.sheet % max(1, len(question.sheets))
 
 
-def needs(question: Question) -> int:
+def needs(question: Question, view: View, width: int) -> int:
     """The lines it takes to show the longest sheet whole."""
-    longest = max((len(body) for _, body in question.sheets), default=0)
-    named = any(name for name, _ in question.sheets)
-    return longest + 4 + named + len(question.doubts)
+    sheets = range(len(question.sheets))
+    longest = max(
+        (len(_rows(question, replace(view, sheet=at), width)) for at in sheets), default=0
+    )
+    return longest + 4 + any(name for name, _ in question.sheets)
 
 
 def lines(question: Question, view: View, width: int, height: int) -> list[Line]:
     """The question over the pane: its sheet, scrolled, between the title and the keys."""
-    here = place(view, question)
-    name, body = question.sheets[here]
+    name, _ = question.sheets[place(view, question)]
     many = len(question.sheets)
-    out = [section(question.title, f"{here + 1} of {many} ← →" if many > 1 else "", width)]
-    out += [fit_line(line((f" ! {told}", "warn")), width) for told in question.doubts]
+    told = f"{place(view, question) + 1} of {many} ← →" if many > 1 else ""
+    part = _part(question, view, width, height)
+    out = [section(question.title, told, width)]
     if name:
         out.append(line((f" {name}", "head")))
-    out.append(())
-    room = max(1, height - len(out) - 2)
-    top = max(0, min(view.scroll, len(body) - room))
-    out += body[top : top + room]
-    rest = len(body) - top - room
-    more = f"{rest} more lines ↓ " if rest > 0 else ""
+    out += [(), *part.rows[part.top : part.bottom]]
     out += [()] * (height - 1 - len(out))
-    keys = line(
-        (" Enter ", "key"), (question.yes, "strong"), ("   Esc ", "key"), "leave it",
-        ("   y ", "key"), "copy",
-    )  # fmt: skip
-    out = [*out[: height - 1], ends(keys, line((more, "dim")), width)]
-    return [fit_line(one, width) for one in out]
+    rest = len(part.rows) - part.bottom
+    yes = question.yes
+    if question.whole and max(part.bottom, view.read) < len(part.rows):
+        yes = "show the rest first" if part.bottom > part.top else "needs a taller terminal"
+    keys = line((" Enter ", "key"), (yes, "strong"), ("   Esc ", "key"), "leave it")
+    keys += line(("   y ", "key"), "copy")
+    more = line((f"{rest} more lines ↓ " if rest > 0 else "", "dim"))
+    out = [*out[: height - 1], ends(keys, more, width)]
+    return [fit_line(one, width) for one in out[: max(0, height)]]
+
+
+def shown(question: Question, view: View, width: int, height: int) -> View:
+    """The view after the question was painted in `height` lines: what of it has been read.
+
+    Rows count as read when all rows before them were on the screen too.
+    """
+    part = _part(question, view, width, height)
+    read = max(view.read, part.bottom) if part.top <= view.read else view.read
+    unread = len(part.rows) - read if question.whole else 0
+    if part.bottom <= part.top:  # no row of it was on the screen
+        unread = -1
+    return replace(view, scroll=part.top, read=read, unread=unread)
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """The rows of a sheet, and which of them are on the screen."""
+
+    rows: list[Line]
+    top: int
+    bottom: int
+
+
+def _part(question: Question, view: View, width: int, height: int) -> _Part:
+    rows = _rows(question, view, width)
+    head = 2 + bool(question.sheets[place(view, question)][0])  # title, name, gap
+    room = max(0, height - 1 - head)
+    top = max(0, min(view.scroll, len(rows) - room))
+    return _Part(rows, top, min(len(rows), top + room))
+
+
+def _rows(question: Question, view: View, width: int) -> list[Line]:
+    """The sheet with its doubts above it; a row that is too long goes on in the next."""
+    _, body = question.sheets[place(view, question)]
+    doubts = [line((f" ! {told}", "warn")) for told in question.doubts]
+    return [part for row in (*doubts, *body) for part in folded(row, width)]
+
+
+def folded(row: Line, width: int) -> list[Line]:
+    """A line as as many as it takes to show all of it, broken at spaces where there are some."""
+    out: list[Line] = []
+    now: list[tuple[str, str]] = []
+    used = 0
+    for text, role in row:
+        rest = text
+        while used + cells(rest) > width - 1:
+            room = max(1, width - 1 - used)
+            cut = rest.rfind(" ", 1, room + 1)
+            if cut < 1 and used > len(INDENT):
+                cut = 0  # the whole word goes on in the next row
+            elif cut < 1:
+                cut = _fitting(rest, room)
+            now.append((rest[:cut], role))
+            out.append(line(*now))
+            rest = rest[cut:].lstrip(" ") if cut < len(rest) and rest[cut] == " " else rest[cut:]
+            now, used = [(INDENT, "")], len(INDENT)
+            if width <= len(INDENT) + 2:  # too narrow for an indentation
+                now, used = [], 0
+        now.append((rest, role))
+        used += cells(rest)
+    return [*out, line(*now)]
+
+
+def _fitting(text: str, room: int) -> int:
+    """How many characters of the text fill at most `room` cells; at least one."""
+    count = used = 0
+    while count < len(text) and used + cells(text[count]) <= room:
+        used += cells(text[count])
+        count += 1
+    return max(1, count)

@@ -14,7 +14,7 @@ from ..text import Line, cells, crop, fit, fit_line, level, line
 from ..units import brief, packets, percent
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
-from .scene import Scene, Spot, View, chosen
+from .scene import Scene, Spot, View, under
 
 TITLE = "Cores & IRQs"
 KEY = "2"
@@ -278,14 +278,16 @@ def matrix(
         return []
     below = min(len(facts.cores) + 1, height // 2 - 2) if height >= 14 else 0
     heads = 3 + any(c.node is not None for c in facts.cores)
-    cursor = chosen(tuple(name for name, _ in rows), view.spot)
+    cursor = under(tuple(name for name, _ in rows), view.spot)
     visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
     seen = [rows[index] for index in visible]
     cores = of_interest(facts, seen, view.fold)
     label, tells = label_of(seen, len(cores), width)
     room = max(1, (width - label) // _CELL)
     left = max(0, min(view.spot.left, len(cores) - room))
-    serving = next((i for i, c in enumerate(cores) if c.cpu == rows[cursor][1][0].cpu), None)
+    here = rows[cursor] if cursor >= 0 else None
+    serves = here[1][0].cpu if here is not None else None
+    serving = next((i for i, c in enumerate(cores) if c.cpu == serves), None)
     if view.spot.left == 0 and serving is not None and serving >= room:  # keep its cell in sight
         left = min(serving - room // 2, len(cores) - room)
     shown = cores[left : left + room]
@@ -297,8 +299,9 @@ def matrix(
     rates = spread(scene)
     drawn = [matrix_row(name, group, shown, rates, label, tells=tells) for name, group in seen]
     out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
-    out += listing(drawn, cursor - visible.start, width, len(drawn))
-    out.append(explain(rows[cursor], facts, width))
+    at = cursor - visible.start if here is not None else -1
+    out += listing(drawn, at, width, len(drawn))
+    out.append(explain(here, facts, width) if here is not None else ())
     return out[:height]
 
 

@@ -8,7 +8,7 @@ from ..text import Line, fit_line, line
 from ..units import seconds
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
-from .scene import Made, Scene, View, chosen
+from .scene import Made, Scene, View, under
 
 TITLE = "Journal"
 KEY = "8"
@@ -67,7 +67,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     )  # fmt: skip
     sizes = widths(columns, width)
     out.append(heading(columns, sizes))
-    cursor = chosen(tuple(d.id for d in shown), view.spot)
+    cursor = under(tuple(d.id for d in shown), view.spot)
     table = []
     for made in shown:
         state, role = _state(made)
@@ -89,7 +89,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
     below = 4 if height >= 12 else 0
     out += listing(table, cursor, width, min(len(table), height - len(out) - below))
-    if below:
+    if below and cursor >= 0:
         made = shown[cursor]
         state, role = _state(made)
         out.append(section(made.id, when(made.wall), width))

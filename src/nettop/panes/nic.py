@@ -11,7 +11,7 @@ from ..units import amount, count, link, packets, per_second, scaled, share
 from . import path
 from .cores import ranges
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
-from .scene import Scene, View, chosen, nic_of
+from .scene import Scene, View, nic_of, under
 from .table import fitted
 
 TITLE = "NIC"
@@ -280,7 +280,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     shown = rows_of(scene, view)
     half = width if width < 100 else width * 11 // 20
     table = fitted(COLUMNS, half - 1, view.columns.get("nic", ()))
-    cursor = chosen(tuple(s.address for s in shown), view.spot)
+    cursor = under(tuple(s.address for s in shown), view.spot)
     rows = [table.row(setting_cells(s, better)) for s in shown]
     side = [
         fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width - half))

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..text import Line, bar, crop, ends, fit, fit_line, line
 from ..units import UNKNOWN, brief, count, per_second, percent
-from . import grid, history, path, trend
+from . import grid, history, listed, path, trend
 from .parts import (
     Column,
     heading,
@@ -18,7 +18,7 @@ from .parts import (
     widths,
 )
 from .past import lost
-from .scene import Scene, View, chosen, nic_of
+from .scene import Scene, View, nic_of, under
 
 TITLE = "Overview"
 KEY = "1"
@@ -37,8 +37,8 @@ ROOMY: Final = 48  # rows from which they have a place of their own
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The findings."""
-    return tuple(f.id for f in scene.findings)
+    """The findings: those that hold, then what was done and what has ended."""
+    return tuple(one.id for one in listed.listed(scene, muted=False))
 
 
 def verdict(scene: Scene, width: int) -> Line:
@@ -97,15 +97,6 @@ def sound(scene: Scene) -> tuple[tuple[str, str], ...]:
     if idle is not None and idle < BUSY:
         return ((" ✓ nothing is lost;", "good"), (" the CPUs are full", "warn"))
     return ((" ✓ nothing is lost and no limit is reached", "good"),)
-
-
-def finding_row(finding: Any, width: int, keys: str, longest: int = 34) -> Line:
-    """One finding: mark, id, sentence, keys."""
-    mark, role = severity(finding)
-    name = min(longest, max(20, width // 4))
-    head = line((f" {mark} ", role), (fit(finding.id, name), role if role != "dim" else ""), "  ")
-    room = width - name - 6 - len(keys)
-    return ends(head + line(crop(finding.title, room)), line((keys, "key")), width)
 
 
 def keys_of(scene: Scene, finding: Any) -> str:
@@ -228,13 +219,13 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The top findings, with the keys of the one under the cursor."""
     if height < 2:
         return []
-    rows = []
-    cursor = chosen(items(scene, view), view.spot)
-    longest = max((len(f.id) for f in scene.findings), default=0)
-    for index, finding in enumerate(scene.findings):
-        rows.append(
-            finding_row(finding, width, keys_of(scene, finding) if index == cursor else "", longest)
-        )
+    found = listed.listed(scene, muted=False)
+    cursor = under(tuple(one.id for one in found), view.spot)
+    longest = max((len(one.id) for one in found), default=0)
+    rows = [
+        listed.row(one, width, keys_of(scene, one.finding) if at == cursor else "", longest)
+        for at, one in enumerate(found)
+    ]
     if not rows:
         quiet = len({s.rule for s in scene.silent if s.applies})
         told = (
@@ -242,8 +233,12 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             if quiet
             else " none"
         )
+        told += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         return [section("FINDINGS", "", width), fit_line(line((told, "dim")), width)]
+    hold = len(scene.findings)
     told = f"{count(len(rows))}" if len(rows) > height - 1 else ""
+    if len(rows) > hold:
+        told = f"{hold} hold, {len(rows) - hold} done or ended"
     return [section("FINDINGS", told, width), *listing(rows, cursor, width, height - 1)]
 
 
@@ -273,7 +268,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     top = [verdict(scene, width), *way(scene, view, width, height)]
     kept = GRAPH + 2 if height >= ROOMY and len(scene.past.fine) > 1 else 0
     left = height - len(top) - kept
-    low = min(1 + max(1, len(scene.findings)), 5 if left >= 16 else 4)
+    low = min(1 + max(1, len(items(scene, view))), 5 if left >= 16 else 4)
     tables = plan(scene, view, width, left - low)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
     legend = "█ softirq ▓ irq ▒ system ░ user" if width >= 70 else ""

@@ -6,11 +6,15 @@ from collections.abc import Callable
 
 from ..text import Line, crop, ends, fit_line, line, line_cells
 from ..units import percent, seconds
-from . import asking, names, pane
+from . import asking, cursor, names, pane
 from .scene import Scene, View
 
 PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
 REASON = 24  # columns from which it is begun why the profile is what it is
+PROMPTS = {  # what a proof needs to know: what is asked, what Enter does
+    "form.to": ("to prove it: the other end's address", "goes on"),
+    "form.peer": ("what runs there, as ssh host2, or nothing:", "shows the plan"),
+}
 Guide = Callable[[View, int, int], list[Line]]
 
 
@@ -66,9 +70,10 @@ def footer(view: View, width: int) -> Line:
             ),
             width,
         )
-    if view.editing and not view.editing.startswith("form."):
-        asked = line((f" {view.editing} = ", "key"), (f"{view.draft}▏", "input"))
-        return ends(asked, line(("Enter apply  Esc leave ", "dim")), width)
+    if view.editing and (view.proving or not view.editing.startswith("form.")):
+        name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
+        asked = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
+        return ends(asked, line((f"Enter {does}  Esc leave ", "dim")), width)
     parts: list[tuple[str, str]] = []
     for name, text in tabs(view, width):
         here = name == view.pane
@@ -104,7 +109,8 @@ def pane_at(view: View, width: int, x: int) -> str:
 def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
     """The countdown of a change that waits for its confirmation, and the last note."""
     out: list[Line] = []
-    for pending in scene.pending[:2]:
+    many = len(scene.pending)
+    for pending in scene.pending[: 2 if many <= 2 else 1]:
         left = max(0.0, pending.deadline - scene.wall)
         out.append(
             fit_line(
@@ -119,6 +125,9 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
                 width,
             )
         )
+    if many > 2:
+        rest = f"       {many - 1} more wait for the same: c keeps them all, u takes them all back"
+        out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
     if now is not None and view.pane != "tests":
         rest = f", {seconds(max(0.0, now.seconds - now.elapsed))} left" if now.seconds else ""
@@ -147,24 +156,49 @@ def compose(
 ) -> list[Line]:
     """The screen: exactly `height` lines of exactly `width` cells; `guide` draws the help."""
     width, height = max(1, width), max(1, height)
-    framed = height >= 10 and width >= 40
-    extra = bulletin(scene, view, width)[: max(0, height - 4)]
-    room = height - len(extra) - (2 if framed else 0)
+    framed = _framed(width, height)
+    extra, body_rows, asked_rows = _rooms(scene, view, width, height)
     asked: list[Line] = []
     if scene.question is not None:
-        asked = asking.lines(scene.question, view, width, min(room, asking.needs(scene.question)))
-        room -= len(asked)
-    if room <= 0:
+        asked = asking.lines(scene.question, view, width, asked_rows)
+    if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
-        body = guide(view, width, room)
+        body = guide(view, width, body_rows)
     else:
-        body = pane(view.pane).lines(scene, view, width, room)
+        body = pane(view.pane).lines(scene, view, width, body_rows)
     out = [header(scene, view, width)] if framed else []
-    out += body[:room]
-    out += [((" " * width, ""),)] * (room - len(body))
+    out += body[:body_rows]
+    out += [((" " * width, ""),)] * (body_rows - len(body))
     out += asked
     out += extra
     if framed:
         out.append(footer(view, width))
     return [fit_line(row, width) for row in out[:height]]
+
+
+def painted(scene: Scene, view: View, width: int, height: int) -> View:
+    """The view after this scene was painted under it: cursor bound, question read as far as shown.
+
+    Bound to what `compose` drew for the same scene, view and size.
+    """
+    width, height = max(1, width), max(1, height)
+    if not view.help:
+        view = cursor.bound(view, scene)
+    if scene.question is None:
+        return view
+    return asking.shown(scene.question, view, width, _rooms(scene, view, width, height)[2])
+
+
+def _framed(width: int, height: int) -> bool:
+    return height >= 10 and width >= 40
+
+
+def _rooms(scene: Scene, view: View, width: int, height: int) -> tuple[list[Line], int, int]:
+    """The notes below, and the rows that the pane and the question have."""
+    extra = bulletin(scene, view, width)[: max(0, height - 4)]
+    room = height - len(extra) - (2 if _framed(width, height) else 0)
+    asked = 0
+    if scene.question is not None:
+        asked = max(0, min(room, asking.needs(scene.question, view, width)))
+    return extra, room - asked, asked

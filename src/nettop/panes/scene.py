@@ -16,6 +16,7 @@ from ..text import Line
 from ..units import Units
 from .past import Past, Port
 
+STANDING: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
 _RESTING: Final = 1000.0  # bytes/s below which an interface is idle
 
 
@@ -112,15 +113,31 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What would be written, shown before it is: Enter does it, Esc leaves the host as it is."""
+    """What would be written, shown before it is: Enter does it, Esc leaves the host as it is.
+
+    Enter agrees only when every row of the sheet was on the screen, unless `whole` is False.
+    """
 
     title: str
     sheets: tuple[tuple[str, tuple[Line, ...]], ...]  # name (a file, a format) and its lines
-    verb: str  # what Enter does: change, keep, export
+    verb: str  # what Enter does: change, keep, undo, mute, unmute, prove, study, export
     yes: str = "do it"  # the same in words
-    wanted: tuple[tuple[str, str], ...] = ()  # setting, value
-    finding: str = ""
+    changes: tuple[tuple[str, str, str], ...] = ()  # setting, before, after: exactly these
+    finding: str = ""  # or the study, or the name on the list of muted findings
     doubts: tuple[str, ...] = ()  # who else owns it, what cannot be kept
+    entries: tuple[str, ...] = ()  # numbers of the journal that are taken back
+    wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
+    files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A finding that held during this run and holds no longer."""
+
+    finding: Any
+    steps: tuple[Step, ...] = ()  # what would have put it right, as it was shown
+    wall: float = 0.0  # when it was first seen not to hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +168,9 @@ class Scene:
     question: Question | None = None
     origin: str = ""  # "" is this host, else e.g. "replay of web3.txt"
     recording: str = ""  # the file being written
-    muted: frozenset[str] = frozenset()  # muted during this run
+    ended: tuple[Ended, ...] = ()  # the latest first
+    muted: tuple[Any, ...] = ()  # findings that hold and are muted
+    mutes: tuple[str, ...] = ()  # the names on the list of muted findings
     interval: float = 1.0
     wall: float = 0.0
     units: Units = field(default_factory=Units)
@@ -161,8 +180,15 @@ class Scene:
     about: Mapping[str, str] = field(default_factory=dict)  # what each measures, once it is known
 
     def finding(self, id_: str) -> Any | None:
-        """The finding of that id, if it still holds."""
-        return next((f for f in self.findings if f.id == id_), None)
+        """The finding of that id: one that holds, is muted, or ended during this run."""
+        known = (*self.findings, *self.muted, *(one.finding for one in self.ended))
+        return next((f for f in known if f.id == id_), None)
+
+    def steps(self, id_: str) -> tuple[Step, ...]:
+        """What would put that finding right, also when it holds no longer."""
+        if id_ in self.plans:
+            return self.plans[id_]
+        return next((one.steps for one in self.ended if one.finding.id == id_), ())
 
     @cached_property
     def foremost(self) -> Any | None:
@@ -230,6 +256,9 @@ class View:
     draft: str = ""  # what was typed so far
     sheet: int = 0  # of a question
     scroll: int = 0  # first line shown of a question's sheet
+    read: int = 0  # rows of the question's sheet that were on the screen
+    unread: int = -1  # rows of it that were not yet; -1: nothing of it was
+    proving: str = ""  # the finding whose proof waits for the address that is typed
 
     @property
     def spot(self) -> Spot:
@@ -239,6 +268,16 @@ class View:
     def at(self, **changes: Any) -> View:
         """The view with the present pane's spot changed."""
         return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
+
+
+def under(items: tuple[str, ...], spot: Spot) -> int:
+    """The row under a cursor that is bound to an id; -1 when the row of that id is gone.
+
+    A cursor that was not painted yet (no id) is where it was left.
+    """
+    if spot.on:
+        return items.index(spot.on) if spot.on in items else -1
+    return min(spot.index, len(items) - 1)
 
 
 def chosen(items: tuple[str, ...], spot: Spot) -> int:

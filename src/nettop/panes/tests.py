@@ -10,7 +10,7 @@ from ..units import percent, scaled, seconds
 from . import outcome
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
-from .scene import Paper, Progress, Result, Scene, View, chosen
+from .scene import Paper, Progress, Result, Scene, View, under
 
 TITLE = "Tests"
 KEY = "6"
@@ -155,7 +155,7 @@ def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Form, the running test or what is under the cursor, and the lists of results and studies."""
     every = items(scene, view)
-    cursor = every[max(0, chosen(every, view.spot))]
+    cursor = every[at] if (at := under(every, view.spot)) >= 0 else ""
     wide = width >= 110
     half = width * 2 // 5 if wide else width
     head = form(view, cursor, half, scene.about)

@@ -1,4 +1,6 @@
-"""What keys do: changes (`changing`), tests (`trying`), mute. Each in a thread of its own.
+"""What keys do: questions (`planning`), then changes (`changing`) and tests (`trying`).
+
+Each in a thread of its own.
 
 Nothing here draws. An action ends by posting a function from scene to scene: a note, a new journal,
 the progress of a test.
@@ -6,21 +8,21 @@ the progress of a test.
 
 from __future__ import annotations
 
-import os
-import shlex
 import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from ..changes import Change
 from ..panes.scene import Question, Scene, View
 from ..panes.tests import values
 from ..source import Source
-from ..text import line
+from ..text import Line, line
 from .changing import Changing
-from .kept import journal, notices, root_journal, stored, studies
-from .notes import Post, asked, note
+from .kept import journal, notices, origin, root_journal, stored, studies
+from .notes import Post, asked, note, recording
+from .planning import Planning
 from .trying import Bench, options_of
 
 if TYPE_CHECKING:
@@ -44,6 +46,7 @@ class Actions:
         self.post = post
         self.changed = changed
         self.bench = Bench(post, self.reload)
+        self.planning = Planning(source, post)
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
         self.listed = False  # whether the studies were read
@@ -52,16 +55,15 @@ class Actions:
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start what was asked for; returns at once."""
-        work = getattr(self, f"do_{ask.verb}", None)
-        if work is None:
-            work = getattr(self.changing, f"do_{ask.verb}", None)
+        able = (
+            getattr(one, f"do_{ask.verb}", None) for one in (self, self.planning, self.changing)
+        )
+        work = next(filter(None, able), None)
         if work is None:
             self.post(note(f"{ask.verb} cannot be done from the screen yet", "warn"))
             return
-        if not self.source.live and ask.verb != "mute":
-            self.post(
-                note("this is a recording or a directory: nothing can be changed or tested", "warn")
-            )
+        if not self.source.live:
+            self.post(note(recording(origin(self.source)), "warn"))
             return
 
         self._spawn(ask.verb, lambda: work(ask, view, scene))
@@ -113,26 +115,6 @@ class Actions:
             self.looked = now
             self._spawn("journal", self.reload)
 
-    def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Do not show this finding any more."""
-        from ..config import user_folder
-
-        if scene.finding(ask.target) is None or "\n" in ask.target:
-            self.post(note("no finding is under the cursor", "warn"))
-            return
-        folder = user_folder()
-        folder.mkdir(parents=True, exist_ok=True)
-        with (folder / "muted").open("a", encoding="utf-8") as file:
-            file.write(f"{ask.target}\n")
-        kept = ask.target
-
-        def without(old: Scene) -> Scene:
-            left = tuple(f for f in old.findings if f.id != kept)
-            return replace(old, findings=left, muted=old.muted | {kept})
-
-        self.post(without)
-        self.post(note(f"muted {kept}; nettop mute --remove {kept} brings it back", "good"))
-
     # -- what is kept -----------------------------------------------------------------------------
 
     def reload(self) -> None:
@@ -181,7 +163,7 @@ class Actions:
             line((f" {paper.paper}, {paper.place}; tool {paper.tool}", "dim")),
             line(f" {len(runs)} points of {each:g} s and more, to {form['to']}"),
             *(line((f" {sentence}", "warn")) for sentence in paper.requires),
-            line((" Settings that a point needs are changed for its run only.", "dim")),
+            *settings_of(paper.id),
         ]
         title = f"Repeat study {paper.id}"
         yes = "run it (Ctrl-X stops)"
@@ -189,21 +171,32 @@ class Actions:
 
     def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:
         """The question was answered with yes."""
-        if scene.question is not None and scene.question.verb == "study":
-            self.bench.study(scene.question.finding, values(view))
-        elif scene.question is not None:
-            self.changing.agree(scene.question, ask.value)
+        question = scene.question
+        if question is None:
+            return
+        if question.verb == "study":
+            self.bench.study(question.finding, values(view))
+        elif question.verb == "prove":
+            moved = self.changing.moved(Change(*one) for one in question.changes)
+            if moved:
+                self.post(note(f"nothing was begun: {moved}. Look at the plan again", "bad"))
+                return
+            self.bench.prove(question.finding, question.wanted, values(view))
+        else:
+            self.changing.agree(question, ask.value)
 
-    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Prove the finding under the cursor with the address and peer of the form."""
-        finding = scene.finding(ask.target)
-        if finding is None or not finding.wanted:
-            self.post(note("nothing under the cursor to prove: choose a finding in 1 or 5", "warn"))
-            return
-        form = values(view)
-        if os.geteuid() != 0:
-            words = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
-            words += ["--peer", form["peer"]] if form["peer"] else []
-            self.post(note(f"not root; type: {shlex.join(words)}", "warn"))
-            return
-        self.bench.prove(finding, form)
+
+def settings_of(study: str) -> list[Line]:
+    """What a study's points set for their own run, a line each."""
+    from ..trials.study import load
+
+    told = dict.fromkeys(
+        (name.replace("{nic}", "the interface used"), value)
+        for point in load(study).points
+        if not point.skip
+        for name, value in point.settings.items()
+    )
+    if not told:
+        return [line((" No point changes a setting.", "dim"))]
+    out = [line((" Set for the run of one point, then put back:", "dim"))]
+    return out + [line(f"   {name} = ", (value, "strong")) for name, value in told]

@@ -23,7 +23,7 @@ def run(options: argparse.Namespace) -> int:
     """Draw until the user quits; the exit code."""
     from .. import __version__, trials
     from ..commands import Refused
-    from ..config import ConfigError, load
+    from ..config import ConfigError, load, muted
 
     try:
         settings = load()
@@ -52,6 +52,7 @@ def run(options: argparse.Namespace) -> int:
         version=__version__,
         tools=trials.names(),
         origin=origin(source),
+        mutes=tuple(muted()),
     )
 
     from .actions import Actions

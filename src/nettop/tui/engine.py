@@ -14,9 +14,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from ..panes import pane
+from ..panes.listed import ending
 from ..panes.past import Past
 from ..panes.scene import Note, Scene, Step, View
 from ..source import Source
+from .mutes import sorted_by_mutes
 
 if TYPE_CHECKING:
     from ..observe import Observation, Observer
@@ -133,6 +135,7 @@ class Engine(threading.Thread):
         if self.fresh:
             self.fresh = False
             observer.sampler.refresh()
+            observer.listen()
             self.plans.clear()
         self._tape(observer)
         view = self.view
@@ -180,8 +183,9 @@ class Engine(threading.Thread):
             facts=observation.facts,
             frame=observation.frame,
             findings=judgement.findings,
+            muted=judgement.muted,
             silent=silent,
-            plans=self._plan(judgement.findings),
+            plans=self._plan((*judgement.findings, *judgement.muted)),
             past=self.past,
             interval=self.interval,
             recording=self.recording[0] if self.recording is not None else "",
@@ -222,11 +226,16 @@ def step(setting: str, value: str, source: Source) -> Step:
 
 
 def merge(old: Scene, new: Scene) -> Scene:
-    """The new moment with what others keep: journal, results, progress, countdowns, notes."""
+    """The new moment with what others keep: journal, results, progress, countdowns, notes.
+
+    A finding that held in the old one and holds no longer is listed as ended.
+    """
     if new.facts is None:
         return replace(old, notes=(*old.notes, *new.notes)[-20:])
+    new = sorted_by_mutes(replace(new, mutes=old.mutes))
     return replace(
         new,
+        ended=ending(old, new),
         journal=old.journal,
         results=old.results,
         studies=old.studies,
@@ -240,6 +249,4 @@ def merge(old: Scene, new: Scene) -> Scene:
         version=old.version,
         tools=old.tools,
         silent=new.silent or old.silent,
-        muted=old.muted,
-        findings=tuple(f for f in new.findings if f.id not in old.muted),
     )

@@ -23,3 +23,9 @@ def note(text: str, role: str = "") -> Update:
 def asked(question: Question) -> Update:
     """An update that asks before something is written."""
     return lambda scene: replace(scene, question=question)
+
+
+def recording(origin: str) -> str:
+    """Why nothing of this host is touched while something else is looked at."""
+    kind = "a directory" if origin.startswith("directory") else "a recording"
+    return f"this is {kind}: nothing can be changed or tested from here"

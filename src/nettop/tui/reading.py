@@ -1,22 +1,50 @@
-"""A screen for reading only: what its keys may not do."""
+"""Which rows of a question have been on the screen: only those can be agreed to.
+
+A row counts once the terminal has drawn it. Its answer to the question for its cursor's position
+comes after every key that was typed before: those keys were meant for something else.
+"""
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass, replace
 
 from ..panes.scene import View
-from .keys import Ask
-
-# what concerns the screen itself; every other verb does something to the host or writes a file
-HARMLESS: Final = frozenset("copy dismiss faster palette quit slower suspend".split())
-REFUSED: Final = "reading only: this screen changes nothing, runs no test and writes no file"
 
 
-def refused(before: View, after: View, ask: Ask | None) -> bool:
-    """Whether a key asked for more than to look.
+@dataclass(slots=True)
+class Reading:
+    """What is on its way to the terminal, and when the last of it arrived (monotonic seconds)."""
 
-    A value is not even typed. Drops are counted by a program in the kernel, so that is for who
-    starts the screen (`--drop-reasons`).
-    """
-    doing = ask is not None and ask.verb not in HARMLESS
-    return doing or bool(after.editing) or after.reasons != before.reasons
+    unseen: View | None = None  # the view whose painted rows the terminal has not drawn yet
+    seen: float = 0.0
+    owed: int = 0  # questions to the terminal without an answer
+
+    def paint(self, before: View, after: View) -> tuple[View, bool]:
+        """A frame was written: the view to go on with; whether new rows wait for the terminal."""
+        view = replace(after, read=before.read, unread=before.unread)
+        if (after.read, after.unread) == (before.read, before.unread):
+            self.unseen = None
+            return view, False
+        known = self.unseen
+        if known is not None and (known.read, known.unread) == (after.read, after.unread):
+            return view, False
+        self.unseen = after
+        return view, True
+
+    def forget(self, view: View) -> View:
+        """Another question, or none: nothing of it was shown yet."""
+        self.unseen = None
+        return replace(view, sheet=0, scroll=0, read=0, unread=-1)
+
+    def answered(self, view: View, when: float) -> View:
+        """The terminal answered; when it owes no other answer, it has drawn everything."""
+        self.owed = max(0, self.owed - 1)
+        return view if self.owed else self.drawn(view, when)
+
+    def drawn(self, view: View, when: float, wanted: View | None = None) -> View:
+        """The terminal has drawn what waited (only `wanted`, where given): it is read."""
+        unseen = self.unseen
+        if unseen is None or (wanted is not None and wanted is not unseen):
+            return view
+        self.unseen, self.seen = None, when
+        return replace(view, read=unseen.read, unread=unseen.unread)

@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from functools import partial
 from typing import ClassVar
 
 from textual import events
@@ -20,15 +21,16 @@ from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 from textual.screen import Screen
 
-from .. import panes
-from ..panes import history, page
+from ..panes import page
 from ..panes.scene import Note, Scene, View
 from ..text import Line, plain
-from . import keys, themes
+from . import guide, keys, mouse, palette, themes
 from .board import Board, Ground
-from .gate import QUERY, Gate
+from .gate import QUERY, SHEET, TRUST, Gate
 from .keys import Ask
-from .reading import REFUSED, refused
+from .notes import recording
+from .read_only import REFUSED, refused
+from .reading import Reading
 from .terminal import Terminal
 from .working import Doer, Looker
 
@@ -75,6 +77,8 @@ class Nettop(App[int]):
         self.board = Board(themes.palette(theme))
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # what is shown while paused
+        self.painted = scene  # what keys act on: the scene that is on the screen
+        self.reading = Reading()
         self.on_leave: Callable[[View], None] = lambda _view: None
 
     def get_driver_class(self) -> type[Driver]:
@@ -110,6 +114,7 @@ class Nettop(App[int]):
     def _resumed(self, _app: App[object]) -> None:
         """Back from Ctrl-Z: the terminal shows something else now."""
         self.gate.asked = None
+        self.reading.owed = 0
         self.board.refresh()
 
     def _signals(self) -> None:
@@ -148,22 +153,28 @@ class Nettop(App[int]):
 
     # -- drawing ----------------------------------------------------------------------------------
 
+    def shown(self) -> Scene:
+        """The scene to paint: while paused an older one, but what a key did is told at once."""
+        now = self.scene
+        if not self.view.paused or self.frozen is None:
+            return now
+        return replace(
+            self.frozen, notes=now.notes, question=now.question, pending=now.pending,
+            journal=now.journal, results=now.results, progress=now.progress,
+            ended=now.ended, muted=now.muted, mutes=now.mutes,
+        )  # fmt: skip
+
     def lines(self) -> list[Line]:
         """The screen as lines."""
-        width, height = self.size
-        shown = self.scene
-        if self.view.paused and self.frozen is not None:  # but what a key did is told at once
-            shown = replace(
-                self.frozen, notes=shown.notes, question=shown.question, pending=shown.pending,
-                journal=shown.journal, results=shown.results, progress=shown.progress,
-            )  # fmt: skip
-        rows = page.compose(shown, self.view, width, height, keys.help_lines)
+        rows = page.compose(self.shown(), self.view, *self.size, guide.help_lines)
         return [plain(row) for row in rows] if self.ascii_only else rows
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
         if self.is_headless:  # nothing there answers, or is slow
             self.board.show(self.lines())
+            if self._bind():
+                self._drawn()
             return
         wait = max(self.gate.wait(time.monotonic()), CLOGGED if self._clogged() else 0.0)
         if wait > 0:
@@ -173,11 +184,26 @@ class Nettop(App[int]):
             return
         self.late = False
         rows = self.board.show(self.lines())
-        if rows and self.gate.drawn(time.monotonic(), rows):
+        waits = self._bind()
+        if (rows or waits) and self.gate.drawn(time.monotonic(), SHEET if waits else rows):
             if self.board.alone():
                 self._ask()
             else:
                 self.call_after_refresh(self._ask)
+        if waits:  # one that answers nothing has had the time to draw it then
+            patience = TRUST if self.gate.answers else PATIENCE
+            self.set_timer(patience, partial(self._drawn, self.reading.unseen))
+
+    def _bind(self) -> bool:
+        """Bind cursor and question to what was painted; True when new rows of a question wait."""
+        self.painted = self.shown()
+        after = page.painted(self.painted, self.view, *self.size)
+        self.view, waits = self.reading.paint(self.view, after)
+        return waits
+
+    def _drawn(self, wanted: View | None = None) -> None:
+        """The terminal has drawn the rows that waited for it."""
+        self.view = self.reading.drawn(self.view, time.monotonic(), wanted)
 
     def _clogged(self) -> bool:
         """Whether what was written before still waits for the terminal to take it."""
@@ -192,12 +218,14 @@ class Nettop(App[int]):
 
     def _ask(self) -> None:
         if self._driver is not None:
+            self.reading.owed += 1
             self._driver.write(QUERY)
 
     def on_cursor_position(self, event: events.CursorPosition) -> None:
         """The terminal has drawn everything."""
         event.stop()
         self.gate.answered(time.monotonic())
+        self.view = self.reading.answered(self.view, event.time)
         if self.late:
             self._try_again()
 
@@ -210,7 +238,10 @@ class Nettop(App[int]):
 
     def on_tick(self, message: Tick) -> None:
         """A new moment, or an action's word."""
+        asked = self.scene.question
         self.scene = message.update(self.scene)
+        if self.scene.question is not asked:
+            self.view = self.reading.forget(self.view)
         now = time.time()
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:
             fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
@@ -219,6 +250,10 @@ class Nettop(App[int]):
         if know is not None:
             know(self.scene, self.view)
         self.draw()
+
+    def acted(self) -> Scene:
+        """What keys act on: what was painted last, under the question that is open."""
+        return replace(self.painted, question=self.scene.question)
 
     def say(self, text: str, role: str = "") -> None:
         """A note at the foot of the screen."""
@@ -234,7 +269,9 @@ class Nettop(App[int]):
             return
         event.stop()
         event.prevent_default()
-        self.step(*keys.press(event.key, event.character, self.view, self.scene))
+        if self.scene.question and event.key == "enter" and event.time <= self.reading.seen:
+            return  # typed before the question was on the screen
+        self.step(*keys.press(event.key, event.character, self.view, self.acted()))
 
     def step(self, view: View, ask: Ask | None) -> None:
         """Take the next view; do what was asked."""
@@ -259,6 +296,8 @@ class Nettop(App[int]):
             self.action_command_palette()
         elif ask.verb == "suspend":
             self.action_suspend_process()
+        elif self.scene.origin and ask.verb == "record":
+            self.say(recording(self.scene.origin), "warn")
         elif ask.verb == "copy":
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
@@ -268,7 +307,7 @@ class Nettop(App[int]):
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
-            self.actions.do(ask, self.view, self.scene)
+            self.actions.do(ask, self.view, self.acted())
 
     def _answered(self, ask: Ask) -> None:
         """A question was answered: it goes, and what it asked for is done or left."""
@@ -277,7 +316,7 @@ class Nettop(App[int]):
         elif ask.verb == "dismiss":
             self.say("nothing was changed", "dim")
         self.scene = replace(self.scene, question=None)
-        self.view = replace(self.view, sheet=0, scroll=0)
+        self.view = self.reading.forget(self.view)
 
     def _copy(self, text: str) -> None:
         if not text:
@@ -313,31 +352,33 @@ class Nettop(App[int]):
         self.board.wear(themes.palette(theme))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
-        """The command palette: every action of the table, every pane and theme."""
-        for name in panes.names():
-            module = panes.pane(name)
-            yield SystemCommand(
-                f"Pane: {module.TITLE}", f"key {module.KEY}",
-                lambda name=name: self.step(replace(self.view, pane=name, help=False), None),
-            )  # fmt: skip
-        for key in keys.KEYS:
-            if key.action not in ("open", "palette"):
-                yield SystemCommand(
-                    key.help[:1].upper() + key.help[1:], f"key {keys.shown_as(key)}",
-                    lambda action=key.action: self.step(*keys.act(action, self.view, self.scene)),
-                )  # fmt: skip
-        for name in themes.NAMES:
-            yield SystemCommand(f"Theme: {name}", "colours", lambda name=name: self.wear(name))
+        """The command palette."""
+        for title, hint, (kind, name) in palette.commands():
+            yield SystemCommand(title, hint, partial(self.command, kind, name))
+
+    def command(self, kind: str, name: str) -> None:
+        """Do what was chosen in the palette."""
+        if kind == "theme":
+            self.wear(name)
+        elif kind == "pane":
+            self.step(replace(self.view, pane=name, help=False), None)
+        else:
+            self.do(name)
+
+    def do(self, action: str) -> None:
+        """Do an action by its name; not while a question waits for its answer."""
+        if self.scene.question is None:
+            self.step(*keys.act(action, self.view, self.acted()))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves the cursor."""
         event.stop()
-        self.step(*keys.act("down", self.view, self.scene))
+        self.do("down")
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
         """The wheel moves the cursor."""
         event.stop()
-        self.step(*keys.act("up", self.view, self.scene))
+        self.do("up")
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """In the history a press begins the ruler."""
@@ -354,33 +395,14 @@ class Nettop(App[int]):
             self.step(replace(self.view, marks=(*self.view.marks, moment)), None)
 
     def _moment(self, event: events.MouseEvent) -> float | None:
-        """The moment under the mouse; None outside the history's graphs."""
-        inside = 2 <= event.screen_y < self.size.height - 1
-        if (
-            self.view.pane != "history"
-            or self.view.help
-            or not inside
-            or len(self.screen_stack) > 1
-        ):
-            return None
-        return history.moment_at(self.scene, self.view, self.size.width, int(event.screen_x))
+        at = int(event.screen_x), int(event.screen_y)
+        over = len(self.screen_stack) > 1
+        return None if over else mouse.moment(at, self.size, self.view, self.scene)
 
     def on_click(self, event: events.Click) -> None:
-        """A pane's name in the footer opens it; a row takes the cursor, twice opens it."""
-        if len(self.screen_stack) > 1:
+        """See `mouse.clicked`; not while a question waits for its answer."""
+        if len(self.screen_stack) > 1 or self.scene.question is not None:
             return
         event.stop()
-        found = page.pane_at(self.view, self.size.width, event.screen_x)
-        if event.screen_y == self.size.height - 1 and found:
-            self.step(replace(self.view, pane=found, help=False), None)
-            return
-        rows = self.board.shown
-        here = next(
-            (y for y, row in enumerate(rows) if row and row[0][1].startswith("select")), None
-        )
-        if here is None:
-            return
-        if here == event.screen_y:
-            self.step(*keys.act("enter", self.view, self.scene))
-            return
-        self.step(keys.by(event.screen_y - here, self.view, self.scene), None)
+        at = int(event.screen_x), int(event.screen_y)
+        self.step(*mouse.clicked(at, self.board.shown, self.view, self.acted()))

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from ..panes.scene import Progress, Result, Scene
 from ..units import scaled
 from .notes import Post, note
+
+Wanted = Sequence[tuple[str, str]]
 
 
 class Bench:
@@ -45,21 +47,20 @@ class Bench:
 
         self._run(title, form, work)
 
-    def prove(self, finding: Any, form: Mapping[str, str]) -> None:
+    def prove(self, finding: str, wanted: Wanted, form: Mapping[str, str]) -> None:
         """Test, change, test, alternating; kept only when it is better."""
         from ..trials import prove
 
-        title = f"prove {finding.id}"
-        wanted = [(w.setting, w.value) for w in finding.wanted]
+        title = f"prove {finding}"
 
         def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
-            tool = prove.fitting(finding.id)  # both ends are ours, nothing need be installed
+            tool = prove.fitting(finding)  # both ends are ours, nothing need be installed
             bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
-            document = prove.prove(finding.id, wanted, bench)
+            document = prove.prove(finding, list(wanted), bench)
             kept = "kept" if document.get("kept") else "taken back"
             verdict = str(document.get("verdict", ""))
             role = {"better": "good", "worse": "bad"}.get(verdict, "warn")
-            self.post(note(f"{finding.id}: {verdict}; {kept}", role))
+            self.post(note(f"{finding}: {verdict}; {kept}", role))
 
         self._run(title, form, work)
 

@@ -1,0 +1,40 @@
+"""The help: the table of keys, and above it what the signs of the pane mean."""
+
+from __future__ import annotations
+
+from ..panes import pane
+from ..panes.grid import beside
+from ..panes.scene import View
+from ..text import Line, fit, line, wrap
+from .keys import GROUPS, KEYS, shown_as
+
+
+def help_lines(view: View, width: int, height: int) -> list[Line]:
+    """The table of keys in as many columns as fit; without headings where room is short.
+
+    Above it what the signs of the pane mean, where there is room for both.
+    """
+    entries: list[Line] = []
+    for group in GROUPS:
+        entries.append(line((f" {group.upper()}", "title")))
+        entries += [
+            line((fit(f"  {shown_as(key)}", 13), "key"), key.help)
+            for key in KEYS
+            if key.group == group
+        ]
+        entries.append(())
+    here = pane(view.pane)
+    signs = [line((f" {here.TITLE.upper()}", "title"))]
+    signs += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
+    bare = [row for row in entries if row and row[0][1] == "key"]
+    across = max(1, min(3, width // 39))
+    tries = [(signs, entries), (signs, bare), ([], entries), ([], bare)]
+    for above, rows in tries:  # what the signs mean comes before the headings of the keys
+        room = height - len(above)
+        if -(-len(rows) // across) <= room:
+            break
+    while across > 1 and -(-len(rows) // (across - 1)) <= room:
+        across -= 1  # wide columns tell all
+    deep = -(-len(rows) // across)
+    columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
+    return [*above, *beside(columns, width // across, width)][:height]

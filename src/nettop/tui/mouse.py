@@ -1,0 +1,38 @@
+"""What the mouse does: where it was pressed or clicked, as the next view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from ..panes import history, page
+from ..panes.scene import Scene, View
+from ..text import Line
+from . import keys
+from .keys import Next
+
+
+def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
+    """A pane's name in the footer opens it; a row takes the cursor, twice opens it.
+
+    `at` is column and row; `rows` and `scene` are what was painted last.
+    """
+    x, y = at
+    width = sum(len(text) for text, _ in rows[-1]) if rows else 0
+    found = page.pane_at(view, width, x)
+    if y == len(rows) - 1 and found:
+        return replace(view, pane=found, help=False), None
+    here = next((n for n, row in enumerate(rows) if row and row[0][1].startswith("select")), None)
+    if here is None:
+        return view, None
+    if here == y:
+        return keys.act("enter", view, scene)
+    return keys.by(y - here, view, scene), None
+
+
+def moment(at: tuple[int, int], size: tuple[int, int], view: View, scene: Scene) -> float | None:
+    """The moment under the mouse; None outside the history's graphs."""
+    (x, y), (width, height) = at, size
+    if view.pane != "history" or view.help or not 2 <= y < height - 1:
+        return None
+    return history.moment_at(scene, view, width, x)
