@@ -22,6 +22,7 @@ from nettop.tui.engine import merge
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import taken_back
+from nettop.tui.reading import Reading
 from nettop.tui.screen import Nettop, Tick
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")
@@ -179,6 +180,23 @@ def test_a_terminal_too_low_to_show_the_plan_takes_no_agreement() -> None:
     assert "needs a taller terminal" in "".join(map(text_of, asking.lines(LONG, View(), 80, 3)))
 
 
+def test_a_plan_is_read_when_the_terminal_has_drawn_it() -> None:
+    reading = Reading()
+    written = replace(View(), read=3, unread=0)
+    view, waits = reading.paint(View(), written)
+    assert waits
+    assert view.unread == -1  # on its way
+    assert not reading.paint(view, written)[1]  # asked once
+    reading.owed = 2  # the answer to an earlier question comes first
+    view = reading.answered(view, 5.0)
+    assert view.unread == -1
+    view = reading.answered(view, 6.0)
+    assert (view.read, view.unread, reading.seen) == (3, 0, 6.0)
+    reading.paint(View(), written)
+    other = reading.forget(View())
+    assert reading.answered(other, 7.0).unread == -1  # of another question
+
+
 @pytest.mark.parametrize("width", [12, 20, 33, 80])
 def test_a_row_of_a_plan_is_folded_not_cut(width: int) -> None:
     row = line(" sysctl.net.ipv4.tcp_rmem: ", ("4096 131072 6291456", "dim"), " → 漢字",
@@ -287,6 +305,23 @@ async def test_muting_asks_lists_the_muted_and_is_undone_on_the_screen(own: Path
         await done("enter")
         assert config.muted() == []
         assert [f.id for f in desk.app.scene.findings] == ["caps@host"]
+
+
+async def test_a_paused_screen_lists_no_finding_twice(own: Path) -> None:
+    desk = Desk(own / "host")
+    async with desk.app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("space")
+        gone = replace(with_findings(), wall=lossy().wall + 1)
+        desk.post(lambda old: merge(old, gone))
+        await pilot.press("m")
+        assert desk.actions.wait(10)
+        await pilot.pause()
+        await pilot.press("enter")
+        assert desk.actions.wait(10)
+        await pilot.pause()
+        rows = [row for row in desk.text.splitlines() if "caps@host" in row]
+        assert len(rows) == 2, rows  # in the list, and in the note
+        assert "muted  m shows it again" in rows[0]
 
 
 async def test_in_a_recording_no_key_touches_this_host(own: Path) -> None:

@@ -104,6 +104,7 @@ class Changing:
             moved = self.moved(changes)
             if moved:
                 self.post(note(f"nothing was changed: {moved}. Look at the plan again", "bad"))
+                self.altered()  # by somebody else, since the screen last read it
                 return ()
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)

@@ -28,6 +28,7 @@ from . import guide, keys, mouse, palette, themes
 from .board import Board, Ground
 from .gate import QUERY, SHEET, TRUST, Gate
 from .keys import Ask
+from .mutes import sorted_by_mutes
 from .notes import recording
 from .read_only import REFUSED, refused
 from .reading import Reading
@@ -158,11 +159,10 @@ class Nettop(App[int]):
         now = self.scene
         if not self.view.paused or self.frozen is None:
             return now
-        return replace(
+        return sorted_by_mutes(replace(
             self.frozen, notes=now.notes, question=now.question, pending=now.pending,
-            journal=now.journal, results=now.results, progress=now.progress,
-            ended=now.ended, muted=now.muted, mutes=now.mutes,
-        )  # fmt: skip
+            journal=now.journal, results=now.results, progress=now.progress, mutes=now.mutes,
+        ))  # fmt: skip
 
     def lines(self) -> list[Line]:
         """The screen as lines."""
