@@ -11,7 +11,7 @@ from nettop import panes
 from nettop.panes.scene import Question, Scene, View
 from nettop.tui import keys
 from nettop.tui.keys import Ask
-from nettop.tui.reading import HARMLESS, REFUSED
+from nettop.tui.read_only import HARMLESS, REFUSED
 from nettop.tui.screen import Nettop
 
 

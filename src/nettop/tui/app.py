@@ -58,7 +58,8 @@ def run(options: argparse.Namespace) -> int:
     from .actions import Actions
     from .engine import Engine, merge
     from .processor import learn
-    from .screen import END, Nettop, Tick
+    from .screen import Nettop, Tick
+    from .signals import END
 
     app = Nettop(
         view,

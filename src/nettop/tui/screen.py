@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import os
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -24,9 +20,9 @@ from textual.screen import Screen
 from ..panes import page
 from ..panes.scene import Note, Scene, View
 from ..text import Line, plain
-from . import guide, keys, mouse, palette, themes
+from . import guide, keys, mouse, palette, signals, themes
 from .board import Board, Ground
-from .gate import QUERY, SHEET, TRUST, Gate
+from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .keys import Ask
 from .mutes import sorted_by_mutes
 from .notes import recording
@@ -35,10 +31,8 @@ from .reading import Reading
 from .terminal import Terminal
 from .working import Doer, Looker
 
-PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
 CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
 STALE = 30.0  # seconds that a note is shown
-END = 15.0  # seconds that a change or a test that was begun may take to end in order
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -97,7 +91,7 @@ class Nettop(App[int]):
 
     def on_load(self) -> None:
         """Before the terminal is touched: whatever ends us, it is given back."""
-        self._signals()
+        signals.install(self.leave, lambda: self.actions)
 
     def on_mount(self) -> None:
         """Take the keyboard; start the engine once the first frame is on the way."""
@@ -117,27 +111,6 @@ class Nettop(App[int]):
         self.gate.asked = None
         self.reading.owed = 0
         self.board.refresh()
-
-    def _signals(self) -> None:
-        loop = asyncio.get_running_loop()
-        with contextlib.suppress(
-            ValueError, RuntimeError, NotImplementedError
-        ):  # not the main thread
-            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-                loop.add_signal_handler(number, self._ended, number)
-
-    def _ended(self, number: int) -> None:
-        """A signal: leave in order; in the end without, should the terminal be gone and block."""
-
-        def last() -> None:
-            time.sleep(PATIENCE)
-            wait = getattr(self.actions, "wait", None)  # what was begun on the host comes first
-            if wait is not None:
-                wait(END)
-            os._exit(128 + number)
-
-        threading.Thread(target=last, name="nettop-last", daemon=True).start()
-        self.leave(128 + number)
 
     def leave(self, code: int = 0) -> None:
         """Stop what runs, remember the view, restore the terminal."""

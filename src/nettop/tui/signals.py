@@ -1,0 +1,36 @@
+"""SIGINT, SIGTERM and SIGHUP end the screen in order; a screen that hangs is left behind."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable
+
+from .working import Doer
+
+PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
+END = 15.0  # seconds that a change or a test that was begun may take to end in order
+
+
+def install(leave: Callable[[int], None], actions: Callable[[], Doer | None]) -> None:
+    """Call `leave(exit code)` on a signal. Does nothing where this is not the main thread."""
+    loop = asyncio.get_running_loop()
+
+    def ended(number: int) -> None:
+        threading.Thread(target=last, args=(number,), name="nettop-last", daemon=True).start()
+        leave(128 + number)
+
+    def last(number: int) -> None:
+        time.sleep(PATIENCE)
+        wait = getattr(actions(), "wait", None)  # what was begun on the host comes first
+        if wait is not None:
+            wait(END)
+        os._exit(128 + number)
+
+    with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, ended, number)
