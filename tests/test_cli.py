@@ -2,6 +2,7 @@
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -119,13 +120,37 @@ def test_a_recording_without_a_place_is_refused_before_it_begins(
     assert "cannot write" in err
 
 
-def test_a_recording_is_in_its_file_as_it_grows_and_whole_when_stopped(tmp_path: Path) -> None:
+def recording(folder: Path) -> subprocess.Popen[bytes]:
+    """A nettop that records into x.host there, once it has written three moments."""
     words = [sys.executable, "-m", "nettop", "record", "x.host", "--seconds", "1h"]
-    done = subprocess.Popen([*words, "--interval", "200ms"], cwd=tmp_path, stderr=subprocess.PIPE)
-    part = tmp_path / f"x.host.{done.pid}.part"
+    done = subprocess.Popen([*words, "--interval", "200ms"], cwd=folder, stderr=subprocess.PIPE)
+    while done.poll() is None and written(done.pid, folder).count("\n-- @") < 3:
+        time.sleep(0.05)
+    return done
+
+
+def written(pid: int, folder: Path) -> str:
+    """What a process has written into a file of the folder, whatever the file's name."""
+    for handle in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            if os.readlink(handle).startswith(f"{folder}/"):
+                return handle.read_text()
+        except FileNotFoundError:
+            continue
+    return ""
+
+
+def test_a_recording_that_is_killed_leaves_nothing(tmp_path: Path) -> None:
+    done = recording(tmp_path)
+    done.kill()
+    done.communicate(timeout=60)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_grows_unseen_and_is_whole_when_stopped(tmp_path: Path) -> None:
+    done = recording(tmp_path)
     try:
-        while done.poll() is None and not (part.exists() and part.read_text().count("\n-- @") > 2):
-            time.sleep(0.05)
+        assert not (tmp_path / "x.host").exists()
         done.send_signal(signal.SIGTERM)
         _, said = done.communicate(timeout=60)
     finally:

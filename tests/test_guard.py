@@ -90,7 +90,8 @@ def test_systemds_timer_is_used_where_it_is_in_charge(
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "systemd"))
     monkeypatch.setattr(place, "first_netns", lambda: True)
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setenv("PATH", f"{stand_in.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr(guard, "program", lambda name: str(stand_in.parent / name))
+    monkeypatch.setattr(guard, "environment", lambda: dict(os.environ))
     monkeypatch.setenv("CODE", "0")
     guard.arm(book, 7, since_boot() + 30)
     words = (tmp_path / "words").read_text().splitlines()
@@ -101,7 +102,6 @@ def test_systemds_timer_is_used_where_it_is_in_charge(
     guard.arm(book, 7, since_boot() + 1)
     assert [p for p in Path("/proc").iterdir() if p.name.isdigit() and _is_guard(p, book.folder)]
     stand_in.unlink()
-    monkeypatch.setenv("PATH", str(stand_in.parent))
     guard.arm(book, 8, since_boot() + 1)
 
 
@@ -290,7 +290,7 @@ def test_a_user_is_given_the_line_that_root_would_type(
     from nettop.cli import main
 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.setattr("nettop.trust.SYSTEM", ("/nonexistent",))
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "none"))
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.7 50000 192.0.2.1 22")
     name = "net.ipv4.tcp_fin_timeout"

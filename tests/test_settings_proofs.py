@@ -27,7 +27,7 @@ import test_settings_ethtool as played
 from lab.inside.changed import CHANGES as DRIVERS
 from netns import test_changes_kernel as namespace
 
-from nettop import settings
+from nettop import settings, trust
 from nettop.changes import plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
@@ -147,7 +147,7 @@ def test_a_service_is_put_back(
         f'[ "$1" = stop ] && : > {group}/cgroup.procs\nexit 0\n'
     )
     stand_in.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{stand_in.parent}:{os.environ['PATH']}")
+    monkeypatch.setattr("nettop.trust.SYSTEM", (str(stand_in.parent), *trust.SYSTEM))
     back_and_forth(host, book, "service.running@irqbalance", "off")
     assert log.read_text() == "stop irqbalance.service\nstart irqbalance.service\n"
 

@@ -20,6 +20,7 @@ from . import __version__, commands
 from .argument import word
 from .streams import UNREAD, Unwritten, abandon
 from .text import ascii_only, lacking, safe
+from .trust import path
 
 DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit
@@ -72,6 +73,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     # Values are immutable and without cycles, so counting references frees them. By default the
     # cycle collector would walk them after every 700: half the time of a frame of 10,000 sockets.
     gc.set_threshold(50_000)
+    os.environ["PATH"] = path()  # for what libraries start
     words = list(sys.argv[1:] if argv is None else argv)
     drawn = not words or words[0] in DRAWING or words[0].startswith("-")
     _streams("ascii" if ascii_only() and not drawn else None)

@@ -22,6 +22,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .draft import write
+from .trust import folder, trusted
+
 SYSTEM = Path("/etc/nettop")
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
@@ -43,26 +46,29 @@ def rules_folder() -> Path:
 
 def user_folder() -> Path:
     """The user's configuration folder."""
-    return Path(os.environ.get("XDG_CONFIG_HOME") or _home() / ".config") / "nettop"
+    return Path(folder("XDG_CONFIG_HOME", ".config"), "nettop")
 
 
 def state_folder() -> Path:
     """The user's results and view state."""
-    return Path(os.environ.get("XDG_STATE_HOME") or _home() / ".local/state") / "nettop"
-
-
-def _home() -> Path:
-    """The user's home; where there is none, a place where nothing is found and nothing written."""
-    try:
-        return Path.home()
-    except RuntimeError:  # no HOME, and a user that no passwd knows: any container's
-        return Path("/nonexistent")
+    return Path(folder("XDG_STATE_HOME", ".local/state"), "nettop")
 
 
 def rule_folders() -> list[Path]:
     """Where rules come from; a later folder overrides an earlier one by id."""
-    own = [SYSTEM / "rules", user_folder() / "rules"]
-    return [rules_folder(), *(folder for folder in own if os.path.isdir(folder))]
+    own = [place / "rules" for place in (SYSTEM, user_folder())]
+    found = [place for place in own if os.path.isdir(place)]
+    for place in found:
+        for inner, folders, names in os.walk(place):
+            for name in (*folders, *names):
+                _must_be_ours(Path(inner, name))
+    return [rules_folder(), *found]
+
+
+def _must_be_ours(path: Path) -> None:
+    """ConfigError when root would obey a file that another user can change."""
+    if not trusted(path):
+        raise ConfigError(f"{path}: root obeys only what root alone can change: see its owner")
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,16 +152,15 @@ def muted() -> list[str]:
 
 
 def mute(names: Sequence[str]) -> None:
-    """Write the list of muted findings; OSError when that cannot be."""
-    folder = user_folder()
-    folder.mkdir(parents=True, exist_ok=True)
-    new = folder / f"muted.{os.getpid()}"
-    new.write_text("".join(f"{name}\n" for name in names), encoding="utf-8")
-    new.replace(folder / "muted")
+    """Make these the muted findings; OSError when they cannot be written."""
+    place = user_folder()
+    place.mkdir(parents=True, exist_ok=True)
+    write(place / "muted", "".join(f"{name}\n" for name in names))
 
 
 def _text(path: Path) -> str:
     """The file's text; nothing where there is none, or where another user's folder hides it."""
+    _must_be_ours(path)
     try:
         return path.read_text()
     except (FileNotFoundError, NotADirectoryError):

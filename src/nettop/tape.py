@@ -1,27 +1,40 @@
-"""Recordings into files: beside their place until they are whole, so that none is there by half."""
+"""Recordings into files: they have no name before they are whole, so that none is there by half."""
 
 from __future__ import annotations
 
+import errno
 import gzip
 import os
+import stat
 from contextlib import suppress
+from typing import IO
+
+from .draft import Draft
 
 
 class Tape:
-    """An archive on its way into a file, beside which it stands until it is whole."""
+    """An archive on its way into a file, where it stands once it is whole.
+
+    What is no regular file (a pipe, /dev/null) takes it as it grows.
+    """
 
     def __init__(self, path: str) -> None:
         """OSError when there can be no such file."""
         self.path = path
-        special = os.path.exists(path) and not os.path.isfile(path)
-        self.part = path if special else f"{path}.{os.getpid()}.part"
         self.size = 0
-        self._file = open(self.part, "wb")  # noqa: SIM115 - closed by `keep` or `drop`
+        self._draft: Draft | None = None
+        self._file: IO[bytes]
+        if _special(path):
+            # neither made nor emptied: were it exchanged for a file meanwhile, that stays as it is
+            self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb")
+        else:
+            self._draft = Draft(path)
+            self._file = self._draft.file
         packed = path.endswith(".gz")
         self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if packed else self._file
 
     def write(self, text: str) -> None:
-        """Append; what a plain file holds can be read at once."""
+        """Append; a pipe's reader has it at once."""
         data = text.encode("utf-8", "surrogateescape")
         self.size += len(data)
         self._out.write(data)
@@ -30,19 +43,38 @@ class Tape:
 
     def keep(self) -> None:
         """It is whole."""
-        self._out.close()
+        if self._out is not self._file:
+            self._out.close()
+        if self._draft is not None:
+            self._draft.keep(like=True)
         self._file.close()
-        if self.part != self.path:
-            os.replace(self.part, self.path)
 
     def drop(self) -> None:
         """Leave nothing half written."""
-        with suppress(OSError, ValueError):
-            self._out.close()
+        if self._file.closed:
+            return
+        if self._out is not self._file:
+            with suppress(OSError, ValueError):
+                self._out.close()
+        if self._draft is not None:
+            self._draft.drop()
         with suppress(OSError):
             self._file.close()
-        if self.part != self.path and os.path.exists(self.part):
-            os.unlink(self.part)
+
+
+def _special(path: str) -> bool:
+    """Whether it is there and no regular file; OSError for a symbolic link to a regular file.
+
+    A link is not followed to write, for anybody may have put it there, and not replaced either:
+    /dev/stdout is one.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode) and os.path.islink(path):
+        raise OSError(errno.ELOOP, "a symbolic link: name the file itself, or - for stdout", path)
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
 
 
 def save(path: str, archive: str) -> None:
@@ -51,6 +83,5 @@ def save(path: str, archive: str) -> None:
     try:
         tape.write(archive)
         tape.keep()
-    except OSError:
+    finally:
         tape.drop()
-        raise

@@ -422,10 +422,10 @@ def test_a_user_with_sudo_changes_it_by_one_explicit_command_each(
     sudo = tmp_path / "bin/sudo"
     sudo.write_text(f'#!/bin/sh\nprintf "%s\\n" "$*" >> {log}\nshift\nexec "$@"\n')
     sudo.chmod(0o755)
-    nettop.environment["PATH"] = f"{sudo.parent}:{os.environ['PATH']}"
     nettop.environment["SSH_CONNECTION"] = "10.79.0.2 50000 10.79.0.1 22"
     code = (
         "import os, sys; real = os.geteuid; os.geteuid = lambda: 1000\n"
+        f"from nettop import trust; trust.SYSTEM = ({str(sudo.parent)!r},)\n"
         "from nettop.cli import main; sys.exit(main(sys.argv[1:]))"
     )
     words = ["set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--finding", "x@host"]

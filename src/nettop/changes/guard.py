@@ -13,6 +13,7 @@ import select
 import sys
 import time
 
+from ..trust import environment, program
 from . import Result, place
 from .journal import Busy, Entry, Journal, since_boot
 from .plan import sentence
@@ -63,12 +64,18 @@ def _arm_timer(journal: Journal, group: int, due: float) -> None:
 
     left = max(0.1, due - since_boot())
     words = [
-        "systemd-run", f"--on-active={left:.3f}", "--timer-property=AccuracySec=100ms",
+        program("systemd-run"), f"--on-active={left:.3f}", "--timer-property=AccuracySec=100ms",
         f"--unit=nettop-guard-{os.getpid()}-{group}", "--collect", "--quiet", "--",
         sys.executable, "-I", "-m", __name__, journal.folder, str(group), str(due),
     ]  # fmt: skip
     done = subprocess.run(
-        words, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False, timeout=READY
+        words,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=READY,
+        env=environment(),
     )
     if done.returncode:
         lines = done.stderr.strip().splitlines()

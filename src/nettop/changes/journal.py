@@ -16,8 +16,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from ..trust import trusted
+
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
 _LOCK_PAUSE = 0.02
+_OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 ROOTS = "/var/lib/nettop"
 
 
@@ -61,6 +64,8 @@ def folder() -> str:
     """NETTOP_STATE, or /var/lib/nettop for root, or the user's state folder."""
     told = os.environ.get("NETTOP_STATE")
     if told:
+        if not trusted(told):
+            raise PermissionError(1, "NETTOP_STATE: others than root can change this folder", told)
         return told
     if os.geteuid() == 0:
         return ROOTS
@@ -89,9 +94,7 @@ class Journal:
         The kernel lets go of the lock when its holder dies, however it dies.
         """
         self._make()
-        handle = os.open(
-            os.path.join(self.folder, "lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600
-        )
+        handle = os.open(os.path.join(self.folder, "lock"), _OPEN, 0o600)
         end = time.monotonic() + seconds
         try:
             while True:
@@ -150,7 +153,7 @@ class Journal:
         self._make()
         fresh = not os.path.exists(self.path)
         data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
-        handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+        handle = os.open(self.path, _OPEN | os.O_APPEND, 0o600)
         try:
             size = _repair(handle)
             try:

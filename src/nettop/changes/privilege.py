@@ -14,6 +14,7 @@ from dataclasses import fields
 from typing import Any
 
 from ..settings import Address
+from ..trust import sudo
 from . import Change, Result, text
 from .journal import Journal
 
@@ -41,7 +42,7 @@ def rooted(journal: Journal) -> bool:
 
 def again(words: Sequence[str]) -> list[str]:
     """The argument list that runs `nettop WORDS…` as root without asking for a password."""
-    return ["sudo", "-n", sys.executable, "-I", "-m", "nettop", *words]
+    return [sudo(), "-n", sys.executable, "-I", "-m", "nettop", *words]
 
 
 def line(words: Sequence[str]) -> str:
@@ -55,7 +56,7 @@ def may() -> bool:
 
     try:
         done = subprocess.run(
-            ["sudo", "-n", "true"],
+            [sudo(), "-n", "true"],
             check=False, timeout=10, stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
@@ -71,7 +72,7 @@ def become(words: Sequence[str]) -> str:
     sys.stdout.flush()
     sys.stderr.flush()
     command = again(words)
-    os.execvp(command[0], command)  # noqa: S606 - no shell is wanted
+    os.execv(command[0], command)  # noqa: S606 - no shell is wanted
     return ""  # pragma: no cover
 
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 from ..argument import interface, namespace
 from ..folder import modules
+from ..trust import program
 
 if TYPE_CHECKING:
     from ..frame import Frame
@@ -132,7 +133,7 @@ def enter_netns(name: str) -> None:
             break
     inside = ["ip", "netns", "exec", name, sys.executable, "-P", "-m", "nettop", *words]
     try:
-        os.execvp("ip", inside)  # noqa: S606 - no shell is wanted
+        os.execv(program("ip"), inside)  # noqa: S606 - no shell is wanted
     except OSError as error:
         raise Refused(f"cannot enter namespace {name}: ip: {error.strerror}", 3) from None
 

@@ -75,5 +75,5 @@ def _write(names: list[str]) -> None:
     try:
         config.mute(names)
     except OSError as error:
-        path = config.user_folder() / "muted"
-        raise Refused(f"cannot write {path}: {error.strerror}", 4) from None
+        place = config.user_folder() / "muted"
+        raise Refused(f"cannot write {place}: {error.strerror}", 4) from None

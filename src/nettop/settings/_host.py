@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 from dataclasses import dataclass, field
 from typing import Any
 
+from ..draft import write
 from ..source import Live, Source
+from ..trust import environment, program
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,7 @@ class Host:
             full = self.root + path
             if not os.path.exists(full):
                 raise FileNotFoundError(2, "No such file or directory", path)
-            replace(full, data)
+            write(full, data)
             return
         handle = os.open(path, os.O_WRONLY | os.O_CLOEXEC | os.O_TRUNC)
         try:
@@ -108,39 +109,12 @@ class Host:
 
         try:
             done = subprocess.run(
-                argv,
+                (program(argv[0]), *argv[1:]), env=environment(),
                 capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL,
             )  # fmt: skip
-        except FileNotFoundError:
-            raise FileNotFoundError(2, f"{argv[0]} is not installed") from None
         except subprocess.TimeoutExpired:
             raise TimeoutError(110, f"{argv[0]} did not end within 30 s") from None
         if done.returncode:
             lines = (done.stderr or done.stdout).strip().splitlines()
             raise OSError(5, lines[0] if lines else f"{argv[0]} ended with {done.returncode}")
         return done.stdout
-
-
-def replace(path: str, data: bytes, mode: int = 0o644) -> None:
-    """Put `data` at `path` whole or not at all, and on the disk."""
-    if os.path.exists(path):
-        mode = os.stat(path).st_mode & 0o777
-    temporary = f"{path}.{os.getpid()}.new"
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, mode)
-    try:
-        try:
-            if os.write(handle, data) != len(data):
-                raise OSError(28, "No space left on device", path)
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
-    folder = os.open(os.path.dirname(path), os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -13,9 +13,9 @@ import os
 import re
 
 from .. import devname
+from ..draft import write as write_whole
 from ..source import Source
 from . import Address, Deed, Host, Limits, link, parse, portable
-from ._host import replace
 from .sysctl import foreign
 
 RISK = "none"
@@ -87,7 +87,7 @@ def write(host: Host, address: Address, value: str) -> None:
         os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
         if not os.path.lexists(link):
             os.symlink(_SERVICE, link)
-    replace(full, render(host.source, address, known).encode("utf-8", "surrogateescape"))
+    write_whole(full, render(host.source, address, known), 0o644)
 
 
 def render(source: Source, address: Address, known: dict[str, str]) -> str:

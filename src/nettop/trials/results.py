@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from ..config import state_folder
+from ..draft import write
 
 
 def folder() -> Path:
@@ -37,13 +38,10 @@ def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> s
         for number in range(1000):
             name = f"{stamp}-{kind}" + (f"-{number}" if number else "")
             try:
-                handle = os.open(
-                    where / f"{name}.json", os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600
-                )
+                text = json.dumps({"id": name, "kind": kind, **document}, default=str)
+                write(where / f"{name}.json", text, 0o600, over=False)
             except FileExistsError:
                 continue
-            with os.fdopen(handle, "w", encoding="utf-8") as file:
-                json.dump({"id": name, "kind": kind, **document}, file, default=str)
             return name
     except OSError:
         return None

@@ -186,6 +186,7 @@ def remembered(settings: Mapping[str, Any]) -> View:
 def remember(view: View) -> None:
     """Keep what the reader chose; a disk that cannot be written does not matter."""
     from ..config import state_folder
+    from ..draft import write
 
     found = {name: getattr(view, name) for name in KEPT}
     found["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
@@ -193,9 +194,7 @@ def remember(view: View) -> None:
     try:
         folder = state_folder()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        scratch = folder / "view.json.new"
-        scratch.write_text(json.dumps(found), encoding="utf-8")
-        scratch.replace(folder / "view.json")
+        write(folder / "view.json", json.dumps(found))
     except OSError:
         return
 

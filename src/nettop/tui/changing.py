@@ -75,10 +75,12 @@ class Changing:
     def _write(self, name: str, body: Iterable[Line]) -> None:
         import time
 
+        from ..draft import write
+
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
         path = os.path.abspath(f"nettop-{stamp}.{ENDING.get(name, 'txt')}")
-        with open(path, "x", encoding="utf-8") as file:
-            file.writelines(text_of(row)[1:] + "\n" for row in body)
+        rows = (text_of(row)[1:] + "\n" for row in body)
+        write(path, "".join(rows), over=False)
         self.post(note(f"written: {path}", "good"))
 
     def moved(self, changes: Iterable[Change]) -> str:

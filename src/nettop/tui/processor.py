@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable
 
 from .. import config
+from ..draft import write
 
 
 def learn(tell: Callable[[str], None], ask: bool = True) -> None:
@@ -41,7 +42,7 @@ def learn(tell: Callable[[str], None], ask: bool = True) -> None:
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(made + "\n")
+            write(path, made + "\n")
         except OSError:
             pass  # asked again the next time
         tell(made)

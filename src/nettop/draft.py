@@ -1,0 +1,102 @@
+"""Files written whole or not at all: `write`, and `Draft` for what grows.
+
+A draft has no name where the file system can do without (O_TMPFILE, open(2)): a nettop that is
+killed leaves nothing. Elsewhere its name is random and must be new (O_EXCL), and no symbolic link
+is followed: nobody can prepare a place that nettop would write through. The file at the end of the
+way is replaced by rename(2); a symbolic link there is replaced too, not followed.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+from contextlib import suppress
+from typing import IO, Final
+
+_NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+
+
+class Draft:
+    """A file on its way to `path`: nobody sees it there before `keep`."""
+
+    def __init__(self, path: str | os.PathLike[str], mode: int = 0o666) -> None:
+        """`mode` is a new file's, less the umask. OSError when there can be no such file."""
+        folder, self.name = os.path.split(os.fspath(path))
+        if not self.name or os.path.isdir(path):
+            raise IsADirectoryError(21, "Is a directory", os.fspath(path))
+        self._folder = os.open(folder or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        self._part: str | None = None
+        try:
+            self.file = self._open(mode)
+        except OSError:
+            os.close(self._folder)
+            raise
+
+    def _open(self, mode: int) -> IO[bytes]:
+        try:
+            handle = os.open(
+                ".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, mode, dir_fd=self._folder
+            )
+            # without /proc it could never get a name
+            os.stat(f"/proc/self/fd/{handle}")
+        except OSError:  # this file system has no files without a name: it will say what is wrong
+            name = self._random()
+            handle = os.open(name, _NEW, mode, dir_fd=self._folder)
+            self._part = name
+        return open(handle, "wb")
+
+    def _random(self) -> str:
+        return f".{self.name[:200]}.{secrets.token_hex(8)}.part"
+
+    def keep(self, *, over: bool = True, like: bool = False) -> None:
+        """Give it its name, on the disk; without `over` FileExistsError where something is.
+
+        `like` gives it the permissions of the regular file that it replaces.
+        """
+        self.file.flush()
+        if like:
+            with suppress(FileNotFoundError):
+                old = os.stat(self.name, dir_fd=self._folder, follow_symlinks=False)
+                if stat.S_ISREG(old.st_mode):
+                    os.fchmod(self.file.fileno(), stat.S_IMODE(old.st_mode))
+        os.fsync(self.file.fileno())
+        if self._part is None:
+            part = self._random() if over else self.name
+            # dir_fd makes Python call linkat(2), which can follow this link to the file itself
+            os.link(f"/proc/self/fd/{self.file.fileno()}", part, dst_dir_fd=self._folder)
+            self._part = part if over else None
+        if over and self._part is not None:
+            os.rename(self._part, self.name, src_dir_fd=self._folder, dst_dir_fd=self._folder)
+            self._part = None
+        elif self._part is not None:
+            at = self._folder
+            os.link(self._part, self.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
+        os.fsync(self._folder)
+        self.drop()
+
+    def drop(self) -> None:
+        """Leave nothing of it; what was kept stays. May be called again."""
+        if self.file.closed:
+            return
+        with suppress(OSError):
+            self.file.close()
+        if self._part is not None:
+            with suppress(OSError):
+                os.unlink(self._part, dir_fd=self._folder)
+        os.close(self._folder)
+
+
+def write(
+    path: str | os.PathLike[str], data: str | bytes, mode: int = 0o666, *, over: bool = True
+) -> None:
+    """Put `data` at `path` whole or not at all, and on the disk.
+
+    `mode` is a new file's; one that is replaced keeps its own. FileExistsError without `over`.
+    """
+    draft = Draft(path, mode)
+    try:
+        draft.file.write(data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data)
+        draft.keep(over=over, like=over)
+    finally:
+        draft.drop()
