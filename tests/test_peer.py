@@ -106,6 +106,19 @@ def test_noise_before_the_first_message_is_no_message() -> None:
     assert noisy.run(["echo", "hello"]) == (0, "hello")
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: programs of two users")
+def test_a_prefix_and_a_tool_are_found_where_root_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("ip", "env", "python3"):
+        (tmp_path / name).write_text("#!/bin/sh\necho hijacked >&2\nexit 255\n")
+        (tmp_path / name).chmod(0o755)
+        os.chown(tmp_path / name, 65534, 65534)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    assert peer.HERE.run(["ip", "-V"])[1].startswith("ip utility")
+    assert peer.parse("env A=b").run(["env"])[1].count("A=b") == 1
+
+
 def alive(pid: int) -> bool:
     try:
         with open(f"/proc/{pid}/stat") as file:

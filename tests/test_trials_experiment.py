@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from nettop.changes.journal import Journal
+from nettop.peer import Cancelled
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
 from nettop.trials.experiment import METRICS, Plan, Sample
@@ -24,7 +25,7 @@ from nettop.trials.result import (
     Side,
     Standing,
 )  # fmt: skip
-from nettop.trials.run import Cancelled, TrialError
+from nettop.trials.run import TrialError
 
 RATE = METRICS["rate"]
 

@@ -47,7 +47,7 @@ def user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("HOME", str(home))
     for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
         monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setattr(trust.pwd, "getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(own)))
+    monkeypatch.setattr("pwd.getpwuid", lambda _uid: SimpleNamespace(pw_dir=str(own)))
     monkeypatch.setattr(config, "SYSTEM", tmp_path / "none")
     return home
 

@@ -103,9 +103,9 @@ def run(args: argparse.Namespace) -> int:
 def attempt(work: Any) -> dict[str, Any]:
     """Run an experiment; what stops it is one sentence and an exit code."""
     from ..changes.plan import sentence
-    from ..peer import PeerError
+    from ..peer import Cancelled, PeerError
     from ..trials.lever import LeverError
-    from ..trials.run import Cancelled, TrialError
+    from ..trials.run import TrialError
 
     try:
         document: dict[str, Any] = work()
@@ -177,7 +177,7 @@ def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
     import time
     from dataclasses import replace
 
-    from ..peer import PeerError
+    from ..peer import Cancelled, PeerError
     from ..trials import run as runner
 
     over, flows = threading.Event(), threading.Event()
@@ -186,7 +186,7 @@ def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
     def load() -> None:
         try:
             runner.run(on.tool, options, lambda _: flows.set(), over)
-        except (PeerError, runner.TrialError, runner.Cancelled, OSError):
+        except (PeerError, runner.TrialError, Cancelled, OSError):
             return  # what is wrong with it shows when the experiment itself begins
         finally:
             flows.set()

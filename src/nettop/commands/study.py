@@ -99,7 +99,7 @@ def _show(study: Study, *, as_json: bool) -> int:
 
 
 def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
-    from ..peer import PeerError
+    from ..peer import Cancelled, PeerError
     from ..trials import report
     from ..trials import run as runner
     from ..trials import study as studies
@@ -111,7 +111,7 @@ def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
         )
     except (PeerError, runner.TrialError, ValueError) as error:
         raise Refused(str(error), 3) from None
-    except runner.Cancelled:
+    except Cancelled:
         raise Refused("cancelled; nothing is left running", 4) from None
     if as_json:
         emit(document)

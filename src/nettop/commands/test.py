@@ -196,14 +196,14 @@ def run(args: argparse.Namespace) -> int:
 
 def one(tool: str, options: Options) -> Result:
     """One trial from the command line; errors as sentences."""
-    from ..peer import PeerError
+    from ..peer import Cancelled, PeerError
     from ..trials import run as runner
 
     try:
         return runner.run(tool, options, tell, stopper())
     except (PeerError, runner.TrialError, ValueError) as error:
         raise Refused(str(error), 3) from None
-    except runner.Cancelled:
+    except Cancelled:
         raise Refused("cancelled; nothing is left running", 4) from None
     finally:
         if sys.stderr.isatty():

@@ -14,10 +14,11 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
+from ..peer import Cancelled
 from . import statistics
 from .lever import Lever
 from .result import Progress, Result, Side, Standing, record
-from .run import Cancelled, TrialError, Watch, nobody
+from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
 STEADY: Final = 0.10  # two baseline runs that differ less are a steady baseline

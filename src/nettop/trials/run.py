@@ -10,20 +10,21 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
+from typing import Any, Final
 
 from .. import peer
-from ..peer import End, Peer, PeerError
+from ..peer import Cancelled, End, Peer, PeerError
 from . import checks, sides, tool
 from .leftovers import ended
 from .result import Measured, Options, Progress, Result
 
 Watch = Callable[[Progress], None]
 
-
-class Cancelled(Exception):  # noqa: N818
-    """Somebody asked for the end; nothing is left running."""
+OUTPUT: Final = (
+    256 << 20
+)  # characters that a tool may print: iperf3's JSON of 100 streams for hours
 
 
 class TrialError(Exception):
@@ -84,14 +85,18 @@ class Trial:
         """A kept program's exit code, standard output and standard error, once it has ended."""
         out: list[str] = []
         err: list[str] = []
+        size = 0
         for message in self.follow(end, seconds):
+            size += sum(len(message[key]) for key in ("out", "err") if key in message)
+            if size > OUTPUT:
+                raise PeerError(f"a tool {end.where} printed more than {OUTPUT >> 20} MiB")
             if "out" in message:
                 out.append(str(message["out"]))
             elif "err" in message:
                 err.append(str(message["err"]))
             elif "exit" in message:
                 return int(message["exit"]), "\n".join(out), "\n".join(err)
-        raise PeerError(f"the helper {end.peer.where} ended early")
+        raise PeerError(f"the helper {end.where} ended early")
 
 
 def nobody(_progress: Progress) -> None:
@@ -107,13 +112,9 @@ def run(
 ) -> Result:
     """Run the tool once. PeerError, TrialError, ValueError: one sentence why not; Cancelled."""
     module = tool(name)
-    trial = Trial(
-        options,
-        peer.HERE,
-        None if options.peer is None else peer.parse(options.peer),
-        watch,
-        cancel or threading.Event(),
-    )
+    cancel = cancel or threading.Event()
+    far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
+    trial = Trial(options, replace(peer.HERE, cancel=cancel), far, watch, cancel)
     with ended(), ExitStack() as stack:
         trial.samples.begin(stack, trial.here, trial.there)
         if options.neighbour is not None:
@@ -124,11 +125,24 @@ def run(
             measured: Measured = module.measure(trial)
         except peer.Absent as absent:
             raise TrialError(_missing(module, absent)) from None
+        if not all(map(isfinite, _numbers(asdict(measured)))):
+            raise TrialError(f"what {module.TOOL} reports is not a finite number")
         trial.samples.finish()
     here, there = trial.samples.sides(trial.begun, options)
     found = checks.judge(module.TOOL, options, measured, here, there)
     force = dict(settings) if settings is not None else sides.settings(here.busiest())
     return Result(module.TOOL, options, measured, here, there, force, found, at)
+
+
+def _numbers(value: Any) -> Iterator[float]:
+    """Every floating-point number within dictionaries and lists."""
+    if isinstance(value, float):
+        yield value
+    elif isinstance(value, Mapping):
+        yield from _numbers(list(value.values()))
+    elif isinstance(value, list | tuple):
+        for one in value:
+            yield from _numbers(one)
 
 
 def _missing(module: Any, absent: peer.Absent) -> str:

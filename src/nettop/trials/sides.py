@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ..peer import End, Peer, PeerError
+from .end import ANSWER
 from .result import Options, Progress, Side
 
 MODES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -51,7 +52,8 @@ class Samples:
             self.ends[name] = end
         for name in self.ends:
             while not self.points[name]:
-                self._take(name, 45.0)
+                if not self._take(name, ANSWER):
+                    raise PeerError(f"the sampler {self.ends[name].where} ended at once")
 
     def _take(self, name: str, seconds: float) -> bool:
         """One message of a sampler; False when there is none now, or no more."""
@@ -59,7 +61,7 @@ class Samples:
             message = self.ends[name].hear(seconds)
         except TimeoutError:
             if seconds:
-                raise PeerError("the sampler does not answer") from None
+                raise PeerError(f"the sampler {self.ends[name].where} does not answer") from None
             return False
         if message is None:
             return False

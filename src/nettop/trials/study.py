@@ -30,12 +30,12 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from ..peer import PeerError
+from ..peer import Cancelled, PeerError
 from . import results
 from . import run as runner
 from .lever import LeverError, Switch
 from .result import Options, Progress, Result
-from .run import Cancelled, TrialError, Watch, nobody
+from .run import TrialError, Watch, nobody
 
 KEYS: Final = {"title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "requires",
                "conditions", "options", "point", "notes"}  # fmt: skip

@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from ..changes.plan import sentence
+from ..peer import Cancelled
 from . import prove, results
 from .lever import LeverError
 from .prove import Bench
-from .run import Cancelled, TrialError
+from .run import TrialError
 
 UNPROVEN: Final = "not about speed: no run can prove it"
 

@@ -89,7 +89,7 @@ class Bench:
         form: Mapping[str, str],
         work: Callable[[Callable[[Any], None], threading.Event], None],
     ) -> None:
-        from ..trials import run as runner
+        from ..peer import Cancelled
 
         if self.cancel is not None:
             self.post(note("a test runs already: Ctrl-X stops it", "warn"))
@@ -126,7 +126,7 @@ class Bench:
 
         try:
             work(watch, self.cancel)
-        except runner.Cancelled:
+        except Cancelled:
             self.post(note(f"{title}: stopped; nothing is left running", "warn"))
         finally:
             self.cancel = None

@@ -1,0 +1,157 @@
+"""What an end may say: one JSON object a line, in the forms known for each program of `far`.
+
+The other end is another machine. What it sends is checked here, before anything is computed from
+it: numbers are finite and of a plausible size, and a message has exactly the fields of its form.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+Check = Callable[[Any], bool]
+
+LARGEST: Final = 1 << 64  # no counter of the kernel exceeds it
+
+
+def parsed(text: str | bytes) -> Any:
+    """The JSON value; ValueError when it is none, too deep, or has a number beyond `LARGEST`."""
+    try:
+        return json.loads(
+            text, parse_float=_number, parse_int=_integer, parse_constant=_no_constant
+        )
+    except RecursionError:
+        raise ValueError("it is nested too deep") from None
+
+
+def _number(text: str) -> float:
+    value = float(text)
+    if not math.isfinite(value) or abs(value) > LARGEST:
+        raise ValueError(f"{text[:20]} is out of range")
+    return value
+
+
+def _integer(text: str) -> int:
+    if len(text) > 21 or abs(int(text)) > LARGEST:
+        raise ValueError(f"{text[:20]} is out of range")
+    return int(text)
+
+
+def _no_constant(text: str) -> float:
+    raise ValueError(f"{text} is not a number")
+
+
+def _word(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _flag(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _count(value: Any) -> bool:
+    return _whole(value) and value >= 0
+
+
+def _real(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _port(value: Any) -> bool:
+    return _count(value) and value < 1 << 16
+
+
+def _list(check: Check, length: int | None = None) -> Check:
+    return lambda value: (
+        isinstance(value, list)
+        and (length is None or len(value) == length)
+        and all(map(check, value))
+    )
+
+
+def _table(check: Check) -> Check:
+    return lambda value: isinstance(value, dict) and all(map(check, value.values()))
+
+
+def _cores(value: Any) -> bool:
+    row = _list(_count, 8)
+    return isinstance(value, dict) and all(
+        cpu.isascii() and cpu.isdigit() and len(cpu) < 8 and row(ticks)
+        for cpu, ticks in value.items()
+    )
+
+
+_LINK: Final[Mapping[str, Check]] = {
+    "mtu": _count, "speed": _count, "driver": _word, "subsystem": _word,
+}  # fmt: skip
+
+
+def _link(value: Any) -> bool:
+    return isinstance(value, dict) and all(key in _LINK and _LINK[key](value[key]) for key in value)
+
+
+_STATE: Final = frozenset({"rtt", "cwnd", "mss", "retrans"})
+
+
+def _state(value: Any) -> bool:
+    return _table(_count)(value) and (not value or value.keys() >= _STATE)
+
+
+_PAIRS: Final = _list(_list(_whole, 2))
+_ANY: Final[tuple[Mapping[str, Check], ...]] = ({"error": _word}, {"absent": _word})
+_FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
+    "blast": ({"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},),
+    "bulk": (
+        {"port": _port},
+        {"start": _real, "seconds": _real, "received": _count, "retransmits": _whole,
+         "states": _list(_state)},
+        {"total": _count, "poured": _count, "lasted": _real},
+    ),
+    "capture": (
+        {"capturing": _word},
+        {"packets": _count, "bytes": _count, "lasted": _real, "seen": _count, "dropped": _count,
+         "frozen": _count},
+    ),
+    "keep": ({"out": _word}, {"err": _word}, {"port": _port, "pid": _count}, {"exit": _whole}),
+    "neighbour": ({"walking": _count},),
+    "pktgen": ({"running": _word}, {"result": _word}),
+    "sample": (
+        {"links": _table(_link), "kernel": _word, "host": _word, "pid": _count},
+        {"at": _real, "cores": _cores, "interfaces": _table(_list(_count, 10)),
+         "softnet": _list(_list(_count, 3)), "totals": _table(_whole),
+         "interrupts": _list(_count)},
+    ),
+    "udp_latency": (
+        {"port": _port},
+        {"size": _count, "asked": _count, "lost": _count, "histogram": _PAIRS,
+         "kernel": _list(_real)},
+        {"copying": _real},
+    ),
+    "udp_sink": (
+        {"port": _port, "room": _count},
+        {"point": _count, "received": _count, "reordered": _count, "lasted": _real,
+         "gaps": _PAIRS, "busy": _real},
+    ),
+    "warden": ({"watching": _flag},),
+}  # fmt: skip
+
+
+def message(script: str, line: bytes) -> dict[str, Any] | None:
+    """The message in a line of the program `far/SCRIPT.py`; None when the line is none.
+
+    A login shell may print lines of its own first. ValueError for a line that begins as a message
+    and has none of the program's forms: one sentence says why.
+    """
+    if not line.startswith(b'{"'):
+        return None
+    found = parsed(line)
+    for form in (*_FORMS[script], *_ANY):
+        if found.keys() == form.keys() and all(check(found[key]) for key, check in form.items()):
+            return dict(found)
+    raise ValueError("it is no message of this program")
