@@ -7,6 +7,7 @@ import struct
 import time
 from typing import Any, Dict
 
+from nettop.trials.far.door import knock
 from nettop.trials.far.link import listen, pin, say, stopping
 from nettop.trials.far.sample import cores, read
 
@@ -120,6 +121,10 @@ def main(options: Dict[str, Any]) -> None:
         sock = connect(options["to"], int(options["port"]), bool(options.get("v6")))
     except OSError as error:
         say(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
+        return
+    token = options.get("token")  # none: what it sends is captured, not received
+    if token and not knock(sock, bytes.fromhex(token)):
+        say(error="{} does not answer: is there a firewall?".format(options["to"]))
         return
     for number, point in enumerate(options["points"]):
         size = int(point["size"])

@@ -7,8 +7,9 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, Dict, List
+from typing import Any, Dict, List, Tuple
 
+from nettop.trials.far.door import PATIENCE, STRANGERS, accept, opened
 from nettop.trials.far.link import listen, pin, say, stopping
 
 CONGESTION = 13  # TCP_CONGESTION
@@ -130,72 +131,60 @@ def prepare(sock: socket.socket, options: Dict[str, Any]) -> None:
         sock.setsockopt(socket.IPPROTO_TCP, CONGESTION, str(options["congestion"]).encode())
 
 
-def accept(options: Dict[str, Any], count: int) -> List[socket.socket]:
-    """Listen, say where, take `count` connections."""
-    family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as door:
-        door.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        prepare(door, options)
-        try:
-            door.bind(("", int(options.get("port") or 0)))
-        except OSError as error:
-            say(error="port {}: {}".format(options.get("port"), error.strerror))
-            return []
-        door.listen(count)
-        say(port=door.getsockname()[1])
-        door.settimeout(20)
-        found: List[socket.socket] = []
-        try:
-            while len(found) < count:
-                sock, _ = door.accept()
-                sock.settimeout(None)
-                found.append(sock)
-        except OSError:
-            say(error="nobody connected within 20 s: is there a firewall?")
-        return found
+def accepted(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, bool]]:
+    """Listen, say where, take `count` connections; whether this end pours into each."""
+    try:
+        listening = opened(options, socket.SOCK_STREAM)
+    except OSError as error:
+        say(error=error.strerror)
+        return []
+    with listening:
+        prepare(listening, options)
+        listening.listen(max(count, STRANGERS))  # before the other end is told where
+        say(port=listening.getsockname()[1])
+        found = accept(listening, options, count)
+    if len(found) < count:
+        say(error="nobody connected within {:.0f} s: is there a firewall?".format(PATIENCE))
+    return [(sock, way == b">") for sock, way in found]
 
 
-def connect(options: Dict[str, Any], count: int) -> List[socket.socket]:
-    """`count` connections to the listening end."""
-    found: List[socket.socket] = []
+def connected(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, bool]]:
+    """`count` connections to the listening end; whether this end pours into each."""
+    found: List[Tuple[socket.socket, bool]] = []
+    token = bytes.fromhex(options["token"])
     family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
-    for _ in range(count):
+    for number in range(count):
+        pours = number < int(options["pours"])
         sock = socket.socket(family, socket.SOCK_STREAM)
         try:
             prepare(sock, options)
             sock.settimeout(10)
             sock.connect((options["to"], int(options["port"])))
+            sock.sendall(token + (b"<" if pours else b">"))
         except OSError as error:
             say(error="cannot connect to {}: {}".format(options["to"], error.strerror or error))
             return []
         sock.settimeout(None)
-        found.append(sock)
+        found.append((sock, pours))
     return found
 
 
 def main(options: Dict[str, Any]) -> None:
     """`to` connects, else listens; `pours` of the `streams` connections send, the rest receive.
 
-    Which connection does what is told by one byte that the connecting end sends first.
+    Which connection does what is told by one byte that the connecting end sends after its token.
     """
     listen()
     pin(options.get("cpus"))
     streams = int(options["streams"])
     try:
-        socks = connect(options, streams) if options.get("to") else accept(options, streams)
+        socks = connected(options, streams) if options.get("to") else accepted(options, streams)
     except OSError as error:
         say(error="{}: {}".format(error.strerror, options.get("congestion") or "socket"))
         return
     if len(socks) < streams:
         return
-    work = []
-    for number, sock in enumerate(socks):
-        if options.get("to"):
-            pours = number < int(options["pours"])
-            sock.sendall(b"<" if pours else b">")
-        else:
-            pours = sock.recv(1) == b">"
-        work.append(Counted(sock, pours))
+    work = [Counted(sock, pours) for sock, pours in socks]
     length = int(options.get("length") or 131072)
     pace = float(options.get("rate") or 0) / 8 / max(1, sum(one.pours for one in work))
     begun = time.monotonic()

@@ -9,23 +9,22 @@ import threading
 import time
 from typing import Any, Dict
 
+from nettop.trials.far.door import opened, place, text
 from nettop.trials.far.link import children, listen, pin, say, stopping
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 
 
-def free_port(wanted: int) -> int:
-    """`wanted` when nobody has it for TCP and UDP, else one the kernel picks."""
+def free_port(wanted: int, at: str) -> int:
+    """`wanted` when nobody has it there for TCP and UDP, else one the kernel picks."""
     for port in (wanted, 0):
-        with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as tcp:
-            tcp.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-            try:
-                tcp.bind(("", port))
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
-                    udp.bind(("", tcp.getsockname()[1]))
-                    return int(tcp.getsockname()[1])
-            except OSError:
-                continue
+        try:
+            with opened({"at": at, "port": port}, socket.SOCK_STREAM) as tcp:
+                found = int(tcp.getsockname()[1])
+                with opened({"at": at, "port": found}, socket.SOCK_DGRAM):
+                    return found
+        except OSError:
+            continue
     return wanted
 
 
@@ -59,11 +58,25 @@ def pass_on(stream: Any, name: str) -> None:
 
 
 def main(options: Dict[str, Any]) -> None:
-    """`argv` (with `{port}`), the `port` wanted, `cpus`, whether to `wait` for it to listen."""
+    """`argv`, `cpus`, whether to `wait` for it to listen on the `port` wanted and the address `at`.
+
+    The words `{port}` and `{address}` in it become what it is to listen on.
+    """
     listen()
     pin(options.get("cpus"))
-    port = free_port(int(options["port"])) if options.get("port") else 0
-    argv = [str(word).replace("{port}", str(port)) for word in options["argv"]]
+    port, address = 0, ""
+    if options.get("port"):
+        try:
+            address = place(options)
+        except OSError as error:
+            say(error=error.strerror)
+            return
+        port = free_port(int(options["port"]), address)
+        address = text(address)
+    argv = [
+        str(word).replace("{port}", str(port)).replace("{address}", address)
+        for word in options["argv"]
+    ]
     try:
         program = subprocess.Popen(
             argv,

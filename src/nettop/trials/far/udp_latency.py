@@ -6,6 +6,7 @@ import struct
 import time
 from typing import Any, Dict, List
 
+from nettop.trials.far.door import admit, empty, knock, opened
 from nettop.trials.far.link import listen, pin, say, stopping
 
 TIMESTAMPNS = 35  # SO_TIMESTAMPNS: when the kernel took the packet in, as ancillary data
@@ -13,20 +14,19 @@ PATIENCE = 0.5  # seconds after which an answer is lost
 
 
 def answer(options: Dict[str, Any]) -> None:
-    """Send every datagram back to whom it came from."""
-    family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.bind(("", int(options.get("port") or 0)))
-        except OSError as error:
-            say(error="port {}: {}".format(options.get("port"), error.strerror))
-            return
+    """Send every datagram of the other end back."""
+    try:
+        listening = opened(options, socket.SOCK_DGRAM)
+    except OSError as error:
+        say(error=error.strerror)
+        return
+    with listening as sock:
         say(port=sock.getsockname()[1])
+        if not admit(sock, options):
+            return
+        sock.settimeout(None)
         room = bytearray(65536)
         view = memoryview(room)
-        count, whence = sock.recvfrom_into(room)
-        sock.connect(whence)  # from here on only the asker is heard, and no address is copied
-        sock.send(view[:count])
         receive, send = sock.recv_into, sock.send
         while True:
             try:
@@ -43,6 +43,9 @@ def ask(options: Dict[str, Any]) -> None:
             sock.connect((options["to"], int(options["port"])))
         except OSError as error:
             say(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
+            return
+        if not knock(sock, bytes.fromhex(options["token"])):
+            say(error="{} does not answer: is there a firewall?".format(options["to"]))
             return
         sock.settimeout(None)
         timeout = struct.pack("ll", 0, int(PATIENCE * 1e6))
@@ -85,21 +88,12 @@ def exchange(sock: socket.socket, size: int, seconds: float, count: Any) -> Dict
             continue
         if numbered and room[:4] != request[:4]:
             lost += 1  # the answer to an earlier question, late
-            drain(sock)
+            empty(sock)
             continue
         place = int(took * 1e7)  # bins of 0.1 µs
         seen[place] = seen.get(place, 0) + 1
     kernel = [] if lost else stamped(sock, request, room)
     return {"asked": number - 1, "lost": lost, "histogram": sorted(seen.items()), "kernel": kernel}
-
-
-def drain(sock: socket.socket) -> None:
-    """Throw away what came late."""
-    try:
-        while True:
-            sock.recv(65536, socket.MSG_DONTWAIT)
-    except OSError:
-        return
 
 
 def stamped(sock: socket.socket, request: bytearray, room: bytearray) -> List[float]:

@@ -6,6 +6,7 @@ import time
 from typing import Any, Dict, Optional
 
 from nettop.trials.far.blast import HEAD, busy
+from nettop.trials.far.door import admit, opened
 from nettop.trials.far.link import listen, pin, say, stopping
 from nettop.trials.far.sample import cores, read
 
@@ -57,23 +58,22 @@ def main(options: Dict[str, Any]) -> None:
     """Listen until told to stop; then say every point."""
     listen()
     pin(options.get("cpus"))
-    family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.bind(("", int(options.get("port") or 0)))
-        except OSError as error:
-            say(error="port {}: {}".format(options.get("port"), error.strerror))
-            return
+    try:
+        listening = opened(options, socket.SOCK_DGRAM)
+    except OSError as error:
+        say(error=error.strerror)
+        return
+    with listening as sock:
         room = room_of(sock)
         if not options.get("deaf"):
             sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
-        sock.settimeout(0.1)
         say(port=sock.getsockname()[1], room=room)
         if options.get("deaf"):  # only there so that nobody answers "port unreachable"
             stopping.wait()
             return
         points: Dict[int, Point] = {}
-        gather(sock, points)
+        if admit(sock, options):
+            gather(sock, points, bytes.fromhex(options["token"]))
     for number, point in sorted(points.items()):
         say(
             point=number, received=point.received, reordered=point.reordered,
@@ -82,8 +82,8 @@ def main(options: Dict[str, Any]) -> None:
         )  # fmt: skip
 
 
-def gather(sock: socket.socket, points: Dict[int, Point]) -> None:
-    """Take datagrams until told to stop and nothing more is there."""
+def gather(sock: socket.socket, points: Dict[int, Point], token: bytes) -> None:
+    """Take datagrams until told to stop and nothing more is there; the token may come again."""
     buffer = bytearray(65536)
     view = [buffer]
     receive, unpack = sock.recvmsg_into, HEAD.unpack_from
@@ -103,6 +103,8 @@ def gather(sock: socket.socket, points: Dict[int, Point]) -> None:
             continue
         number, sequence = unpack(buffer)
         if current is None or number not in points:
+            if buffer[:size] == token:
+                continue
             current = points.setdefault(number, Point())
         at = time.time()
         if ancillary and len(ancillary[0][2]) == 16:

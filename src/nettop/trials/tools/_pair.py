@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from ..run import Trial, TrialError
+from ._ends import numeric
 
 
 def talk(
@@ -16,8 +17,9 @@ def talk(
     *,
     patience: float = 20.0,
 ) -> tuple[str, str]:
-    """What the client and the server printed. `{port}` in the server's words is the port it gets.
+    """What the client and the server printed.
 
+    `{address}` and `{port}` in the server's words are where it is to listen.
     Without a peer the server runs already. TrialError when the client failed and printed nothing
     on its standard output.
     """
@@ -25,10 +27,9 @@ def talk(
     with ExitStack() as stack:
         far = None
         if trial.there is not None:
+            where = {"at": numeric(trial.options.to), "port": wanted, "wait": True}
             cpus = list(trial.options.cpu_there)
-            far = stack.enter_context(
-                trial.keep(trial.there, list(server), port=wanted, wait=True, cpus=cpus)
-            )
+            far = stack.enter_context(trial.keep(trial.there, list(server), **where, cpus=cpus))
             wanted = int(far.wait_for("port"))
         argv = client(wanted)
         near = stack.enter_context(trial.keep(trial.here, argv, cpus=list(trial.options.cpu_here)))

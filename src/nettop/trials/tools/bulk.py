@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from ..result import Interval, Measured
 from ..run import Trial
+from ._ends import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
@@ -29,6 +30,7 @@ def measure(trial: Trial) -> Measured:
     common = {
         "streams": streams, "seconds": trial.length, "length": o.length, "window": o.window,
         "mss": o.mss, "congestion": o.congestion, "rate": o.rate, "v6": ":" in o.to,
+        **ends(trial),
     }  # fmt: skip
     with ExitStack() as stack:
         far = stack.enter_context(
@@ -38,7 +40,13 @@ def measure(trial: Trial) -> Measured:
         near = stack.enter_context(
             trial.here.start(
                 "bulk",
-                {**common, "to": o.to, "port": port, "pours": pours, "cpus": list(o.cpu_here)},
+                {
+                    **common,
+                    "to": common["at"],
+                    "port": port,
+                    "pours": pours,
+                    "cpus": list(o.cpu_here),
+                },
             )
         )
         mine = list(trial.follow(near, trial.length + 30))

@@ -10,7 +10,6 @@ interface before it.
 
 from __future__ import annotations
 
-import socket
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import Any, Final
 from ... import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
+from ._ends import local_address
 
 TOOL: Final = "capture"
 PACKAGE: Final = ""
@@ -81,7 +81,7 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
     each = max(0.3, o.seconds / len(sizes))
     rows = []
     with ExitStack() as stack:
-        deaf = trial.here.start("udp_sink", {"port": o.port or 0, "v6": ":" in own, "deaf": True})
+        deaf = trial.here.start("udp_sink", {"port": o.port or 0, "at": own, "deaf": True})
         port = int(stack.enter_context(deaf).wait_for("port"))
         for size in sizes:
             rate = o.rate / (8 * (size + 46)) if o.rate else 0.0
@@ -151,17 +151,6 @@ def link(trial: Trial) -> Mapping[str, Any]:
         return {}
     found: Mapping[str, Any] = trial.samples.about["here"]["links"].get(name, {})
     return found
-
-
-def local_address(to: str) -> str:
-    """The address of this host that traffic from `to` arrives at; TrialError without a route."""
-    family = socket.AF_INET6 if ":" in to else socket.AF_INET
-    with socket.socket(family, socket.SOCK_DGRAM) as sock:
-        try:
-            sock.connect((to, 9))
-        except OSError as error:
-            raise TrialError(f"no route to {to}: {error.strerror or error}") from None
-        return str(sock.getsockname()[0])
 
 
 def carrier(address: str) -> str:

@@ -33,7 +33,7 @@ def measure(trial: Trial) -> Measured:
     """The server there with a line each second, the client here."""
     refuse(trial, TOOL, "bidirectional", "zero_copy")
     o = trial.options
-    server = ["iperf", "-s", "-p", "{port}", "-y", "C", "-i", "1"]
+    server = ["iperf", "-s", "-B", "{address}", "-p", "{port}", "-y", "C", "-i", "1"]
     server += (["-u"] if o.udp else []) + (["-V"] if ":" in o.to else [])
     said, theirs = talk(trial, server, lambda port: client(o, port), PORT)
     version = trial.here.run(["iperf", "-v"])[1].strip().removeprefix("iperf version ")

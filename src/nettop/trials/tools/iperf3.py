@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final
 
 from ..result import Interval, Loss, Measured, Options
 from ..run import Trial, TrialError
+from ..said import parsed
+from ._ends import numeric
 
 TOOL: Final = "iperf3"
 PACKAGE: Final = "iperf3"
@@ -51,8 +52,13 @@ def measure(trial: Trial) -> Measured:
     with ExitStack() as stack:
         server = None
         if trial.there is not None:
-            argv = ["iperf3", "-s", "-1", "-J", "-p", "{port}"]
-            far = {"port": port, "wait": True, "cpus": list(options.cpu_there)}
+            argv = ["iperf3", "-s", "-1", "-J", "-B", "{address}", "-p", "{port}"]
+            far = {
+                "at": numeric(options.to),
+                "port": port,
+                "wait": True,
+                "cpus": list(options.cpu_there),
+            }
             server = stack.enter_context(trial.keep(trial.there, argv, **far))
             port = int(server.wait_for("port"))
         near = {"cpus": list(options.cpu_here)}
@@ -100,7 +106,7 @@ def parse(near: str, far: str, options: Options) -> Measured:
 def _document(text: str) -> dict[str, Any]:
     """The JSON object; iperf3's own error as one sentence."""
     try:
-        found = json.loads(text[text.index("{") : text.rindex("}") + 1])
+        found = parsed(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:
         last = text.strip().splitlines()[-1:] or ["it said nothing"]
         raise TrialError(f"iperf3: {last[0]}") from None

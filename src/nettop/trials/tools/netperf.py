@@ -29,7 +29,7 @@ def client(o: Options, port: int) -> list[str]:
 def measure(trial: Trial) -> Measured:
     """The server netserver there, netperf here."""
     refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "zero_copy", "mss", "streams")
-    server = ["netserver", "-D", "-p", "{port}"]
+    server = ["netserver", "-D", "-L", "{address}", "-p", "{port}"]
     said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]
     return parse(said, version[0])

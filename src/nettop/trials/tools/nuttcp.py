@@ -33,7 +33,7 @@ def client(o: Options, port: int) -> list[str]:
 def measure(trial: Trial) -> Measured:
     """One shot of the server there, the client here."""
     refuse(trial, TOOL, "bidirectional", "congestion", "zero_copy")
-    server = ["nuttcp", "-1", "-P{port}"]
+    server = ["nuttcp", "-1", "--no3rdparty", "-P{port}"]
     said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["nuttcp", "-V"])[1].strip().splitlines()[:1] or [""]
     return parse(said, trial.options, version[0])

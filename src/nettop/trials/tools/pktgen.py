@@ -12,7 +12,8 @@ from typing import Any, Final
 
 from ..result import Measured
 from ..run import Trial, TrialError
-from .capture import carrier, local_address
+from ._ends import local_address
+from .capture import carrier
 
 TOOL: Final = "pktgen"
 PACKAGE: Final = "linux-modules-extra (kernel module pktgen)"

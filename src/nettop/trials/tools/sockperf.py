@@ -32,7 +32,7 @@ def measure(trial: Trial) -> Measured:
     """The server there, the ping-pong here."""
     refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss")
     o = trial.options
-    server = ["sockperf", "sr", "-p", "{port}", *([] if o.udp else ["--tcp"])]
+    server = ["sockperf", "sr", "-i", "{address}", "-p", "{port}", *([] if o.udp else ["--tcp"])]
     said, _ = talk(trial, server, lambda port: client(o, port), PORT)
     return parse(said)
 

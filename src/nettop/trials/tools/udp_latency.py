@@ -15,6 +15,7 @@ from ... import formulas
 from .. import statistics
 from ..result import Latency, Loss, Measured
 from ..run import Trial, TrialError
+from ._ends import ends
 from .capture import link
 
 TOOL: Final = "udp-latency"
@@ -30,13 +31,13 @@ def measure(trial: Trial) -> Measured:
     sizes = o.sizes or ((o.length,) if o.length else SIZES)
     each = max(0.2, o.seconds / len(sizes))
     v6 = ":" in o.to
+    known = ends(trial)
     with ExitStack() as stack:
-        far = stack.enter_context(
-            trial.far().start("udp_latency", {"port": o.port, "v6": v6, "cpus": list(o.cpu_there)})
-        )
+        answers = {"port": o.port, "cpus": list(o.cpu_there), **known}
+        far = stack.enter_context(trial.far().start("udp_latency", answers))
         port = far.wait_for("port")
-        asked = {"to": o.to, "port": port, "v6": v6, "sizes": sizes, "seconds": each,
-                 "count": o.count, "cpus": list(o.cpu_here)}  # fmt: skip
+        asked = {"to": known["at"], "port": port, "v6": v6, "sizes": sizes, "seconds": each,
+                 "count": o.count, "cpus": list(o.cpu_here), "token": known["token"]}  # fmt: skip
         near = stack.enter_context(trial.here.start("udp_latency", asked))
         patience = (each + 2) * len(sizes) + 20 if o.count is None else 600.0
         said = list(trial.follow(near, patience))

@@ -14,6 +14,7 @@ from typing import Any, Final
 from ... import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
+from ._ends import ends
 from .capture import link
 
 TOOL: Final = "udp-sweep"
@@ -45,13 +46,14 @@ def measure(trial: Trial) -> Measured:
         {"size": size, "spacing": gap / 1e6, "count": o.count or _count(each, gap)}
         for size, gap in grid
     ]
+    known = ends(trial)
     with ExitStack() as stack:
-        far = stack.enter_context(
-            trial.far().start("udp_sink", {"port": o.port, "v6": v6, "cpus": list(o.cpu_there)})
-        )
+        sink = {"port": o.port, "cpus": list(o.cpu_there), **known}
+        far = stack.enter_context(trial.far().start("udp_sink", sink))
         port = far.wait_for("port")
-        blast = {"to": o.to, "port": port, "v6": v6, "points": points, "cpus": list(o.cpu_here),
-                 "pause": 0.25}  # fmt: skip
+        blast = {"to": known["at"], "port": port, "v6": v6, "points": points,
+                 "cpus": list(o.cpu_here),
+                 "pause": 0.25, "token": known["token"]}  # fmt: skip
         near = stack.enter_context(trial.here.start("blast", blast))
         sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))
         far.stop()
@@ -70,7 +72,11 @@ def fold(
 ) -> Measured:
     """Both ends' points as rows, the best carried rate as the headline."""
     there = {m["point"]: m for m in received if "point" in m and "received" in m}
-    rows = [row(points[m["point"]], m, there.get(m["point"], {})) for m in sent if "point" in m]
+    rows = [
+        row(points[m["point"]], m, there.get(m["point"], {}))
+        for m in sent
+        if "point" in m and m["point"] < len(points)
+    ]
     if not any(r["received"] for r in rows):
         raise TrialError("no datagram arrived: is there a firewall?")
     best = max((r["payload_bits"] for r in rows if r["loss"] <= LOSSY), default=0.0)
