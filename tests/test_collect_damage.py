@@ -39,7 +39,10 @@ def archive(name: str) -> dict[str, str]:
         kernel.close()
     record.text("/proc/loadavg")
     _, moments = parse(record.archive())
-    return {path: body or "" for path, body in moments[0].changed.items()}
+    changed = moments[0].changed
+    return {
+        path: (body or b"").decode("utf-8", "surrogateescape") for path, body in changed.items()
+    }
 
 
 def take(name: str, source: Replay, memory: dict[str, Any]) -> list[Any]:
@@ -71,7 +74,9 @@ def test_no_other_error_escapes(name: str, data: st.DataObject) -> None:
     past: list[Entry] = []
     for tree in (good, files, good):
         source = Replay("c\n-- /x --\n")
-        source._tree = dict(tree)
+        source._tree = {
+            path: body.encode("utf-8", "surrogateescape") for path, body in tree.items()
+        }
         try:
             rows = take(name, source, memory)
         except (OSError, ValueError):

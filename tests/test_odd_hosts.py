@@ -46,7 +46,7 @@ def whole() -> Moments:
             if body is None:
                 tree.pop(name, None)
             else:
-                tree[name] = body
+                tree[name] = body.decode("utf-8", "surrogateescape")
         out.append((moment.at, moment.wall, dict(tree)))
     return out
 

@@ -34,6 +34,11 @@ def parse(text: str) -> tuple[int, ...]:
     return tuple(sorted(cpus))
 
 
+def one(text: str) -> int:
+    """The CPU of a number such as `17`; ValueError when it is none."""
+    return _number(text, text)
+
+
 def text(cpus: Iterable[int]) -> str:
     """A list as short as the kernel writes it: `0-3,8`; empty for no CPU."""
     parts: list[str] = []

@@ -16,69 +16,19 @@ A body `!13 Permission denied` is the error the host gave. `.gz` when the name s
 from __future__ import annotations
 
 import base64
-import gzip
 import re
 import threading
-import zlib
+from bisect import bisect_left
 from dataclasses import dataclass, field
 
+from . import bounds
+from .archive import Moment, RecordingError, load, parse
 from .source import Request, Source
 
-MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
-_ESCAPED = re.compile(r"^\\(?=\\*-- )", re.MULTILINE)
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 DROPS = "bpf/drops"
-_MOMENT = re.compile(r"@(\d+(?:\.\d+)?)(?: wall (\d+(?:\.\d+)?))?$")
+_ERROR = re.compile(r"!(\d{1,4}) (.*)\n?", re.ASCII)
 LONGEST = 2.0  # seconds that a paced replay lingers at a moment, however long the host stood still
-
-
-class RecordingError(ValueError):
-    """A recording that cannot be read, with the line at fault."""
-
-
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What changed at `at` seconds: entry name → body (None: it is gone)."""
-
-    at: float
-    wall: float
-    changed: dict[str, str | None]
-
-
-def parse(archive: str) -> tuple[str, list[Moment]]:
-    """The comment and the moments of an archive; `RecordingError` when it is none."""
-    parts = MARK.split(archive)
-    if len(parts) < 3:
-        raise RecordingError("not a recording: no line like `-- /proc/stat --` in it")
-    comment, moments = parts[0].strip(), [Moment(0.0, 0.0, {})]
-    for name, body in zip(parts[1::2], parts[2::2], strict=True):
-        if not name.startswith("@"):
-            gone = body == "!gone\n"
-            moments[-1].changed[name] = None if gone else _ESCAPED.sub("", body)
-            continue
-        step = _MOMENT.match(name)
-        if step is None:
-            raise RecordingError(f"not a moment: `-- {name} --`")
-        at, wall = float(step[1]), float(step[2] or 0.0)
-        if not moments[-1].changed and len(moments) == 1:
-            moments[0] = Moment(at, wall, {})
-        elif at < moments[-1].at:
-            raise RecordingError(f"`-- {name} --` goes back in time")
-        else:
-            moments.append(Moment(at, wall, {}))
-    return comment, moments
-
-
-def load(path: str) -> str:
-    """The archive's text, unpacked when gzipped; OSError or `RecordingError`."""
-    with open(path, "rb") as file:
-        data = file.read()
-    if data[:2] == b"\x1f\x8b":
-        try:
-            data = gzip.decompress(data)
-        except (OSError, EOFError, zlib.error) as error:
-            raise RecordingError(f"the recording is cut or damaged: {error}") from None
-    return data.decode("utf-8", "surrogateescape")
 
 
 class Replay:
@@ -91,18 +41,18 @@ class Replay:
     live = False
     ends = True
 
-    def __init__(self, archive: str, *, pace: float = 0.0, loop: bool = False) -> None:
-        """`archive` is the text of a recording."""
+    def __init__(self, archive: str | bytes, *, pace: float = 0.0, loop: bool = False) -> None:
+        """`archive` is a recording, packed no longer; `RecordingError` when it is none."""
         self.comment, self.moments = parse(archive)
         self.pace, self.loop = pace, loop
         self.woken = threading.Event()
         self._offset = 0.0
         self._index = 0
-        self._tree: dict[str, str] = {}
-        self._folders: dict[str, set[str]] | None = None
-        self._first: dict[str, set[str]] | None = None  # those of the first moment
+        self._tree: dict[str, bytes] = {}
+        self._names: list[str] | None = None  # of the tree, sorted; made when a listing needs them
         self._step(0)
-        self.host = self._tree.get("/proc/sys/kernel/hostname", "").strip() or "recording"
+        name = self._tree.get("/proc/sys/kernel/hostname", b"")
+        self.host = name[:256].decode("utf-8", "surrogateescape").strip() or "recording"
 
     def _step(self, index: int) -> None:
         if index == 0:
@@ -110,13 +60,11 @@ class Replay:
         self._index = index
         for name, body in self.moments[index].changed.items():
             if body is None or name not in self._tree:
-                self._folders = None  # names come or go: listings are others
+                self._names = None  # names come or go: listings are others
             if body is None:
                 self._tree.pop(name, None)
             else:
                 self._tree[name] = body
-        if index == 0:
-            self._folders = self._first
 
     @property
     def opening(self) -> bool:
@@ -148,55 +96,60 @@ class Replay:
         self._step(following)
         return True
 
-    def _body(self, name: str) -> str:
+    def _body(self, name: str, bound: str = "host-file") -> bytes:
         try:
             body = self._tree[name]
         except KeyError:
             raise FileNotFoundError(2, "not in the recording", name) from None
-        if body.startswith("!") and (found := re.match(r"!(\d+) (.*)\n?$", body)):
-            raise OSError(int(found[1]), found[2], name)
+        if len(body) > bounds.BOUNDS[bound].most:
+            raise bounds.exceeded(bound, name)
+        if body.startswith(b"!"):
+            found = _ERROR.fullmatch(body[:512].decode("utf-8", "surrogateescape"))
+            if found is not None:
+                raise OSError(int(found[1]), found[2], name)
         return body
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""
-        return self.text(path).encode("utf-8", "surrogateescape")
+        return self._body(path, "interrupts" if path == "/proc/interrupts" else "host-file")
 
     def text(self, path: str) -> str:
         """The file's text."""
-        return self._body(path)
+        return self.data(path).decode("utf-8", "surrogateescape")
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory: as recorded, else the recorded entries below it."""
         folder = path.rstrip("/") + "/"
         if folder in self._tree:
-            return self._body(folder).splitlines()
-        if self._folders is None:
-            self._folders = {}
-            for name in self._tree:
-                parts = name.rstrip("/@").split("/")
-                for depth in range(1, len(parts)):
-                    self._folders.setdefault("/".join(parts[:depth]) + "/", set()).add(parts[depth])
-            if self._index == 0:
-                self._first = self._folders  # of a recording in a loop, again and again
-        if folder not in self._folders:
+            return self._body(folder).decode("utf-8", "surrogateescape").splitlines()
+        if self._names is None:
+            self._names = sorted(self._tree)
+        found = set()
+        at = bisect_left(self._names, folder)
+        while at < len(self._names) and self._names[at].startswith(folder):
+            name, slash, _ = self._names[at][len(folder) :].partition("/")
+            found.add(name if slash else name.rstrip("@"))
+            # past all that is below it: "0" comes after "/"
+            at = bisect_left(self._names, f"{folder}{name}0", at) if slash else at + 1
+        if not found:
             raise FileNotFoundError(2, "not in the recording", path)
-        return sorted(self._folders[folder])
+        return sorted(found)
 
     def link(self, path: str) -> str:
         """Where a symbolic link points."""
-        return self._body(path + "@").rstrip("\n")
+        return self._body(path + "@").decode("utf-8", "surrogateescape").rstrip("\n")
 
     def netlink(self, request: Request) -> bytes:
         """The recorded answer."""
-        return base64.b64decode(self._body(f"netlink/{request.name}"))
+        return base64.b64decode(self._body(f"netlink/{request.name}", "answer"))
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
         """The recorded answer."""
-        return base64.b64decode(self._body(f"ioctl/{name}"))
+        return base64.b64decode(self._body(f"ioctl/{name}", "answer"))
 
     def drops(self) -> str:
         """The recorded counts."""
-        return self._body(DROPS)
+        return self._body(DROPS).decode("utf-8", "surrogateescape")
 
     def end_drops(self) -> None:
         """Nothing counts here."""

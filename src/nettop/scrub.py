@@ -16,7 +16,7 @@ import re
 import struct
 from collections.abc import Iterable
 
-from .recording import MARK
+from .archive import MARK
 from .scrub_netlink import scrubbed
 
 _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")

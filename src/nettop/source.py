@@ -11,7 +11,10 @@ import os
 import threading
 import time
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
+
+from . import bounds
 
 if TYPE_CHECKING:
     from .bpf.drops import Counter
@@ -91,6 +94,7 @@ class Source(Protocol):
         """Take that program out of the kernel again."""
 
 
+_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
 # Read every second or two, and there for as long as the kernel is: they stay open, for to open one
 # costs as much as to read it.
@@ -143,22 +147,31 @@ class Live:
         return True
 
     def data(self, path: str) -> bytes:
-        """The file's bytes, in as many reads as the kernel wants."""
+        """The file's bytes, in as many reads as the kernel wants, within `bounds.BOUNDS`.
+
+        A file of this kernel is asked what it is only when its answer is empty or long: to ask
+        costs a third of reading it.
+        """
         if path in _OPEN and not self.root:
             again = self._again(path)
             if again is not None:
                 return again
-        handle = os.open(self.root + path, os.O_RDONLY | os.O_CLOEXEC)
+        handle = os.open(self.root + path, _FLAGS)
         try:
-            first = os.read(handle, 1 << 16)
-            if len(first) < 4096 and _one_record(path):
+            kernel = not self.root and path.startswith(("/proc/", "/sys/"))
+            if not kernel:
+                bounds.must_be_regular(handle, path)
+            first = os.read(handle, bounds.PIECE)
+            if first and len(first) < 4096 and _one_record(path):
                 return first
-            if not os.read(handle, 1 << 16):
+            if kernel:
+                bounds.must_be_regular(handle, path)
+            if not first:
                 return first
-            # perhaps megabytes: into one growing piece of memory, not many that are then joined
-            with open(handle, "rb", buffering=0, closefd=False) as file:
-                file.seek(0)
-                return file.readall()
+            bound = "interrupts" if path == "/proc/interrupts" else "host-file"
+            found = bounds.rest(handle, bound, path, first)
+            bounds.must_have_lines(found, path)
+            return found
         finally:
             os.close(handle)
 
@@ -166,13 +179,13 @@ class Live:
         """What stays open, in one read; None where one is not enough: that is opened each time."""
         handle = self._open.get(path)
         if handle is None:
-            mine = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            mine = bounds.opened(path)
             handle = self._open.setdefault(path, mine)
             if handle != mine:  # another thread was quicker
                 os.close(mine)
         if path in self._large:
             return None
-        data = os.pread(handle, 1 << 16, 0)
+        data = os.pread(handle, bounds.PIECE, 0)
         if (len(data) < 4096 and _one_record(path)) or not os.pread(handle, 1, len(data)):
             return data
         self._large.add(path)
@@ -184,7 +197,13 @@ class Live:
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory, sorted."""
-        return sorted(os.listdir(self.root + path))
+        if not self.root:
+            return sorted(os.listdir(path))
+        with os.scandir(self.root + path) as found:
+            names = [entry.name for entry in islice(found, bounds.BOUNDS["listing"].most + 1)]
+        if len(names) > bounds.BOUNDS["listing"].most:
+            raise bounds.exceeded("listing", path)
+        return sorted(names)
 
     def link(self, path: str) -> str:
         """Where a symbolic link points."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from ..bounds import count
 from ..frame import counter, gauge
 from ..source import Source
 from . import _sysfs
@@ -58,5 +59,5 @@ def totals(text: str) -> dict[str, int]:
     sums = dict.fromkeys(names, 0)
     for line in lines[1:]:
         for name, word in zip(names, line.split(), strict=False):
-            sums[name] += int(word, 16)
+            sums[name] += count(word, 16)
     return sums

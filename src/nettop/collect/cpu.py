@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
+from .. import cpulist
+from ..bounds import counts
 from ..frame import counter, label, light
 from ..source import Source
 
@@ -52,8 +54,8 @@ def parse(text: str, before: dict[int, Row] | None = None) -> list[Row]:
             continue
         if len(words) < 5:
             raise ValueError(f"/proc/stat has a short line: {line[:80]!r}")
-        cpu = int(words[0][3:])
-        times: list[float | None] = [int(word) / USER_HZ for word in words[1:10]]
+        cpu = cpulist.one(words[0][3:])
+        times: list[float | None] = [ticks / USER_HZ for ticks in counts(words[1:10])]
         times += [None] * (9 - len(times))
         old = before.get(cpu) if before else None
         if old is not None:

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from ..bounds import count
 from ..frame import counter, label, light
 from ..source import Source
 
@@ -36,8 +37,8 @@ def parse(text: str) -> list[Row]:
     """The rows of `REASON COUNT` lines; ValueError for any other."""
     rows = []
     for line in text.splitlines():
-        reason, _, count = line.partition(" ")
-        if not reason or not (count.isascii() and count.isdigit()):
+        reason, _, number = line.partition(" ")
+        if not reason or not (number.isascii() and number.isdigit()):
             raise ValueError(f"not a reason with its count: {line[:60]!r}")
-        rows.append(Row(reason, int(count)))
+        rows.append(Row(reason, count(number)))
     return rows

@@ -20,28 +20,26 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final
 
+from ..bounds import BOUNDS, count, exceeded
 from ..frame import counter, gauge, label, light, vector
 from ..source import Source
 
 TIMELESS: Final = True
 
 _WIDTH: Final = 11  # of a count, with the space before it
+_MOST: Final = 1 << 64
+_LABEL: Final = 64  # bytes; the longest are four letters or a number
 _FEW: Final = 12  # counts of a line; when more are others, parsing it whole is quicker
 _NEWLINE: Final = ord("\n")
 
-_TAIL: Final = re.compile(
-    r"""(?P<chip>
-          \S.*?\s+\d+[- ][A-Za-z][\w.-]*   # IO-APIC 2-edge, GICv3 27 Level, xen-pirq 1-ioapic-edge
-        | \S+\s+-(?:event|virq|ipi)        # xen-dyn -event
-        | \S+-(?:edge|level|fasteoi|msi|msi-x|noname)   # PCI-MSI-edge, before Linux 3.19
-        | \S.*?\s+\d+(?=\s\s)              # MIPS 7, without a trigger
-        | \S+(?=\s\s)                      # GIC, PCI-MSI, without a pin
-        )
-        (?:\s+(?P<name>.*))?""",
-    re.VERBOSE,
-)
+_WORD: Final = re.compile(r"\S+")
+_PIN: Final = re.compile(r"\d+-[A-Za-z][\w.-]*")  # 81921-edge, 1-ioapic-edge
+_TRIGGER: Final = re.compile(r"[A-Za-z][\w.-]*")  # Level, edge
+_XEN: Final = ("-event", "-virq", "-ipi")
+_WHOLE: Final = ("-edge", "-level", "-fasteoi", "-msi", "-msi-x", "-noname")
 
 
 @light
@@ -82,6 +80,8 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
             old = rows[place] if place < len(rows) else None
             made = _step(line, past, cpus, old) if old and place in fixed else None
             if made is None:
+                if (place + 1) * max(8, len(cpus)) > BOUNDS["counts"].most:
+                    raise exceeded("counts", "/proc/interrupts")
                 made = row(line, cpus)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
@@ -112,9 +112,9 @@ def header(text: str) -> tuple[int, ...]:
 def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
     """One line as a row; None for an empty line."""
     label_, colon, rest = line.partition(b":")
-    if not colon:
+    if not colon or len(label_) > _LABEL:
         if line.strip():
-            raise ValueError(f"/proc/interrupts has a line without a colon: {line[:60]!r}")
+            raise ValueError(f"/proc/interrupts has a line without a label: {line[:60]!r}")
         return None
     words = rest.split(None, len(cpus))
     tail = words.pop() if len(words) > len(cpus) else b""
@@ -122,8 +122,11 @@ def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
         return _short(label_, rest, cpus)
     counts = {cpu: int(word) for cpu, word in zip(cpus, words, strict=True) if word != b"0"}
     irq = label_.strip().decode("ascii", "replace")
+    total = sum(counts.values())
+    if not 0 <= total < _MOST:
+        raise ValueError(f"/proc/interrupts: {irq[:20]!r} has a count of more than 64 bits")
     chip, name = _named(irq, tail)
-    return Row(irq, name, chip, counts, sum(counts.values()))
+    return Row(irq, name, chip, counts, total)
 
 
 def _is_fixed(line: bytes, cpus: tuple[int, ...]) -> bool:
@@ -183,10 +186,32 @@ def _split(irq: str, text: str) -> tuple[str | None, str]:
     """Chip and name: letters have a meaning instead of a chip, some boards name no chip."""
     if not irq.isdigit():
         return None, " ".join(text.split())
-    found = _TAIL.fullmatch(text)
-    if found is None:
-        return None, text.strip()
-    return " ".join(found["chip"].split()), (found["name"] or "").strip()
+    text = text.strip()
+    end = _chip_end(text)
+    return (" ".join(text[:end].split()), text[end:].strip()) if end else (None, text)
+
+
+def _chip_end(text: str) -> int:
+    """Where the chip with its pin and trigger ends; 0 where none is named.
+
+    Each word is looked at once or twice: a line may be long and odd.
+    """
+    words = list(_WORD.finditer(text))
+    gaps = [text[a.end() : b.start()] for a, b in pairwise(words)]
+    for place, word in enumerate(words[1:], 1):
+        if _PIN.fullmatch(word[0]):  # IO-APIC 2-edge, xen-pirq 1-ioapic-edge
+            return word.end()
+        beside = word[0].isdecimal() and gaps[place : place + 1] == [" "]
+        if beside and _TRIGGER.fullmatch(words[place + 1][0]):  # GICv3 27 Level
+            return words[place + 1].end()
+    if len(words) > 1 and words[1][0] in _XEN:  # xen-dyn -event
+        return words[1].end()
+    if words and words[0][0].endswith(_WHOLE) and words[0][0] not in _WHOLE:
+        return words[0].end()  # PCI-MSI-edge, before Linux 3.19
+    for word, gap in zip(words[1:], gaps[1:], strict=False):
+        if word[0].isdecimal() and len(gap) > 1:  # MIPS 7, without a trigger
+            return word.end()
+    return words[0].end() if gaps and len(gaps[0]) > 1 else 0  # GIC, PCI-MSI, without a pin
 
 
 def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...]) -> Row:
@@ -196,7 +221,7 @@ def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...]) -> Row:
     for word in words[: len(cpus)]:
         if not word.isdigit():
             break
-        counts.append(int(word))
+        counts.append(count(word))
     irq = label_.strip().decode("ascii", "replace")
     if len(counts) > 1:
         raise ValueError(f"/proc/interrupts: {irq[:20]!r} has {len(counts)} of {len(cpus)} counts")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ..bounds import counts
 from ..frame import counter, label, light
 from ..source import Source
 
@@ -49,8 +50,10 @@ def parse(text: str) -> list[Row]:
         raise ValueError("/proc/net/dev has no header")
     rows = []
     for line in lines[2:]:
-        name, _, counts = line.partition(":")
-        numbers = [int(word) for word in counts.split()]
+        name, _, rest = line.partition(":")
+        if not line.strip():
+            continue
+        numbers = counts(rest.split())
         if len(numbers) != 16:
             raise ValueError(f"/proc/net/dev: {len(numbers)} columns for {name.strip()[:20]!r}")
         rows.append(Row(name.strip(), *numbers))

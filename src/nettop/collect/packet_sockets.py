@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
+from ..bounds import count
 from ..frame import counter, gauge, label
 from ..netlink.codec import attributes, messages
 from ..source import Request, Source
@@ -104,11 +105,11 @@ def parse(text: str) -> list[Row]:
             raise ValueError(f"/proc/net/packet has a short line: {line[:60]!r}")
         rows.append(
             Row(
-                int(words[8]),
-                int(words[4]) or None,
-                _TYPES.get(int(words[2])),
-                int(words[3], 16),
-                queued=int(words[6]),
+                count(words[8]),
+                count(words[4]) or None,
+                _TYPES.get(count(words[2])),
+                count(words[3], 16),
+                queued=count(words[6]),
             )
         )
     return rows

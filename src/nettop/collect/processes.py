@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
 from .. import cpulist
+from ..bounds import count, counts
 from ..frame import counter, gauge, label, light
 from ..source import Source
 from . import _sysfs
@@ -134,7 +135,7 @@ def _turns(line: bytes) -> int:
     if name.startswith(_PACKETS):
         return 1
     words = line[line.rfind(b")") + 2 :].split(None, 8)
-    if len(words) > 6 and words[6].isdigit() and int(words[6]) & _KERNEL:
+    if len(words) > 6 and words[6].isdigit() and count(words[6]) & _KERNEL:
         return _WORKERS if name.startswith(b"kworker/") else _TURNS
     return 1
 
@@ -167,20 +168,22 @@ def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> R
     words = line[end + 1 :].split()
     if start < 1 or end < start or len(words) < 20:
         raise ValueError(f"not a stat line: {line[:60]!r}")
-    own = int(line[:start])
+    own, started, user, system, nice, threads, flags = counts(
+        (line[:start].strip(), words[19], words[11], words[12], words[16], words[17], words[6])
+    )
     return Row(
         own if pid is None else pid,
         own,
-        int(words[19]),
+        started,
         line[start + 1 : end].decode("utf-8", "surrogateescape"),
         thread=pid is not None,
         state=words[0].decode("ascii", "replace"),
-        user=int(words[11]) / USER_HZ,
-        system=int(words[12]) / USER_HZ,
-        cpu=int(words[36]) if len(words) > 36 else None,
-        nice=int(words[16]),
-        threads=int(words[17]),
-        kernel=bool(int(words[6]) & _KERNEL),
+        user=user / USER_HZ,
+        system=system / USER_HZ,
+        cpu=count(words[36]) if len(words) > 36 else None,
+        nice=nice,
+        threads=threads,
+        kernel=bool(flags & _KERNEL),
         waited=waited,
     )
 

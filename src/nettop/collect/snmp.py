@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, Final
 
+from ..bounds import count
 from ..frame import counter, gauge
 from ..source import Source
 from . import _sysfs
@@ -138,7 +139,7 @@ def sections(text: str) -> dict[str, int]:
             raise ValueError(f"names without figures: {names[:60]!r}")
         if places:
             figures = line.split()
-            told.update([(name, int(figures[at])) for at, name in places if at < len(figures)])
+            told.update([(name, count(figures[at])) for at, name in places if at < len(figures)])
     return told
 
 
@@ -159,14 +160,14 @@ def sockets(text: str) -> dict[str, int]:
         section, _, rest = line.partition(":")
         words = rest.split()
         for name, word in zip(words[::2], words[1::2], strict=False):
-            told[f"{section}.{name}"] = int(word)
+            told[f"{section}.{name}"] = count(word)
     return told
 
 
 def singles(text: str) -> dict[str, int]:
     """The figures that a row adds up of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
     pairs = (line.split() for line in text.splitlines() if line.startswith("Udp6"))
-    return {f"6.{pair[0]}": int(pair[1]) for pair in pairs if len(pair) == 2}
+    return {f"6.{pair[0]}": count(pair[1]) for pair in pairs if len(pair) == 2}
 
 
 _PARSE: Final = {

@@ -12,6 +12,7 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
+from ..bounds import count, counts
 from ..frame import counter, gauge, label, light
 from ..source import Source
 from . import _sysfs
@@ -55,10 +56,11 @@ def parse(text: str) -> list[Row]:
         local, local_port = end(words[1])
         remote, remote_port = end(words[2])
         send_q, _, recv_q = words[4].partition(":")
+        inode, uid, drops = counts((words[9], words[7], words[12]))
         rows.append(
             Row(
-                int(words[9]), local, local_port, remote, remote_port, ":" in local,
-                int(send_q, 16), int(recv_q, 16), int(words[7]), int(words[12]),
+                inode, local, local_port, remote, remote_port, ":" in local,
+                *counts((send_q, recv_q), 16), uid, drops,
             )
         )  # fmt: skip
     return rows
@@ -67,7 +69,7 @@ def parse(text: str) -> list[Row]:
 def end(word: str) -> tuple[str, int]:
     """Address and port of `0100007F:0035`; ValueError when it is none."""
     digits, _, port = word.partition(":")
-    return _address(digits), int(port, 16)
+    return _address(digits), count(port, 16)
 
 
 @lru_cache(4096)

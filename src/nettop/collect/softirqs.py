@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from .. import cpulist
+from ..bounds import counts
 from ..frame import counter, label, light
 from ..source import Source
 
@@ -40,13 +42,13 @@ def parse(text: str) -> list[Row]:
     header = lines[0].split() if lines else []
     if not header or not all(word.startswith("CPU") for word in header):
         raise ValueError("/proc/softirqs has no header")
-    cpus = [int(word[3:]) for word in header]
+    cpus = [cpulist.one(word[3:]) for word in header]
     found: dict[str, list[int]] = {}
     for line in lines[1:]:
-        kind, _, counts = line.partition(":")
+        kind, _, rest = line.partition(":")
         kind = kind.strip()
         if kind in _KINDS:
-            numbers = [int(word) for word in counts.split()]
+            numbers = counts(rest.split())
             if len(numbers) != len(cpus):
                 raise ValueError(
                     f"/proc/softirqs: {kind} has {len(numbers)} of {len(cpus)} columns"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import cpulist
+from ..bounds import counts
 from ..frame import counter, gauge, label, light
 from ..source import Source
 
@@ -69,11 +70,13 @@ def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
         )
     made = []
     for place, line in enumerate(table):
-        more: list[int | None] = [int(word, 16) for word in line[9:15]]
+        more: list[int | None] = [*counts(line[9:15], 16)]
         more += [None] * (6 - len(more))
         rps, limited, backlog, cpu, waiting, processing = more
         if cpu is None:
             cpu = online[place]
-        done, lost, squeezed = (int(word, 16) for word in line[:3])
+        elif cpu >= cpulist.LIMIT:
+            raise ValueError(f"/proc/net/softnet_stat: there is no CPU {cpu}")
+        done, lost, squeezed = counts(line[:3], 16)
         made.append(Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing))
     return made

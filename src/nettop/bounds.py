@@ -1,0 +1,292 @@
+"""The largest of everything that comes in, and the readers that hold to it.
+
+`BOUNDS` is the one table. Each number is far above what a real host, recording or rule has, and low
+enough that reading it costs seconds and less than a gibibyte. `make golden` copies the table into
+README.md. What is larger is refused with one sentence that names the bound.
+
+A reader never waits: a file is opened without blocking, and what is no regular file is refused.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+_MIB: Final = 1 << 20
+PIECE: Final = 1 << 16  # bytes of one read; most files of the kernel are shorter
+_FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """The most of one thing: how many of which unit, of what, and why that many."""
+
+    most: int
+    unit: str
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        """The bound as a sentence says it: `64 MiB`, `100,000 moments`."""
+        if self.unit == "bytes" and self.most % _MIB == 0:
+            return f"{self.most // _MIB} MiB"
+        if self.unit == "bytes" and self.most % 1024 == 0:
+            return f"{self.most // 1024} KiB"
+        return f"{self.most:,} {self.unit}"
+
+
+BOUNDS: Final[Mapping[str, Bound]] = {
+    "interrupts": Bound(
+        64 * _MIB, "bytes", "/proc/interrupts",
+        "1,024 CPUs and 5,000 interrupts are 55 MiB",
+    ),
+    "counts": Bound(
+        8_000_000, "counts", "/proc/interrupts (lines × CPUs)",
+        "1,024 CPUs and 5,000 interrupts are 5 million",
+    ),
+    "host-file": Bound(
+        16 * _MIB, "bytes", "any other file of the host",
+        "100,000 interfaces in /proc/net/dev are 12 MiB",
+    ),
+    "line": Bound(
+        _MIB, "bytes", "a line in a file of the host or in a recording",
+        "an interrupt of 65,536 CPUs is 704 KiB",
+    ),
+    "digits": Bound(
+        20, "digits", "a number in a file of the host",
+        "the kernel counts in 64 bits: 20 decimal digits",
+    ),
+    "listing": Bound(
+        1_000_000, "names", "a directory",
+        "ten times the processes of a busy host",
+    ),
+    "netlink": Bound(
+        256 * _MIB, "bytes", "the kernel's answer to one netlink question",
+        "half a million TCP sockets with all attributes",
+    ),
+    "statistics": Bound(
+        1 << 17, "statistics", "a driver's own statistics (`ethtool -S`)",
+        "mlx5 with 256 channels has 22,927",
+    ),
+    "steering": Bound(
+        4096, "rules", "flow-steering rules of a device (`ethtool -n`)",
+        "each is a question of its own; Intel's cards hold 8,192, of which few are used",
+    ),
+    "recording": Bound(
+        256 * _MIB, "bytes", "a recording, unpacked",
+        "a minute of a host with 256 CPUs and 1,200 interrupts",
+    ),
+    "moments": Bound(
+        100_000, "moments", "a recording",
+        "a day at one a second is 86,400",
+    ),
+    "entries": Bound(
+        2_000_000, "entries", "a recording, all its moments together",
+        "20 files that change in each of 86,400 moments",
+    ),
+    "name": Bound(
+        4096, "bytes", "the name of a recording's entry",
+        "PATH_MAX of the kernel",
+    ),
+    "answer": Bound(
+        64 * _MIB, "bytes", "one entry of a recording",
+        "the longest file of a host",
+    ),
+    "config": Bound(
+        64 * 1024, "bytes", "a configuration file, or the list of muted findings",
+        "a threshold for every rule there is is 16 KiB",
+    ),
+    "rule": Bound(
+        64 * 1024, "bytes", "a rule, a study, or a table of rules/",
+        "the longest that comes with nettop is 15 KiB",
+    ),
+    "rules": Bound(
+        2000, "files", "a folder of rules",
+        "ten times those that come with nettop",
+    ),
+    "toml-line": Bound(
+        4096, "bytes", "a line of a TOML file",
+        "a paragraph; a key of many parts costs the parser the square of their number",
+    ),
+    "depth": Bound(
+        64, "levels", "tables and lists inside each other (TOML, JSON)",
+        "no file of nettop has more than six",
+    ),
+    "number": Bound(
+        10**18, "", "a number in a rule or in the configuration",
+        "more than any counter reaches, and exact in 64 bits",
+    ),
+    "result": Bound(
+        16 * _MIB, "bytes", "a stored result",
+        "a proof of 100 pairs that keeps every sample is 2 MiB",
+    ),
+    "results": Bound(
+        10_000, "files", "stored results; the newest are read",
+        "ten a day for nearly three years",
+    ),
+    "journal": Bound(
+        64 * _MIB, "bytes", "the journal",
+        "a hundred thousand changes",
+    ),
+    "journal-line": Bound(
+        64 * 1024, "bytes", "a line of the journal",
+        "a change is less than 2 KiB",
+    ),
+    "state": Bound(
+        64 * 1024, "bytes", "what the screen remembers (view.json, processor)",
+        "the choices of nine panes are 2 KiB",
+    ),
+}  # fmt: skip
+
+
+def exceeded(name: str, path: str | None = None) -> OSError:
+    """The error of what is larger than the bound of that name: EFBIG, one sentence."""
+    bound = BOUNDS[name]
+    return OSError(errno.EFBIG, f"more than {bound}, the bound of {bound.what}", path)
+
+
+def opened(path: str | os.PathLike[str]) -> int:
+    """A handle of a regular file, opened without waiting. OSError when it is none.
+
+    /dev/null is taken for an empty file, as systemd takes it: such a link masks a file.
+    """
+    handle = os.open(path, _FLAGS)
+    try:
+        must_be_regular(handle, os.fspath(path))
+    except OSError:
+        os.close(handle)
+        raise
+    return handle
+
+
+def must_be_regular(handle: int, path: str) -> None:
+    """OSError when the handle is a directory, a pipe, a socket or a device."""
+    status = os.fstat(handle)
+    if stat.S_ISDIR(status.st_mode):
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
+    null = stat.S_ISCHR(status.st_mode) and status.st_rdev == os.makedev(1, 3)
+    if not (stat.S_ISREG(status.st_mode) or null):
+        raise OSError(errno.EINVAL, "not a regular file", path)
+
+
+def rest(handle: int, name: str, path: str, first: bytes = b"") -> bytes:
+    """`first` and what is left to read of the handle; OSError when it is more than the bound."""
+    most = BOUNDS[name].most
+    found = bytearray(first)
+    while piece := os.read(handle, PIECE):
+        found += piece
+        if len(found) > most:
+            raise exceeded(name, path)
+    return bytes(found)
+
+
+def read(path: str | os.PathLike[str], name: str) -> bytes:
+    """The bytes of a regular file within the bound of that name; OSError otherwise."""
+    handle = opened(path)
+    try:
+        return rest(handle, name, os.fspath(path))
+    finally:
+        os.close(handle)
+
+
+def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:
+    """OSError when a line is longer than the bound. A short text costs nothing."""
+    most = BOUNDS["line"].most
+    if len(data) <= most:
+        return
+    half = most // 2  # a line longer than `most` fills at least one whole block of that size
+    for at in range(0, len(data), half):
+        if data.find(b"\n", at, at + half) < 0:
+            begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
+            if (len(data) if end < 0 else end) - begin > most:
+                raise exceeded("line", path)
+
+
+def toml(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
+    """The tables of a TOML file within the bound of that name.
+
+    OSError when it cannot be read, ValueError (one sentence) when it is no TOML or is too deep.
+    """
+    return tables(read(path, name).decode("utf-8"))
+
+
+def tables(text: str) -> dict[str, Any]:
+    """The tables of a TOML text; ValueError (one sentence) when it is none or is too deep."""
+    import tomllib
+
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > BOUNDS["toml-line"].most:
+            bound = BOUNDS["toml-line"]
+            raise ValueError(f"line {number}: more than {bound}, the bound of {bound.what}")
+    try:
+        found = tomllib.loads(text)
+    except RecursionError:
+        raise _too_deep() from None
+    except ValueError as error:
+        if isinstance(error, tomllib.TOMLDecodeError):
+            raise
+        raise ValueError("a number has too many digits") from None  # int() takes 4300
+    return _shallow(found)
+
+
+def document(text: str | bytes) -> Any:
+    """The value of a JSON text; ValueError (one sentence) when it is none or is too deep."""
+    import json
+
+    try:
+        return _shallow(json.loads(text))
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _shallow(value: Any) -> Any:
+    layer = [value] if isinstance(value, (dict, list)) else []
+    for _ in range(BOUNDS["depth"].most):
+        layer = [
+            inner
+            for one in layer
+            for inner in (one.values() if isinstance(one, dict) else one)
+            if isinstance(inner, (dict, list))
+        ]
+        if not layer:
+            return value
+    raise _too_deep()
+
+
+def _too_deep() -> ValueError:
+    bound = BOUNDS["depth"]
+    return ValueError(f"more than {bound}, the bound of {bound.what}")
+
+
+def number(value: Any) -> bool:
+    """Whether it is a finite number within the bound of numbers."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    return -BOUNDS["number"].most <= value <= BOUNDS["number"].most  # false for NaN
+
+
+_DIGITS: Final = BOUNDS["digits"].most
+
+
+def count(word: str | bytes, base: int = 10) -> int:
+    """The number that a word of a host's file is; ValueError when it is none or is too long."""
+    if len(word) > _DIGITS:
+        raise _too_long(word)
+    return int(word, base)
+
+
+def counts(words: Sequence[str | bytes], base: int = 10) -> list[int]:
+    """The numbers that these words are; ValueError as for `count`."""
+    if len(longest := max(words, key=len, default="")) > _DIGITS:
+        raise _too_long(longest)
+    return list(map(int, words)) if base == 10 else [int(word, base) for word in words]
+
+
+def _too_long(word: str | bytes) -> ValueError:
+    shown = word[:12].decode("ascii", "replace") if isinstance(word, bytes) else word[:12]
+    bound = BOUNDS["digits"]
+    return ValueError(f"{shown}…: more than {bound}, the bound of {bound.what}")
