@@ -167,7 +167,7 @@ def test_a_name_that_is_no_interface_never_reaches_the_kernel(name: str) -> None
 
 def test_an_ioctl_larger_than_any_answer_is_refused() -> None:
     with pytest.raises(ValueError, match="too large"):
-        Kernel().ioctl("lo", bytes(1 << 20))
+        Kernel().ioctl("lo", bytes(1 << 23))
 
 
 @pytest.mark.skipif(not os.path.exists("/proc/net/dev"), reason="not a Linux kernel")

@@ -425,3 +425,29 @@ def test_any_bytes_of_queue_statistics_are_a_value_error_or_queues(raw: bytes) -
         netdev.parse(raw)
     except ValueError:
         return
+
+
+@pytest.mark.parametrize(("count", "told"), [(22_927, None), (131_073, "131,073 are more than")])
+def test_a_driver_of_many_statistics_is_read_or_its_bound_is_told(
+    count: int, told: str | None
+) -> None:
+    names = ["rx_packets", *(f"rx{n}_xdp_drop" for n in range(count - 1))]
+    source = host(names, list(range(count)))
+    sampler = Sampler(source)
+    for _ in range(2):  # of the second frame, what is not read again is still told
+        frame = sampler.take(["nicstats", "nicstats_raw", "nicqueues"])
+    raw = frame.rows("nicstats_raw")
+    assert len(raw) == (0 if told else count)
+    for table in ("nicstats", "nicstats_raw", "nicqueues"):
+        assert table in frame.tables
+        assert frame.missing.get(table, "").startswith(f"eth0: {told}") == bool(told)
+
+
+def test_one_interface_that_is_not_understood_does_not_hide_the_others() -> None:
+    source = host(["rx_queue_0_drops"], [7])
+    source.netlinks["route/links"] = link(2, "eth0") + link(3, "eth1")
+    more = {name.replace("eth0", "eth1"): said for name, said in source.ioctls.items()}
+    source.ioctls |= {**more, "names/1/eth1": b"cut"}
+    frame = Sampler(source).take(["nicstats"])
+    assert [(row.interface, row.ring_drops) for row in frame.rows("nicstats")] == [("eth0", 7)]
+    assert frame.missing == {"nicstats": "eth1: the driver's names are cut off"}

@@ -72,7 +72,7 @@ def plan(driver: Driver, names: Sequence[str]) -> Plan:
 
 
 def _queues(driver: Driver, names: Sequence[str]) -> dict[str, dict[str, tuple[int, ...]]]:
-    found: dict[str, dict[str, tuple[int, ...]]] = {}
+    found: dict[str, dict[str, list[int]]] = {}
     sections = {"rx": -1, "tx": -1}
     current: str | None = None
     for place, name in enumerate(names):
@@ -94,9 +94,11 @@ def _queues(driver: Driver, names: Sequence[str]) -> dict[str, dict[str, tuple[i
                 continue
             for what in QUEUE_COUNTS:
                 if groups.get(what) is not None:
-                    sums = found.setdefault(queue, {})
-                    sums[what] = (*sums.get(what, ()), place)
-    return found
+                    found.setdefault(queue, {}).setdefault(what, []).append(place)
+    return {
+        queue: {what: tuple(places) for what, places in sums.items()}
+        for queue, sums in found.items()
+    }
 
 
 @cache

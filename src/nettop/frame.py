@@ -129,6 +129,14 @@ class Frame:
         return [entry.now for entry in self.tables.get(table, ())]
 
 
+@dataclass(frozen=True, slots=True)
+class Partly:
+    """The rows of a table of which a part could not be read, and why not: a sentence."""
+
+    rows: Sequence[Any]
+    why: str
+
+
 @cache
 def key_of(kind: Any) -> Callable[[Any], Any]:
     """The function that gives a row's key: its label, or the tuple of its labels."""

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from . import collect
-from .frame import Entry, Frame, entries
+from .frame import Entry, Frame, Partly, entries
 from .source import Source
 
 _NEVER = (float("-inf"), float("inf"))
@@ -38,7 +38,8 @@ class Sampler:
     def take(self, wanted: Collection[str], waits: Mapping[str, float] = _NONE) -> Frame:
         """One frame; of `wanted`, those in `waits` may be so many seconds old.
 
-        A collector that fails is a sentence in `missing`, never an exception.
+        A collector that fails is a sentence in `missing`, never an exception; so is what one of
+        them could not read of its table (`Partly`).
         """
         source = self.source
         at = source.now()
@@ -57,11 +58,12 @@ class Sampler:
                 every = max(every, waits[name])
             asked, since = self.taken.get(name, _NEVER)
             if at - asked < every * 0.95 and old is not None and name not in self.stale:
+                if name in old.missing:
+                    missing[name] = old.missing[name]
                 if name in old.tables:
                     tables[name] = old.tables[name]
                     continue
                 if name in old.missing:
-                    missing[name] = old.missing[name]
                     todo += {instead}.difference(todo)
                     continue
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
@@ -72,6 +74,8 @@ class Sampler:
                     rows = module.update(source, self.memory.setdefault(memory_of, {}))
                 else:
                     rows = module.read(source)
+                if isinstance(rows, Partly):
+                    missing[name], rows = rows.why, rows.rows
                 past = old.tables.get(name, ()) if old is not None else ()
                 tables[name] = entries(rows, past, max(0.0, begun - since))
             except Exception as error:

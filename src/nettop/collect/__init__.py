@@ -10,7 +10,7 @@ seconds. `ON_REQUEST = True` says that reading it does more than look, so that i
 it is asked for by name. `ELSE = "name"` is the collector that is read where this one cannot be;
 `OPTIONAL = True` says that most hosts do without it, which no report need mention. Errors are
 OSError (not there, forbidden) or ValueError (not understood): the sampler lists them under
-`missing` and goes on.
+`missing` and goes on. A table that lacks a part is a `Partly`: its rows, and what is missing.
 """
 
 from __future__ import annotations

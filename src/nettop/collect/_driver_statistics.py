@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import drivers
+from ..frame import Partly
 from ..netlink import driver, route
 from ..source import Source
 
@@ -41,6 +42,8 @@ class _Known:
         default_factory=dict
     )
     readings: list[Reading] = field(default_factory=list)
+    unnamed: dict[str, str] = field(default_factory=dict)  # interface → why it has no names
+    unread: dict[str, str] = field(default_factory=dict)  # interface → why it has no values
 
 
 def readings(source: Source, memory: dict[str, Any]) -> Sequence[Reading]:
@@ -52,17 +55,26 @@ def readings(source: Source, memory: dict[str, Any]) -> Sequence[Reading]:
     return known.readings
 
 
+def told(rows: Sequence[Any], memory: dict[str, Any]) -> Sequence[Any] | Partly:
+    """The rows made of the readings, with the interfaces whose statistics were not understood."""
+    known: _Known = memory["driver"]
+    why = {**known.unnamed, **known.unread}
+    return Partly(rows, "; ".join(f"{name}: {one}" for name, one in why.items())) if why else rows
+
+
 def _read(source: Source, known: _Known, now: float) -> None:
     if not 0 <= now - known.listed < _NEW_INTERFACES:
         known.names = _list(source, known)
         known.listed = now
-    found = []
+    found, known.unread = [], {}
     for interface in tuple(known.names):
         try:
             reading = _one(source, known, interface)
         except (OSError, ValueError) as error:
             if getattr(error, "errno", None) == errno.ENODEV:  # renamed or gone
                 known.listed = float("-inf")
+            if isinstance(error, ValueError):
+                known.unread[interface] = str(error)
             continue
         if reading is not None:
             found.append(reading)
@@ -87,6 +99,7 @@ def _list(
     """The interfaces with statistics, their driver, and the names; what is known is kept."""
     every = route.names(source).values()
     found = {}
+    known.unnamed = {name: why for name, why in known.unnamed.items() if name in every}
     for interface in every:
         if interface in known.names:
             found[interface] = known.names[interface]
@@ -98,8 +111,10 @@ def _list(
             if software and len(every) > _FEW:
                 continue
             names = driver.string_names(source, interface)
-        except (OSError, ValueError):
+        except (OSError, ValueError) as error:
             found[interface] = drivers.Driver(""), drivers.Plan({}, {}), ()
+            if isinstance(error, ValueError):
+                known.unnamed[interface] = str(error)
             continue
         found[interface] = about, drivers.plan(about, names), names
     return found

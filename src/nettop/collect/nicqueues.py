@@ -13,10 +13,10 @@ from math import inf
 from typing import Any, Final
 
 from ..drivers import QUEUE_COUNTS
-from ..frame import counter, label
+from ..frame import Partly, counter, label
 from ..netlink import netdev, route
 from ..source import Source
-from ._driver_statistics import Reading, readings
+from ._driver_statistics import Reading, readings, told
 
 EVERY = 0.2
 MEMORY = "statistics"
@@ -35,7 +35,7 @@ class Row:
     drops: int | None = counter("lost in this queue's ring", "packets", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
     """Every queue of every interface that is counted by queue."""
     drivers = {reading.interface: reading for reading in readings(source, memory)}
     kernel = _kernel(source, memory)
@@ -47,7 +47,7 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
             row(interface, queue, own.get(queue, {}), also.get(queue, {}))
             for queue in {**own, **also}
         ]
-    return rows
+    return told(rows, memory)
 
 
 def _kernel(source: Source, memory: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:

@@ -12,10 +12,10 @@ from typing import Any, Final
 
 from .. import drivers
 from ..drivers import COUNTS
-from ..frame import counter, gauge, label
+from ..frame import Partly, counter, gauge, label
 from ..source import Source
 from . import _standard_statistics
-from ._driver_statistics import Reading, readings
+from ._driver_statistics import Reading, readings, told
 
 EVERY = 0.2
 MEMORY = "statistics"
@@ -61,16 +61,17 @@ class Row:
     )
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
     """Every interface with statistics, known driver or not."""
     try:
         standard = _standard_statistics.readings(source, memory)
     except (OSError, ValueError):
         standard = {}
     own = {reading.interface: reading for reading in readings(source, memory)}
-    return [
+    rows = [
         row(own.get(name) or _bare(name), standard.get(name, _NONE)) for name in {**own, **standard}
     ]
+    return told(rows, memory)
 
 
 def _bare(interface: str) -> Reading:

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import counter, gauge, label, light
+from ..frame import Partly, counter, gauge, label, light
 from ..source import Source
-from ._driver_statistics import readings
+from ._driver_statistics import readings, told
 
 EVERY = 0.9
 MEMORY = "statistics"
@@ -29,12 +29,13 @@ class Row:
     level: int | None = gauge("what it is now, where it is no counter", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
     """Every statistic of every interface."""
-    return [
+    rows = [
         Row(reading.interface, place, name, None, value)
         if place in reading.plan.levels
         else Row(reading.interface, place, name, value)
         for reading in readings(source, memory)
         for place, (name, value) in enumerate(zip(reading.names, reading.values, strict=True))
     ]
+    return told(rows, memory)

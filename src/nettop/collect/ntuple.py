@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..frame import gauge, label
+from ..frame import Partly, gauge, label
 from ..netlink import driver, route
 from ..source import Source
 
@@ -26,16 +26,20 @@ class Row:
     queue: int | None = gauge("receive queue it picks; None: the packet is dropped", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
+def read(source: Source) -> Sequence[Row] | Partly:
     """Every rule of every interface whose driver has any."""
-    rows = []
+    rows: list[Row] = []
+    why = []
     for interface in route.names(source).values():
         try:
             rules = driver.rules(source, interface)
-        except (OSError, ValueError):
+        except OSError:
             continue  # its driver has no such rules, or it is gone
+        except ValueError as error:
+            why.append(f"{interface}: {error}")
+            continue
         rows += [row(interface, rule) for rule in rules]
-    return rows
+    return Partly(rows, "; ".join(why)) if why else rows
 
 
 def row(interface: str, rule: driver.Rule) -> Row:

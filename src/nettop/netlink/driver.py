@@ -10,6 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from ..bounds import BOUNDS, exceeded
 from ..source import Source
 from .codec import text
 
@@ -51,8 +52,8 @@ def string_names(source: Source, device: str, which: int = STATISTICS) -> tuple[
         return ()
     for _ in range(3):
         room = count + _SPARE
-        if room > 1 << 14:
-            raise ValueError(f"a driver with {count} statistics")
+        if count > BOUNDS["statistics"].most:
+            raise ValueError(f"{count:,} are {exceeded('statistics').strerror}")
         ask = struct.pack("=III", GSTRINGS, which, count) + bytes(32 * room)
         raw = source.statistics(device, ask, f"names/{which}/{device}")
         if len(raw) < 12:
@@ -155,16 +156,20 @@ _FLOWS: Final = {
 _COUNT_AT, _LOCATIONS_AT, _RULE_AT = 184, 188, 16  # in struct ethtool_rxnfc
 _VALUE, _MASK, _COOKIE, _LOCATION = 4, 76, 152, 160  # in struct ethtool_rx_flow_spec
 _DROP: Final = 0xFFFFFFFFFFFFFFFF
-_MOST_RULES: Final = 4096
 
 
 def rules(source: Source, device: str) -> list[Rule]:
-    """The flow-steering rules (`ethtool -n`); OSError (EOPNOTSUPP) when the driver has none."""
+    """The flow-steering rules (`ethtool -n`); OSError (EOPNOTSUPP) when the driver has none.
+
+    ValueError when there are more than the bound, or an answer is cut off.
+    """
     ask = struct.pack("=IIQ184x", GRXCLSRLCNT, 0, 0)
     raw = source.statistics(device, ask, f"rule-count/{device}")
     if len(raw) < _LOCATIONS_AT:
         raise ValueError("the count of steering rules is cut off")
-    count = min(struct.unpack_from("=I", raw, _COUNT_AT)[0], _MOST_RULES)
+    count = struct.unpack_from("=I", raw, _COUNT_AT)[0]
+    if count > BOUNDS["steering"].most:
+        raise ValueError(f"{count:,} are {exceeded('steering').strerror}")
     if not count:
         return []
     ask = struct.pack(f"=IIQ168xI{4 * count + 4}x", GRXCLSRLALL, 0, 0, count)

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Final
 
+from ..bounds import BOUNDS, exceeded
 from ..source import Request
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
 
@@ -33,9 +34,10 @@ _SEQUENCE: Final = (
 _SECONDS: Final = 5
 _TRIES: Final = 4
 # The driver writes as many statistics as it has now, whatever was asked for (net/ethtool/ioctl.c
-# before 2026): the buffer is larger than any driver's answer, so that a change of queues cannot
-# overrun it.
+# before 2026). The buffer has twice the room that was asked for, and a mebibyte at the least, so
+# that a change of queues between two questions cannot overrun it.
 _IOCTL_BYTES: Final = 1 << 20
+_IOCTL_MOST: Final = 32 * BOUNDS["statistics"].most + (1 << 16)  # their names, and some to spare
 _CONTROL: Final = numbered(1, "id:H name:text")
 
 
@@ -78,13 +80,15 @@ class Kernel:
         name = interface.encode("utf-8", "surrogateescape")
         if not name or len(name) > 15 or b"\0" in name:
             raise OSError(errno.ENODEV, "no such interface", interface)
-        if len(request) > _IOCTL_BYTES // 2:
+        if len(request) > _IOCTL_MOST:
             raise ValueError(f"an ethtool request of {len(request)} bytes is too large")
         with self._lock:
             if self._ioctl is None:
                 door = socket.socket(socket.AF_INET, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC)
                 self._ioctl = door, array("B", bytes(_IOCTL_BYTES))
             door, room = self._ioctl
+            if 2 * len(request) > _IOCTL_BYTES:  # many names: asked once, and not kept
+                room = array("B", bytes(2 * len(request)))
             room[: len(request)] = array("B", request)
             fcntl.ioctl(door, _SIOCETHTOOL, struct.pack("=16sQ16x", name, room.buffer_info()[0]))
             return room[: len(request)].tobytes()
@@ -191,9 +195,12 @@ class Kernel:
         """Datagrams up to the acknowledgement or the end of the dump: data, error, interrupted."""
         mark = struct.pack("=II", _SEQUENCE, port)
         parts: list[bytes] = []
-        interrupted = False
+        interrupted, whole = False, 0
         while True:
             size = door.recv_into(self._buffer)
+            whole += size
+            if whole > BOUNDS["netlink"].most:
+                raise exceeded("netlink")
             data = bytes(memoryview(self._buffer)[:size])
             last = _last(data, mark)
             if last is None:
