@@ -17,7 +17,18 @@ from pathlib import Path
 
 import pytest
 
-from nettop import __version__, cli, collect, commands, facts, manual, panes, settings, trials
+from nettop import (
+    __version__,
+    bounds,
+    cli,
+    collect,
+    commands,
+    facts,
+    manual,
+    panes,
+    settings,
+    trials,
+)
 from nettop.advice import vocabulary
 from nettop.commands import completion, man
 from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
@@ -75,11 +86,22 @@ def make_table() -> list[str]:
     return ["| make | |", "|---|---|", *(f"| `make {name}` | {told} |" for name, told in found)]
 
 
+def bounds_table() -> list[str]:
+    """The most of everything that comes in."""
+    rows = ["| of | at most | because |", "|---|---|---|"]
+    return [*rows, *(f"| {_cell(b.what)} | {b} | {b.why} |" for b in bounds.BOUNDS.values())]
+
+
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
 
 
-TABLES = {"keys": keys_table, "commands": commands_table, "make": make_table}
+TABLES = {
+    "bounds": bounds_table,
+    "keys": keys_table,
+    "commands": commands_table,
+    "make": make_table,
+}
 
 
 @pytest.mark.parametrize("name", TABLES)

@@ -134,7 +134,7 @@ def test_a_setting_that_does_not_exist_is_said_before_a_rule_of_the_user_speaks(
     (home / "rules").mkdir(parents=True)
     (home / "rules/mine.toml").write_text(MINE.replace('set = "', 'set = "no-'))
     code, _, err = run(capsys, "advise", "--root", root)
-    assert code == 2
+    assert code == 0
     assert "mine.toml: fix[0].set: " in err
 
 
@@ -153,7 +153,7 @@ def test_rules_and_limits_of_the_user(
     assert "time-stands-still@host is silent: not so" in out
     (home / "rules/time-stands-still.toml").write_text(MINE.replace("why ", "wy "))
     code, _, err = run(capsys, "rules", "list")
-    assert code == 2
+    assert code == 0
     assert "time-stands-still.toml:5: wy: unknown key; did you mean why?" in err
 
 

@@ -10,7 +10,7 @@ import gzip
 import re
 import zlib
 from dataclasses import dataclass
-from typing import IO
+from typing import BinaryIO
 
 from . import bounds
 
@@ -101,7 +101,7 @@ def load(path: str) -> bytes:
     return data.replace(b"\r\n", b"\n") if first is not None and first[1] else data
 
 
-def _unpacked(file: IO[bytes]) -> bytes:
+def _unpacked(file: BinaryIO | gzip.GzipFile) -> bytes:
     found = bytearray()
     while piece := file.read(bounds.PIECE):
         found += piece

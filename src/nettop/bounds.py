@@ -36,13 +36,13 @@ class Bound:
             return f"{self.most // _MIB} MiB"
         if self.unit == "bytes" and self.most % 1024 == 0:
             return f"{self.most // 1024} KiB"
-        return f"{self.most:,} {self.unit}"
+        return f"{self.most:,} {self.unit}".rstrip()
 
 
 BOUNDS: Final[Mapping[str, Bound]] = {
     "interrupts": Bound(
         64 * _MIB, "bytes", "/proc/interrupts",
-        "1,024 CPUs and 5,000 interrupts are 55 MiB",
+        "1,024 CPUs and 5,000 interrupts are 54 MiB",
     ),
     "counts": Bound(
         8_000_000, "counts", "/proc/interrupts (lines × CPUs)",
@@ -74,7 +74,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "steering": Bound(
         4096, "rules", "flow-steering rules of a device (`ethtool -n`)",
-        "each is a question of its own; Intel's cards hold 8,192, of which few are used",
+        "each is a question of its own to the driver",
     ),
     "recording": Bound(
         256 * _MIB, "bytes", "a recording, unpacked",
@@ -98,7 +98,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "config": Bound(
         64 * 1024, "bytes", "a configuration file, or the list of muted findings",
-        "a threshold for every rule there is is 16 KiB",
+        "a threshold for each rule there is fits many times",
     ),
     "rule": Bound(
         64 * 1024, "bytes", "a rule, a study, or a table of rules/",
@@ -114,7 +114,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "depth": Bound(
         64, "levels", "tables and lists inside each other (TOML, JSON)",
-        "no file of nettop has more than six",
+        "no file of nettop has more than a few",
     ),
     "number": Bound(
         10**18, "", "a number in a rule or in the configuration",
@@ -122,7 +122,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "result": Bound(
         16 * _MIB, "bytes", "a stored result",
-        "a proof of 100 pairs that keeps every sample is 2 MiB",
+        "a proof keeps every sample of every pair",
     ),
     "results": Bound(
         10_000, "files", "stored results; the newest are read",
@@ -134,11 +134,11 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "journal-line": Bound(
         64 * 1024, "bytes", "a line of the journal",
-        "a change is less than 2 KiB",
+        "a change, with all that moved along, is a few KiB",
     ),
     "state": Bound(
         64 * 1024, "bytes", "what the screen remembers (view.json, processor)",
-        "the choices of nine panes are 2 KiB",
+        "a few choices of each pane",
     ),
 }  # fmt: skip
 
@@ -230,7 +230,8 @@ def tables(text: str) -> dict[str, Any]:
         if isinstance(error, tomllib.TOMLDecodeError):
             raise
         raise ValueError("a number has too many digits") from None  # int() takes 4300
-    return _shallow(found)
+    _must_be_shallow(found)
+    return found
 
 
 def document(text: str | bytes) -> Any:
@@ -238,12 +239,14 @@ def document(text: str | bytes) -> Any:
     import json
 
     try:
-        return _shallow(json.loads(text))
+        found = json.loads(text)
     except RecursionError:
         raise _too_deep() from None
+    _must_be_shallow(found)
+    return found
 
 
-def _shallow(value: Any) -> Any:
+def _must_be_shallow(value: Any) -> None:
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(BOUNDS["depth"].most):
         layer = [
@@ -253,7 +256,7 @@ def _shallow(value: Any) -> Any:
             if isinstance(inner, (dict, list))
         ]
         if not layer:
-            return value
+            return
     raise _too_deep()
 
 

@@ -17,11 +17,12 @@ folder, one `rule@target` a line. All of it is data: nothing in it is ever execu
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import bounds
 from .draft import write
 from .trust import folder, trusted
 
@@ -78,6 +79,7 @@ class Config:
     values: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     muted: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()  # what was left out: a sentence each, with file and key
 
     def get(self, key: str, default: Any) -> Any:
         """A value, or the default."""
@@ -85,45 +87,77 @@ class Config:
 
 
 def load() -> Config:
-    """Read the configuration; `ConfigError` names the file and key at fault."""
+    """Read the configuration. What is wrong is left out and told in `faults`; the rest counts."""
     values: dict[str, Any] = {}
-    limits: dict[str, dict[str, float]] = {}
+    limits: dict[str, dict[str, Any]] = {}
+    hidden: list[str] = []
+    faults: list[str] = []
     for path in (SYSTEM / "config.toml", user_folder() / "config.toml"):
-        for key, value in _read(path).items():
-            if key == "limits":
-                for rule, thresholds in value.items():
-                    if not isinstance(thresholds, dict):
-                        raise ConfigError(f"{path}: limits.{rule} is a table of numbers")
-                    limits.setdefault(rule, {}).update(thresholds)
-            else:
-                values[key] = value
-    return Config(values, limits, frozenset(muted()))
+        try:
+            found = _read(path)
+        except ConfigError as error:
+            faults.append(str(error))
+            continue
+        for key, value in found.items():
+            try:
+                _check(path, key, value)
+                if key == "limits":
+                    for rule, thresholds in _thresholds(path, value, faults):
+                        limits.setdefault(rule, {}).update(thresholds)
+                else:
+                    values[key] = value
+            except ConfigError as error:
+                faults.append(str(error))
+    try:
+        hidden = muted()
+    except ConfigError as error:
+        faults.append(str(error))
+    return Config(values, limits, frozenset(hidden), tuple(faults))
 
 
 def _read(path: Path) -> dict[str, Any]:
-    text = _text(path)
-    if not text:
-        return {}
-    import tomllib
-
     try:
-        found = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: {error}") from None
-    for key, value in found.items():
-        if key not in KNOWN:
-            from .commands import nearest
+        return bounds.tables(_text(path))
+    except ValueError as error:
+        told = str(error) if isinstance(error, ConfigError) else f"{path}: {error}"
+        raise ConfigError(told) from None
 
-            raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
-        if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
-            raise ConfigError(f"{path}: {key} cannot be {value!r}")
-        if value not in CHOICES.get(key, (value,)):
-            raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {value!r}")
-        if key == "interval" and not 0.1 <= value <= 3600:
-            raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {value!r}")
-        if key == "columns":
-            _check_columns(path, value)
-    return found
+
+def _check(path: Path, key: str, value: Any) -> None:
+    if key not in KNOWN:
+        from .commands import nearest
+
+        raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
+    if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
+        raise ConfigError(f"{path}: {key} cannot be {_shown(value)}")
+    if value not in CHOICES.get(key, (value,)):
+        raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {_shown(value)}")
+    if key == "interval" and not 0.1 <= value <= 3600:
+        raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {_shown(value)}")
+    if key == "columns":
+        _check_columns(path, value)
+
+
+def _thresholds(
+    path: Path, tables: Mapping[str, Any], faults: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The thresholds of each rule; what is no threshold goes to `faults`."""
+    for rule, given in tables.items():
+        if not isinstance(given, dict):
+            faults.append(f"{path}: limits.{rule} is a table of numbers")
+            continue
+        good = {k: v for k, v in given.items() if bounds.number(v) or isinstance(v, list)}
+        faults += [
+            f"{path}: limits.{rule}.{k} cannot be {_shown(v)}"
+            for k, v in given.items()
+            if k not in good
+        ]
+        yield rule, good
+
+
+def _shown(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else told[:59] + "…"
 
 
 def _check_columns(path: Path, chosen: Mapping[str, Any]) -> None:
@@ -162,7 +196,7 @@ def _text(path: Path) -> str:
     """The file's text; nothing where there is none, or where another user's folder hides it."""
     _must_be_ours(path)
     try:
-        return path.read_text()
+        return bounds.read(path, "config").decode("utf-8")
     except (FileNotFoundError, NotADirectoryError):
         return ""
     except (OSError, UnicodeDecodeError) as error:

@@ -8,12 +8,12 @@ what it is). Rates, JSON, rule names, help texts and units all come from that on
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
 from functools import cache, partial
 from itertools import chain, repeat
 from operator import attrgetter, sub, truediv
-from typing import Any, TypeVar, cast
+from typing import Any, Self, TypeVar, cast
 
 _Kind = TypeVar("_Kind")
 
@@ -129,12 +129,16 @@ class Frame:
         return [entry.now for entry in self.tables.get(table, ())]
 
 
-@dataclass(frozen=True, slots=True)
-class Partly:
-    """The rows of a table of which a part could not be read, and why not: a sentence."""
+class Partly(tuple[Any, ...]):  # noqa: SLOT001 - a tuple's kind cannot have slots with names
+    """The rows of a table of which a part could not be read; `why` is the sentence that says so."""
 
-    rows: Sequence[Any]
     why: str
+
+    def __new__(cls, rows: Iterable[Any], why: str) -> Self:
+        """The rows, as they would be without the part that is missing."""
+        made = super().__new__(cls, rows)
+        made.why = why
+        return made
 
 
 @cache

@@ -47,7 +47,9 @@ class Observer:
         self.sampler = Sampler(source)
         self.patience = Patience()
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
-        rules = load(config.rule_folders(), limits=settings.limits)
+        told = [*settings.faults]
+        rules = load(config.rule_folders(), limits=settings.limits, tell=told.append)
+        self.faults = tuple(told)  # files of the user's that are wrong and left out
         self.judge = Judge(rules, muted=settings.muted, window=window)
         self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
 

@@ -75,7 +75,7 @@ class Sampler:
                 else:
                     rows = module.read(source)
                 if isinstance(rows, Partly):
-                    missing[name], rows = rows.why, rows.rows
+                    missing[name] = rows.why
                 past = old.tables.get(name, ()) if old is not None else ()
                 tables[name] = entries(rows, past, max(0.0, begun - since))
             except Exception as error:

@@ -23,7 +23,7 @@ _MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA
 _NAMED = re.compile(rb"(?<=enx|wlx|wwx|slx)[0-9a-f]{12}")  # systemd's names by MAC address
 _IP4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
 _IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9a-fA-F:.])")
-_COMMENT = re.compile(r"^(\s*[#;]).*", re.MULTILINE)
+_COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
 _HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
 _HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
 # kernel command-line words that say how the host is tuned, and nothing about whose it is

@@ -10,6 +10,8 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
+from . import bounds
+
 _TELLS: Final = ("SSH_CONNECTION", "SSH_CLIENT")
 _NO_SOCKET: Final = "UNKNOWN"  # what sshd tells where it was not reached over IP
 _DEEP: Final = 32  # shells in shells; a loop there cannot be
@@ -32,10 +34,10 @@ def _parents(proc: str) -> Iterator[Mapping[str, str]]:
         if number <= 1:
             return
         try:
-            with open(f"{proc}/{number}/environ", "rb") as file:
-                words = file.read().decode(errors="surrogateescape").split("\0")
-            with open(f"{proc}/{number}/stat", "rb") as file:
-                number = int(file.read().rpartition(b")")[2].split()[1])
+            said = bounds.read(f"{proc}/{number}/environ", "host-file")
+            words = said.decode(errors="surrogateescape").split("\0")
+            stat = bounds.read(f"{proc}/{number}/stat", "host-file")
+            number = bounds.count(stat.rpartition(b")")[2].split()[1])
         except (OSError, ValueError, IndexError):
             return
         yield dict(word.partition("=")[::2] for word in words)

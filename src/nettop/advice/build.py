@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import math
 import re
-import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from .. import bounds
 from ..facts import KINDS, PROFILES
 from .expression import Expression, ExpressionError, Limits, condition, near, parse
 from .rule import LINKS, SEVERITIES, Cite, Fix, Rule, Unless, Words
@@ -41,20 +40,16 @@ class RuleError(ValueError):
 def parsed(path: Path, text: str) -> dict[str, Any]:
     """The TOML of a rule file; RuleError with the line when it is none."""
     try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return bounds.tables(text)
+    except ValueError as error:
         raise RuleError(f"{path}: {error}") from None
-
-
-def _number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def threshold(value: Any) -> Any:
     """A threshold: a number, or a list of texts as a tuple; None for anything else."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    return value if _number(value) else None
+    return value if bounds.number(value) else None
 
 
 def build(path: Path, text: str) -> Rule:
@@ -143,7 +138,7 @@ class _Builder:
 
     def within(self, key: str, low: float, high: float) -> None:
         value = self.data.get(key, low)
-        if not _number(value) or not low <= value <= high:
+        if not bounds.number(value) or not low <= value <= high:
             raise self.wrong(key, f"a number from {low:g} to {high:g} is wanted, not {value!r}")
 
     def text_of(self, key: str, table: Mapping[str, Any] | None = None, where: str = "") -> str:
@@ -289,9 +284,5 @@ def _line(text: str, key: str) -> int | None:
         start = heads[int(table[2])].start()
         if not first:
             return text.count("\n", 0, start) + 1
-    found = re.compile(rf"^\s*{re.escape(last)}\s*=", re.MULTILINE).search(text, start)
-    return (
-        None
-        if found is None
-        else text.count("\n", 0, found.start()) + text[found.start() : found.end()].count("\n") + 1
-    )
+    found = re.compile(rf"^[ \t]*{re.escape(last)}[ \t]*=", re.MULTILINE).search(text, start)
+    return None if found is None else text.count("\n", 0, found.start()) + 1

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
+from .. import bounds
 from ..facts.core import Core
 from .functions import FUNCTIONS
 from .vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT, TUPLE, find, names, words
@@ -78,11 +79,22 @@ def _parse(
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         reason = error.msg if isinstance(error, SyntaxError) else "not readable"
         raise ExpressionError(f"{text!r}: {reason}") from None
+    if _too_deep(tree):
+        raise ExpressionError(f"nested deeper than {bounds.BOUNDS['depth']}")
     try:
         kind = _Checker(over, dict(limits), also, to=to).type_of(tree)
     except RecursionError:
         raise ExpressionError("nested too deeply") from None
     return Expression(text, over, tree, kind)
+
+
+def _too_deep(tree: ast.expr) -> bool:
+    layer: list[ast.AST] = [tree]
+    for _ in range(bounds.BOUNDS["depth"].most):
+        layer = [inner for node in layer for inner in ast.iter_child_nodes(node)]
+        if not layer:
+            return False
+    return True
 
 
 def path_of(node: ast.expr) -> tuple[str, ...] | None:
@@ -129,6 +141,9 @@ class _Checker:
         if isinstance(node.value, bool):
             return SWITCH
         if isinstance(node.value, int | float):
+            if not bounds.number(node.value):
+                most = bounds.BOUNDS["number"]
+                raise ExpressionError(f"a number beyond {most.most:.0e}, the bound of {most.what}")
             return NUMBER
         if isinstance(node.value, str):
             return TEXT

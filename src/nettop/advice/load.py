@@ -7,11 +7,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Final
 
+from ..bounds import BOUNDS, exceeded
+from ..bounds import read as bounds_read
 from .build import RuleError, build, parsed, threshold
 from .expression import Limits, near
 from .rule import Rule
@@ -22,30 +25,61 @@ _TESTS: Final = re.compile(r"\n\[\[test\]\]")
 _OTHER: Final = re.compile(r"\n\[(?!\[?test[].])")
 
 
-def load(folders: Iterable[Path], limits: Mapping[str, Limits] | None = None) -> tuple[Rule, ...]:
+def load(
+    folders: Iterable[Path],
+    limits: Mapping[str, Limits] | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> tuple[Rule, ...]:
     """The rules of the folders; a later folder replaces rules of the same id.
 
-    `limits` are the user's thresholds, by rule and name. RuleError when a file is wrong.
+    `limits` are the user's thresholds, by rule and name. A file or a threshold of the user's that
+    is wrong is left out, and `tell` gets a sentence; without `tell`, and where a file that came
+    with nettop is wrong, RuleError.
     """
+    told: list[RuleError] = []
     found: dict[str, Rule] = {}
     for folder in folders:
-        here: dict[str, Rule] = {}
-        tested = (folder / PACK).exists()  # what came with nettop, whose tests read all of it
-        for path in files(folder):
+        found.update(_of_folder(folder, told))
+    for rule in tuple(found.values()):
+        for name in rule.yields:
+            if name not in found:
+                wrong = f"{rule.path}: yields: no such rule {name}{near(name, found)}"
+                told.append(RuleError(wrong))
+                found.pop(rule.id, None)
+    for name, values in (limits or {}).items():
+        try:
+            found[name] = _override(found, name, values)
+        except RuleError as error:
+            told.append(error)
+    for fault in told:
+        if tell is None:
+            raise fault
+        tell(str(fault))
+    return tuple(found.values())
+
+
+def _of_folder(folder: Path, told: list[RuleError]) -> dict[str, Rule]:
+    """The rules of one folder by id; what is wrong in a user's folder goes to `told`."""
+    here: dict[str, Rule] = {}
+    tested = (folder / PACK).exists()  # what came with nettop, whose tests read all of it
+    try:
+        paths = files(folder)
+    except RuleError as error:
+        told.append(error)
+        return here
+    for path in paths:
+        try:
             rule = read(path)
             if not tested:
                 _whole(rule)
             if rule.id in here:
                 raise RuleError(f"{path}: the id {rule.id} is taken by {here[rule.id].path}")
             here[rule.id] = rule
-        found.update(here)
-    for rule in found.values():
-        for name in rule.yields:
-            if name not in found:
-                raise RuleError(f"{rule.path}: yields: no such rule {name}{near(name, found)}")
-    for name, values in (limits or {}).items():
-        found[name] = _override(found, name, values)
-    return tuple(found.values())
+        except RuleError as error:
+            if tested:
+                raise
+            told.append(error)
+    return here
 
 
 def _whole(rule: Rule) -> None:
@@ -56,17 +90,23 @@ def _whole(rule: Rule) -> None:
 
 
 def files(folder: Path) -> list[Path]:
-    """The rule files of a folder: of its sub-folders, and its own where the folder is a user's."""
+    """The rule files of a folder: of its sub-folders, and its own where the folder is a user's.
+
+    RuleError when there are more files or folders than the bound.
+    """
+    most = BOUNDS["rules"].most
     own = [] if (folder / PACK).exists() else sorted(folder.glob("*.toml"))
     inner = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir())
+    tops = [top for top in inner if os.path.basename(top) not in OTHERS]
+    walked = list(islice(chain.from_iterable(map(os.walk, tops)), most + 1))
     below = [
         Path(root, name)
-        for top in inner
-        if os.path.basename(top) not in OTHERS
-        for root, _folders, names in sorted(os.walk(top))
+        for root, _folders, names in sorted(walked)
         for name in sorted(names)
         if name.endswith(".toml")
     ]
+    if max(len(walked), len(own) + len(below)) > most:
+        raise RuleError(f"{folder}: {exceeded('rules').strerror}")
     return [*own, *below]
 
 
@@ -90,8 +130,10 @@ def tests(path: Path) -> list[dict[str, Any]]:
 
 def _text(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+        return bounds_read(path, "rule").decode("utf-8")
+    except OSError as error:
+        raise RuleError(f"{path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
         raise RuleError(f"{path}: {error}") from None
 
 

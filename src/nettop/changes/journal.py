@@ -12,10 +12,11 @@ import fcntl
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
+from .. import bounds
 from ..trust import trusted
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
@@ -178,19 +179,32 @@ class Journal:
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             raise PermissionError(1, "this folder is not ours alone", self.folder)
 
-    def _lines(self) -> Iterator[dict[str, Any]]:
+    def _lines(self, tell: Callable[[str], None] | None = None) -> Iterator[dict[str, Any]]:
+        """The lines that are understood; `tell` gets a sentence for each of the others.
+
+        OSError when the journal cannot be read or is larger than its bound.
+        """
         try:
-            file = open(self.path, "rb")  # noqa: SIM115 - closed below
+            data = bounds.read(self.path, "journal")
         except FileNotFoundError:
             return
-        with file:
-            for raw in file:
-                try:
-                    line = json.loads(raw)
-                except ValueError:
-                    continue
-                if isinstance(line, dict) and _sound(line):
-                    yield line
+        *ended, last = data.split(b"\n")
+        for number, raw in enumerate((*ended, last), 1):
+            line = _parsed(raw)
+            if line is not None:
+                yield line
+            elif (
+                tell is not None and raw.strip() and number <= len(ended)
+            ):  # a crash tears the last
+                tell(f"{self.path}:{number}: not a line of the journal")
+
+    def odd(self) -> tuple[str, ...]:
+        """A sentence for each line that is not understood and left out, the first twenty."""
+        found: list[str] = []
+        for _ in self._lines(found.append):
+            pass
+        more = [f"{self.path}: {len(found) - 20:,} more lines"] if len(found) > 20 else []
+        return (*found[:20], *more)
 
 
 _TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name"
@@ -205,9 +219,17 @@ _TYPES: dict[str, tuple[type, ...]] = {
 }
 
 
+_NUMBERS = ("id", "group", "at", "deadline", "due")
+_END_OF_TIME = 253_402_300_800  # the year 10000, which no calendar here prints
+
+
 def _sound(line: dict[str, Any]) -> bool:
     """Whether every word of a line is of its kind: one that is not must not hide the others."""
     if not all(isinstance(line[key], kinds) for key, kinds in _TYPES.items() if key in line):
+        return False
+    if not all(bounds.number(line[key]) for key in _NUMBERS if line.get(key) is not None):
+        return False
+    if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
         return False
     for pair in line.get("beside", {}).values():
         if not isinstance(pair, list) or not all(isinstance(one, _TYPES["after"]) for one in pair):
@@ -215,9 +237,20 @@ def _sound(line: dict[str, Any]) -> bool:
     return line.get("event") != "end" or line.get("state", "applied") in OPEN
 
 
+def _parsed(raw: bytes) -> dict[str, Any] | None:
+    """A line of the journal; None for anything else."""
+    if len(raw) > bounds.BOUNDS["journal-line"].most:
+        return None
+    try:
+        line = bounds.document(raw)
+    except ValueError:
+        return None
+    return line if isinstance(line, dict) and _sound(line) else None
+
+
 def _whole(line: bytes) -> bool:
     try:
-        return isinstance(json.loads(line), dict)
+        return isinstance(bounds.document(line), dict)
     except ValueError:
         return False
 

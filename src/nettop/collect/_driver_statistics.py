@@ -55,7 +55,7 @@ def readings(source: Source, memory: dict[str, Any]) -> Sequence[Reading]:
     return known.readings
 
 
-def told(rows: Sequence[Any], memory: dict[str, Any]) -> Sequence[Any] | Partly:
+def told(rows: Sequence[Any], memory: dict[str, Any]) -> Sequence[Any]:
     """The rows made of the readings, with the interfaces whose statistics were not understood."""
     known: _Known = memory["driver"]
     why = {**known.unnamed, **known.unread}

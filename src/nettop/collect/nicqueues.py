@@ -13,7 +13,7 @@ from math import inf
 from typing import Any, Final
 
 from ..drivers import QUEUE_COUNTS
-from ..frame import Partly, counter, label
+from ..frame import counter, label
 from ..netlink import netdev, route
 from ..source import Source
 from ._driver_statistics import Reading, readings, told
@@ -35,7 +35,7 @@ class Row:
     drops: int | None = counter("lost in this queue's ring", "packets", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every queue of every interface that is counted by queue."""
     drivers = {reading.interface: reading for reading in readings(source, memory)}
     kernel = _kernel(source, memory)

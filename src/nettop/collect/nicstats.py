@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from .. import drivers
 from ..drivers import COUNTS
-from ..frame import Partly, counter, gauge, label
+from ..frame import counter, gauge, label
 from ..source import Source
 from . import _standard_statistics
 from ._driver_statistics import Reading, readings, told
@@ -61,7 +61,7 @@ class Row:
     )
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every interface with statistics, known driver or not."""
     try:
         standard = _standard_statistics.readings(source, memory)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import Partly, counter, gauge, label, light
+from ..frame import counter, gauge, label, light
 from ..source import Source
 from ._driver_statistics import readings, told
 
@@ -29,7 +29,7 @@ class Row:
     level: int | None = gauge("what it is now, where it is no counter", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row] | Partly:
+def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """Every statistic of every interface."""
     rows = [
         Row(reading.interface, place, name, None, value)

@@ -26,7 +26,7 @@ class Row:
     queue: int | None = gauge("receive queue it picks; None: the packet is dropped", default=None)
 
 
-def read(source: Source) -> Sequence[Row] | Partly:
+def read(source: Source) -> Sequence[Row]:
     """Every rule of every interface whose driver has any."""
     rows: list[Row] = []
     why = []

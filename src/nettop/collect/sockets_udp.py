@@ -56,11 +56,12 @@ def parse(text: str) -> list[Row]:
         local, local_port = end(words[1])
         remote, remote_port = end(words[2])
         send_q, _, recv_q = words[4].partition(":")
+        sent, received = counts((send_q, recv_q), 16)
         inode, uid, drops = counts((words[9], words[7], words[12]))
         rows.append(
             Row(
                 inode, local, local_port, remote, remote_port, ":" in local,
-                *counts((send_q, recv_q), 16), uid, drops,
+                sent, received, uid, drops,
             )
         )  # fmt: skip
     return rows

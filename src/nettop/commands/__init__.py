@@ -53,6 +53,7 @@ def command(name: str) -> ModuleType:
 
 def run(name: str, args: argparse.Namespace) -> int:
     """Run a command with its parsed arguments."""
+    _tell_once.cache_clear()
     code: int = command(name).run(args)
     return code
 
@@ -200,6 +201,17 @@ def absent(source: Source, address: Address, error: Exception) -> Refused | None
     if not address.nic or address.nic.isdecimal() or address.nic in known:
         return None
     return Refused(f"no interface {address.nic!r} on this host{nearest(address.nic, known)}", 2)
+
+
+def tell_faults(faults: Iterable[str]) -> None:
+    """Name each file, key or line of the user's that is wrong and left out."""
+    for fault in faults:
+        _tell_once(fault)
+
+
+@cache  # a command that looks twice tells it once
+def _tell_once(fault: str) -> None:
+    say(f"nettop: left out: {fault}", to=sys.stderr)
 
 
 def must_be_live(source: Source, what: str) -> None:

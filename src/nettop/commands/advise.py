@@ -66,7 +66,7 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..config import ConfigError
     from ..observe import Observer, watch
-    from . import Refused, known_interface
+    from . import Refused, known_interface, tell_faults
 
     try:
         observer = Observer(
@@ -77,6 +77,7 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
         )
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
+    tell_faults(observer.faults)
     last = None
     for last in watch(observer, args.seconds):
         known_interface(last.frame, getattr(args, "interface", None))

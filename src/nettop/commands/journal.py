@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument
+from . import Refused, emit, json_argument, tell_faults
 
 if TYPE_CHECKING:
     from ..changes.journal import Entry
@@ -40,6 +40,7 @@ def run(args: argparse.Namespace) -> int:
         since = {e.id: why for e in entries if e.open and (why := overtaken(e, host, entries))}
     except OSError as error:
         raise Refused(sentence(error), 3) from None
+    tell_faults(journal.odd())
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
         where = "nettop: what root changed stands in root's journal: sudo nettop journal"
         print(where, file=sys.stderr)

@@ -26,6 +26,7 @@ from . import (
     nearest,
     netns_argument,
     profile_argument,
+    tell_faults,
 )
 from .test import options_of, stopper, tell, trial_arguments
 
@@ -151,6 +152,7 @@ def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
         observer = Observer(Live(), profile=args.profile, window=min(HELD, args.look))
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
+    tell_faults(observer.faults)
     found: dict[str, Finding] = {}
     for seen in watch(observer, args.look):
         found |= {finding.id: finding for finding in seen.judgement.findings}

@@ -12,7 +12,7 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from . import Refused, emit, json_argument, nearest
+from . import Refused, emit, json_argument, nearest, tell_faults
 
 HELP = "what earlier tests and experiments said"
 DOINGS = ("list", "show", "compare", "learned")
@@ -33,7 +33,7 @@ def run(args: argparse.Namespace) -> int:
     if len(args.ids) != need:
         raise Refused(f"results {args.doing} takes {need} of ID", 2)
     if args.doing == "list":
-        return _list(list(results.every()), args)
+        return _list(list(results.every(tell=lambda fault: tell_faults((fault,)))), args)
     if args.doing == "learned":
         return _list(results.learned(args.ids[0]), args)
     found = [_load(name) for name in args.ids]
@@ -47,7 +47,9 @@ def _load(name: str) -> dict[str, Any]:
 
     try:
         return results.load(name)
-    except LookupError:
+    except LookupError as error:
+        if name in results.names():
+            raise Refused(str(error.args[0]), 3) from None
         raise Refused(f"no result {name!r}{nearest(name, results.names())}", 2) from None
 
 

@@ -18,7 +18,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import Refused, emit, json_argument, nearest
+from . import Refused, emit, json_argument, nearest, tell_faults
 
 if TYPE_CHECKING:
     from ..advice.check import Outcome, Recorded
@@ -46,13 +46,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def every_rule() -> tuple[Rule, ...]:
-    """All rules, the user's thresholds applied; Refused when a file is wrong."""
+    """All rules, the user's thresholds applied; a file of the user's that is wrong is told."""
     from .. import config
     from ..advice.load import RuleError, load
 
+    settings = config.load()
+    tell_faults(settings.faults)
     try:
-        return load(config.rule_folders(), config.load().limits)
-    except (config.ConfigError, RuleError) as error:
+        return load(
+            config.rule_folders(), settings.limits, tell=lambda fault: tell_faults((fault,))
+        )
+    except RuleError as error:
         raise Refused(str(error), 2) from None
 
 

@@ -26,6 +26,7 @@ from . import (
     profile_argument,
     say,
     source_arguments,
+    tell_faults,
 )
 
 if TYPE_CHECKING:
@@ -96,6 +97,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         observer = Observer(host, profile=args.profile, interface=args.interface)
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
+    tell_faults(observer.faults)
     observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(

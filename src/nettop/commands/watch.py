@@ -19,6 +19,7 @@ from . import (
     profile_argument,
     say,
     source_arguments,
+    tell_faults,
 )
 from .advise import MARKS, SEVERITIES
 
@@ -47,6 +48,7 @@ def run(args: argparse.Namespace) -> int:
 
     source = open_source(args)
     observer = Observer(source, profile=args.profile, interface=args.interface)
+    tell_faults(observer.faults)
     open_ones: dict[str, tuple[str, str]] = {}
     worst = len(SEVERITIES)
     first = True

@@ -8,10 +8,11 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from .. import bounds
 from ..config import state_folder
 from ..draft import write
 
@@ -49,12 +50,13 @@ def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> s
 
 
 def names(where: Path | None = None) -> tuple[str, ...]:
-    """Every result's id, oldest first."""
+    """The ids of the newest results, as many as the bound allows, oldest first."""
     try:
         found = os.listdir(where or folder())
     except OSError:
         return ()
-    return tuple(sorted(name[:-5] for name in found if name.endswith(".json") and name[0] != "."))
+    every = sorted(name[:-5] for name in found if name.endswith(".json") and name[0] != ".")
+    return tuple(every[-bounds.BOUNDS["results"].most :])
 
 
 def load(name: str, where: Path | None = None) -> dict[str, Any]:
@@ -62,21 +64,50 @@ def load(name: str, where: Path | None = None) -> dict[str, Any]:
     if "/" in name or name.startswith("."):
         raise LookupError(f"{name!r} is not a result")
     try:
-        found = json.loads(((where or folder()) / f"{name}.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        found = bounds.document(bounds.read((where or folder()) / f"{name}.json", "result"))
+    except OSError as error:
+        raise LookupError(f"no result {name!r}: {error.strerror}") from None
+    except ValueError as error:
         raise LookupError(f"no result {name!r}: {error}") from None
     if not isinstance(found, dict):
         raise LookupError(f"{name!r} is not a result")  # noqa: TRY004
+    for key, fits in _KEYS.items():
+        if not fits(found.get(key)):
+            raise LookupError(f"{name!r} is not a result: its {key} is odd")
     return found
 
 
-def every(where: Path | None = None) -> Iterator[dict[str, Any]]:
-    """Every readable result, oldest first."""
+def _text(value: Any) -> bool:
+    return value is None or isinstance(value, str)
+
+
+def _figure(value: Any) -> bool:
+    return value is None or bounds.number(value)
+
+
+def _moment(value: Any) -> bool:
+    return value is None or (bounds.number(value) and 0 <= value < _END_OF_TIME)
+
+
+_END_OF_TIME: Final = 253_402_300_800  # the year 10000, which no calendar here prints
+_KEYS: Final[Mapping[str, Callable[[Any], bool]]] = {
+    **dict.fromkeys("id kind tool to verdict study setting finding".split(), _text),
+    **dict.fromkeys(("median_difference", "bits_per_second"), _figure),
+    "at": _moment,
+    "latency": lambda value: not isinstance(value, dict) or _figure(value.get("p50")),
+}
+
+
+def every(
+    where: Path | None = None, tell: Callable[[str], None] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Every readable result, oldest first; `tell` gets a sentence for each of the others."""
     for name in names(where):
         try:
             yield load(name, where)
-        except LookupError:
-            continue
+        except LookupError as error:
+            if tell is not None:
+                tell(str(error.args[0]))
 
 
 def learned(setting: str, where: Path | None = None) -> list[dict[str, Any]]:

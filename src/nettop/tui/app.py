@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
+from .. import bounds
+
 if TYPE_CHECKING:
     from ..panes.scene import View
     from ..source import Source
@@ -22,13 +24,9 @@ PROCESSOR_AFTER = 3.0  # seconds: asking costs a second of a core, the first pic
 def run(options: argparse.Namespace) -> int:
     """Draw until the user quits; the exit code."""
     from .. import __version__, trials
-    from ..commands import Refused
-    from ..config import ConfigError, load, muted
+    from ..config import load, muted
 
-    try:
-        settings = load()
-    except ConfigError as error:
-        raise Refused(str(error), 2) from None
+    settings = load()
     source = open_source(options)
     environment()
     from ..panes.scene import Scene
@@ -168,7 +166,7 @@ def remembered(settings: Mapping[str, Any]) -> View:
 
     view = first(settings)
     try:
-        found = json.loads((state_folder() / "view.json").read_text(encoding="utf-8"))
+        found = bounds.document(bounds.read(state_folder() / "view.json", "state"))
         kinds = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in KEPT}
         kept = {k: v for k, v in found.items() if k in kinds and type(v) is kinds[k]}
         if kept.get("pane") not in panes.names():

@@ -113,6 +113,10 @@ class Engine(threading.Thread):
 
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
+        if observer.faults:
+            now = time.time()
+            notes = tuple(Note(f"left out: {one}", "bad", now) for one in observer.faults)
+            self.post(Scene(notes=notes))
         return observer
 
     def _rest(self, begun: float) -> bool:

@@ -10,7 +10,7 @@ import re
 import threading
 from collections.abc import Callable
 
-from .. import config
+from .. import bounds, config
 from ..draft import write
 
 
@@ -21,7 +21,7 @@ def learn(tell: Callable[[str], None], ask: bool = True) -> None:
     """
     path = config.state_folder() / "processor"
     try:
-        name = path.read_text().strip()
+        name = bounds.read(path, "state").decode("utf-8").strip()
     except (OSError, UnicodeDecodeError):
         name = ""
     if name:

@@ -15,7 +15,7 @@ TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
 BUILT_IN: Final = False
 HELP: Final = "packets captured and lost by netsniff-ng"
-_COUNT: Final = re.compile(r"(\d+)\s+packets (incoming|passed filter|failed filter)")
+_COUNT: Final = re.compile(r"\b(\d{1,20})\s+packets (incoming|passed filter|failed filter)")
 
 
 def measure(trial: Trial) -> Measured:

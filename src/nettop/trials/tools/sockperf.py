@@ -16,7 +16,7 @@ HELP: Final = "request-response with sockperf: percentiles"
 PORT: Final = 11111
 _SHARE: Final = re.compile(r"percentile\s+(\d+(?:\.\d+)?)\s*=\s*(\d+(?:\.\d+)?)")
 _EDGE: Final = re.compile(r"<(MIN|MAX)> observation\s*=\s*(\d+(?:\.\d+)?)")
-_COUNT: Final = re.compile(r"Total (\d+) observations")
+_COUNT: Final = re.compile(r"Total (\d{1,20}) observations")
 _VERSION: Final = re.compile(r"version #(\S+)")
 _WRONG: Final = re.compile(r"ERROR|Invalid|No messages")
 

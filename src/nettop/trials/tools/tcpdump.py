@@ -16,7 +16,9 @@ PACKAGE: Final = "tcpdump"
 BUILT_IN: Final = False
 HELP: Final = "packets captured and lost by tcpdump"
 TIMEOUT: Final = 1.2  # seconds until it has been given the last, half-full block of its ring
-_COUNT: Final = re.compile(r"(\d+) packets? (captured|dropped by kernel|dropped by interface)")
+_COUNT: Final = re.compile(
+    r"\b(\d{1,20}) packets? (captured|dropped by kernel|dropped by interface)"
+)
 
 
 def measure(trial: Trial) -> Measured:
