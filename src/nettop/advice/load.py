@@ -96,7 +96,7 @@ def files(folder: Path) -> list[Path]:
     """
     most = BOUNDS["rules"].most
     own = [] if (folder / PACK).exists() else sorted(folder.glob("*.toml"))
-    inner = sorted(entry.path for entry in os.scandir(folder) if entry.is_dir())
+    inner = sorted(entry.path for entry in os.scandir(folder) if os.path.isdir(entry.path))
     tops = [top for top in inner if os.path.basename(top) not in OTHERS]
     walked = list(islice(chain.from_iterable(map(os.walk, tops)), most + 1))
     below = [
