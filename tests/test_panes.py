@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 import re
-from dataclasses import replace
+from dataclasses import astuple, replace
 
 import pytest
 from scenes import RING, SCENES, WALL, big, healthy, lately, lossy, storied
@@ -271,7 +271,7 @@ def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
     moments = []
     for number, moment in enumerate(scene.past.fine):
         noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
-        moments.append(replace(moment, ports={"eth0": noise}))
+        moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(noise)})))
     drawn = {
         words(trend.graphs(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
         for count in range(len(moments) - 20, len(moments))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from netlink_bytes import Fake, counters, link
@@ -72,9 +73,9 @@ def test_a_recording_that_begins_anew_has_no_rates_but_keeps_what_was_made_of_te
     parsed: list[bytes] = []
     really = interrupts.row
 
-    def row(line: bytes, cpus: tuple[int, ...]) -> interrupts.Row | None:
+    def row(line: bytes, *known: Any) -> interrupts.Row | None:
         parsed.append(line)
-        return really(line, cpus)
+        return really(line, *known)
 
     monkeypatch.setattr(interrupts, "row", row)
     sampler = Sampler(replay)

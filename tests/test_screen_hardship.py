@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.cells import cell_len
 from scenes import lossy
-from test_facts_big import load
+from small_host import Small
 
 from nettop import panes
 from nettop.commands import Refused
@@ -30,7 +30,6 @@ from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop, Tick
 
 HOSTS = Path(__file__).parent / "hosts"
-memory_flat = load(Path(__file__).parent / "benchmarks/memory_flat.py")
 
 
 def scenes(source: Source, count: int) -> list[Scene]:
@@ -77,12 +76,12 @@ def test_a_packed_recording_cut_in_the_middle_is_one_sentence(tmp_path: Path) ->
 # -- interfaces that come and go ------------------------------------------------------------
 
 
-class Blinking(memory_flat.Small):  # type: ignore[misc, name-defined]
+class Blinking(Small):
     """A host whose second interface is there in odd seconds only, each time with counters of 0."""
 
     def data(self, path: str) -> bytes:
         """The files, and eth1 among the interfaces."""
-        found: bytes = super().data(path)
+        found = super().data(path)
         if path == "/proc/net/dev" and self.second % 2:
             found += b" eth1: 900 9 0 0 0 0 0 0 900 9 0 0 0 0 0 0\n"
         return found

@@ -23,7 +23,7 @@ _LOST: Final = "\ufffd"
 _VARIATION: Final = range(0xFE00, 0xFE10)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def safe(text: str) -> str:
     """The text with nothing in it that a terminal could obey or reorder.
 
@@ -46,7 +46,7 @@ def safe(text: str) -> str:
     return "".join(out)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _cell(char: str) -> int:
     if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
         return 0
@@ -58,12 +58,12 @@ def cells(text: str) -> int:
     return len(text) if text.isascii() else _wide(text)
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _wide(text: str) -> int:
     return sum(map(_cell, text))
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _measured(text: str) -> tuple[str, int]:
     """A text made safe, and its width: bars and names come again with every frame."""
     text = safe(text)
@@ -89,7 +89,7 @@ def crop(text: str, width: int) -> str:
     return "".join(out) + "…"
 
 
-@lru_cache(maxsize=4096)  # most cells of a table are those of the frame before, or come again
+@lru_cache(maxsize=1024)  # most cells of a table are those of the frame before, or come again
 def fit(text: str, width: int, align: str = "<") -> str:
     """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""
     text = crop(text, width)
@@ -255,7 +255,7 @@ _ASCII: Final = {
 }  # fmt: skip
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)
 def _ascii(text: str) -> str:
     out = []
     for char in text:

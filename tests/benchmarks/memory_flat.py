@@ -1,94 +1,67 @@
-"""Whether memory stays flat: resident size over many frames of a small host with a day's traffic.
+"""Whether memory stays flat: the screen of a live host on which everything churns.
 
-    python tests/benchmarks/memory_flat.py [--frames 100000]
-    python tests/benchmarks/memory_flat.py --screen [--frames 36000]
+    python tests/benchmarks/memory_flat.py [--frames 6000] [--trace]
 
-Each frame is sampled, joined and judged, added to the past that the screen keeps, and drawn. The
-past is full after 900 fine and 2,880 coarse moments (29,700 frames at one a second); flat means
-from there on. With --screen each frame goes through the screen itself (no terminal, every pane in
-turn), ten a second of the host's clock: 36,000 are an hour of a replay at 10 Hz. Prints resident
-MiB; asserts nothing (`tests/test_memory.py` counts objects).
+`nettop` runs on a pseudo-terminal, ten samples a second, in a network and a process namespace of
+its own. There the weather changes all the time: processes start and end under new names, TCP and
+UDP flows come and go, veth pairs are added and removed and no name returns. The terminal is
+resized, and all panes are shown in turn. Needs root; changes nothing outside of the namespaces.
+
+Prints the resident size, the blocks that Python holds and the bytes that the C library holds.
+What grows after the first 3,000 samples is the result: `--frames 21600` is 36 minutes. Memory that
+grows while the blocks do not is fragmentation. Asserts nothing (`tests/test_memory.py` counts).
 """
 
 from __future__ import annotations
 
 import argparse
-import asyncio
+import ctypes
+import fcntl
 import os
+import pty
+import select
+import signal
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import termios
+import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from contextlib import suppress
+from itertools import count
+from pathlib import Path
 
-from nettop.facts.joined import NEEDS
-from nettop.observe import Observation, Observer
-from nettop.panes import page
-from nettop.panes.past import Past
-from nettop.panes.scene import Scene, View
-from nettop.source import Live
-
-CPUS = 4
-
-
-class Small(Live):
-    """A host of four CPUs and one interface, all in memory; its counters go on with the clock."""
-
-    def __init__(self, every: float = 1.0) -> None:
-        """Second 0; `every` seconds of its clock pass for each step of its counters."""
-        super().__init__("/nowhere", host="small")
-        self.second = 0
-        self.every = every
-
-    def now(self) -> float:
-        """Simulated seconds."""
-        return self.second * self.every
-
-    def data(self, path: str) -> bytes:
-        """The few files there are."""
-        write = FILES.get(path)
-        if write is None:
-            raise FileNotFoundError(2, "no such file", path)
-        return write(self.second).encode()
-
-    def listing(self, path: str) -> list[str]:
-        """No directories."""
-        raise FileNotFoundError(2, "no such directory", path)
-
-    def link(self, path: str) -> str:
-        """No links."""
-        raise FileNotFoundError(2, "no such link", path)
+INTERVAL = 0.1  # seconds between samples
+SETTLED = 3_000  # samples after which nothing may grow
+EVERY = 300  # samples between two lines of the report
+SPACES = "unshare --net --pid --mount --fork --kill-child --mount-proc".split()
+SIZES = ((120, 40), (80, 24), (200, 60), (100, 30), (160, 45), (60, 20))
+KEYS = "1jjk2jj<3j>z4jjIk5jj\r\x1bj6[]7j8j3R\x09"
+PATTERN = "{:>7} samples {:7.2f} MiB resident {:>9} blocks {:7.2f} MiB of malloc {:>8} objects"
 
 
-def _stat(t: int) -> str:
-    return "".join(f"cpu{n} {t * 5} 0 {t * 9} {t * 80} 0 0 {t * 6} 0 0 0\n" for n in range(CPUS))
+class Malloc(ctypes.Structure):
+    """struct mallinfo2 of glibc 2.33: bytes from sbrk, in mmap, in use, free, …"""
+
+    _fields_ = tuple(
+        (name, ctypes.c_size_t)
+        for name in (
+            "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+        ).split()
+    )
 
 
-def _interrupts(t: int) -> str:
-    head = "           " + " ".join(f"CPU{n:<7}" for n in range(CPUS))
-    rows = [
-        f"{30 + n:>4}:" + "".join(f"{t * 700 if n == c else 0:>11}" for c in range(CPUS))
-        + f"  PCI-MSI {n}-edge      eth0-TxRx-{n}"
-        for n in range(CPUS)
-    ]  # fmt: skip
-    return "\n".join([head, *rows, ""])
-
-
-def _softnet(t: int) -> str:
-    return "".join(f"{t * 900:08x} " + "00000000 " * 11 + f"{n:08x}\n" for n in range(CPUS))
-
-
-FILES: dict[str, Callable[[int], str]] = {
-    "/proc/stat": _stat,
-    "/proc/interrupts": _interrupts,
-    "/proc/net/softnet_stat": _softnet,
-    "/proc/softirqs": lambda t: f"   CPU0 CPU1 CPU2 CPU3\nNET_RX: {t} {t} {t} {t}\n",
-    "/proc/net/dev": lambda t: (
-        "Inter-|   Receive                            |  Transmit\n"
-        " face |bytes packets errs drop fifo frame compressed multicast|bytes packets\n"
-        f" eth0: {t * 10**8} {t * 10**5} {t % 7} 0 0 0 0 0 "
-        f"{t * 10**6} {t * 10**4} 0 0 0 0 0 0\n"
-    ),
-    "/proc/sys/kernel/osrelease": lambda _: "6.1.0\n",
-}
+def allocated() -> float:
+    """What the C library has given out, MiB; NaN where it does not say."""
+    try:
+        ask = ctypes.CDLL(None).mallinfo2
+    except AttributeError:
+        return float("nan")
+    ask.restype = Malloc
+    told = ask()
+    return float(told.uordblks + told.hblkhd) / 2**20
 
 
 def resident() -> float:
@@ -97,69 +70,191 @@ def resident() -> float:
         return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") / 2**20
 
 
-def always(seen: Observation, past: Past) -> Callable[[Scene], Scene]:
-    """An update that forgets the scene before."""
-    scene = Scene(seen.facts, seen.frame, seen.judgement.findings, past=past, wall=seen.frame.at)
-    return lambda _old: scene
+# -- the weather ----------------------------------------------------------------------------------
 
 
-async def screen(frames: int) -> None:
-    """Each frame drawn by the application, as the engine's scenes are."""
-    os.environ["TEXTUAL_FPS"] = "1000"  # drawn at once: nothing here waits for an eye
-    from nettop import panes
-    from nettop.tui.screen import Nettop, Tick
+def weather() -> None:
+    """Processes, flows and interfaces that come and go, until killed."""
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    server = socket.create_server(("127.0.0.1", 0), backlog=64)
+    threading.Thread(target=_serve, args=(server,), daemon=True).start()
+    flows: list[tuple[float, socket.socket]] = []
+    devices: list[int] = []
+    for step in count():
+        due = time.monotonic() + 0.25
+        _process(step)
+        for _ in range(3):
+            flow = socket.create_connection(server.getsockname())
+            flow.send(bytes(40_000))
+            flows.append((due + step % 7, flow))
+            datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+            datagrams.connect(server.getsockname())
+            flows.append((due + step % 3, datagrams))
+        for _, flow in flows:
+            with suppress(OSError):
+                flow.send(b"still here")
+        for ends, flow in flows:
+            if ends < due:
+                flow.close()
+        flows = [one for one in flows if one[0] >= due]
+        if step % 4 == 0:
+            devices.append(step)
+            gone = [devices.pop(0)] if len(devices) > 4 else []
+            _links(step, gone)
+        time.sleep(max(0.0, due - time.monotonic()))
 
-    source = Small(every=0.1)
-    observer, past, began = Observer(source), Past(), time.process_time()
-    app = Nettop(View(), Scene())
-    names = panes.names()
-    async with app.run_test(size=(120, 40)):
-        for number in range(1, frames + 1):
-            if number % 250 == 0:
-                app.step(replace(app.view, pane=names[number // 250 % len(names)]), None)
-            seen = observer.step(panes.pane(app.view.pane).NEEDS)
-            past = past.add(seen.facts, seen.frame.at)
-            app.on_tick(Tick(always(seen, past)))
-            drawn = asyncio.Event()
-            app.call_after_refresh(drawn.set)
-            await drawn.wait()
-            source.second += 1
-            if number in (1, frames // 10, frames // 2, frames):
-                spent = time.process_time() - began
-                print(
-                    f"{number:>7} frames: {resident():6.1f} MiB resident, "
-                    f"{1e3 * spent / number:.2f} ms a frame, {app.board.drawn} rows drawn",
-                    flush=True,
-                )
+
+def _serve(server: socket.socket) -> None:
+    """Take what comes on every connection."""
+    ready = select.poll()
+    taken: dict[int, socket.socket] = {}
+    ready.register(server, select.POLLIN)
+    while True:
+        for number, _ in ready.poll():
+            if number == server.fileno():
+                flow, _ = server.accept()
+                taken[flow.fileno()] = flow
+                ready.register(flow, select.POLLIN)
+            elif not _read(taken[number]):
+                ready.unregister(number)
+                taken.pop(number).close()
+
+
+def _read(flow: socket.socket) -> bytes:
+    try:
+        return flow.recv(1 << 20)
+    except OSError:
+        return b""
+
+
+def _process(step: int) -> None:
+    """Two processes of a new name: one works for a moment, one sleeps and holds a socket."""
+    for which in "ab":
+        if os.fork():
+            continue
+        Path("/proc/self/comm").write_text(f"job-{step}{which}")
+        end = time.monotonic() + 0.02
+        while which == "a" and time.monotonic() < end:
+            pass
+        held = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+        held.bind(("127.0.0.1", 0))
+        time.sleep(step % 5)
+        os._exit(0)
+
+
+def _links(new: int, gone: list[int]) -> None:
+    """A veth pair of new names comes, an old one goes."""
+    batch = [f"link add v{new} type veth peer name w{new}", f"link set v{new} up",
+             f"link set w{new} up", f"addr add 10.1.{new % 250}.1/32 dev v{new}",
+             *(f"link del v{old}" for old in gone)]  # fmt: skip
+    subprocess.run(["ip", "-force", "-batch", "-"], input="\n".join(batch), text=True, check=False)
+
+
+# -- nettop, counting -----------------------------------------------------------------------------
+
+
+def counting(report: int, trace: bool) -> None:
+    """The screen, which tells after every so many samples what it holds."""
+    import gc
+
+    from nettop.cli import main
+    from nettop.observe import Observer
+    from nettop.tui import engine
+
+    step = engine.Engine._step
+    samples = count(1)
+    if trace:
+        import tracemalloc
+
+        kept = {}
+
+    def counted(self: engine.Engine, observer: Observer) -> None:
+        step(self, observer)
+        number = next(samples)
+        if number % EVERY == 0 or number == 1:
+            told = PATTERN.format(
+                number, resident(), sys.getallocatedblocks(), allocated(), len(gc.get_objects())
+            )
+            os.write(report, f"{told}\n".encode())
+        if trace and number == SETTLED // 3:
+            tracemalloc.start(12)
+        if trace and number in (SETTLED, 2 * SETTLED):
+            kept[number] = tracemalloc.take_snapshot()
+        if trace and number == 2 * SETTLED:
+            for way in ("lineno", "traceback"):
+                grown = kept[number].compare_to(kept[SETTLED], way)
+                for one in grown[:25]:
+                    lines = "\n   ".join(one.traceback.format()[-6:])
+                    os.write(report, f"+{one.size_diff} in {one.count_diff}\n   {lines}\n".encode())
+
+    engine.Engine._step = counted  # type: ignore[method-assign]
+    sys.exit(main(["top", "--interval", str(INTERVAL)]))
+
+
+def observed(frames: int, home: str, trace: bool) -> None:
+    """Run it on a terminal that is read, resized and typed at, until it has told enough."""
+    hear, tell = os.pipe()
+    os.set_inheritable(tell, True)
+    inside = [sys.executable, __file__, *(["--trace"] if trace else []), "--counting", str(tell)]
+    pid, tty = pty.fork()
+    if pid == 0:
+        os.environ.update(
+            TERM="xterm-256color", LANG="C.UTF-8", HOME=home, NETTOP_STATE=home,
+            XDG_STATE_HOME=home, XDG_CONFIG_HOME=home,
+        )  # fmt: skip
+        os.execv(sys.executable, inside)
+    os.close(tell)
+    keys, sizes = count(), count()
+    pressed = resized = time.monotonic()
+    told, first, last = 0, 0.0, 0.0
+    while told < frames:
+        for ready in select.select([tty, hear], [], [], 0.5)[0]:
+            data = os.read(ready, 1 << 16)
+            if ready == tty:
+                for _ in range(data.count(b"\x1b[6n")):
+                    os.write(tty, b"\x1b[1;1R")
+                continue
+            print(data.decode(), end="", flush=True)
+            for words in map(str.split, data.decode().splitlines()):
+                if words[1:2] == ["samples"]:
+                    told, last = int(words[0]), float(words[2])
+                    first = last if told <= SETTLED else first
+        now = time.monotonic()
+        if now - pressed > 2:
+            pressed = now
+            os.write(tty, KEYS[next(keys) % len(KEYS)].encode())
+        if now - resized > 15:
+            resized = now
+            width, height = SIZES[next(sizes) % len(SIZES)]
+            fcntl.ioctl(tty, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+    os.kill(pid, signal.SIGKILL)
+    os.waitpid(pid, 0)
+    print(f"{last - first:+.2f} MiB since sample {min(SETTLED, told)}")
 
 
 def main() -> None:
-    """Run the frames and print."""
+    """Make the namespaces, let the weather begin, look."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--frames", type=int)
-    parser.add_argument("--screen", action="store_true")
+    parser.add_argument("--frames", type=int, default=6_000, help="samples to take")
+    parser.add_argument("--trace", action="store_true", help="tell which lines hold more")
+    parser.add_argument("--inside", action="store_true", help=argparse.SUPPRESS)
+    parser.add_argument("--counting", type=int, help=argparse.SUPPRESS)
     args = parser.parse_args()
-    if args.screen:
-        asyncio.run(screen(args.frames or 36_000))
-        return
-    frames = args.frames or 100_000
-    marks = {1, 1_000, 10_000, 30_000, frames // 2, frames}
-    source = Small()
-    observer, past, view = Observer(source), Past(), View()
-    began = time.process_time()
-    for number in range(1, frames + 1):
-        seen = observer.step(NEEDS)
-        past = past.add(seen.facts, seen.frame.at)
-        scene = Scene(facts=seen.facts, frame=seen.frame, past=past, wall=seen.frame.at)
-        page.compose(scene, view, 120, 40)
-        source.second += 1
-        if number in marks:
-            spent = time.process_time() - began
-            print(
-                f"{number:>7} frames: {resident():6.1f} MiB resident, "
-                f"{1e3 * spent / number:.2f} ms a frame, {len(past.moments())} moments kept",
-                flush=True,
-            )
+    if args.counting is not None:
+        counting(args.counting, args.trace)
+    elif not args.inside:
+        if os.geteuid() != 0:
+            raise SystemExit("needs root: it makes namespaces")
+        os.execvp(SPACES[0], [*SPACES, sys.executable, *sys.argv, "--inside"])
+    else:
+        subprocess.run(["mount", "-t", "sysfs", "none", "/sys"], check=True)
+        subprocess.run(["ip", "link", "set", "lo", "up"], check=True)
+        changing = os.fork()
+        if changing == 0:
+            weather()
+        with tempfile.TemporaryDirectory() as home:
+            observed(args.frames, home, args.trace)
+        os.kill(changing, signal.SIGKILL)
 
 
 if __name__ == "__main__":

@@ -101,6 +101,12 @@ def _way(node: ast.Attribute, over: str) -> tuple[tuple[str, ...] | None, str, W
     return path, ".".join(path), find(kind, path[1:])
 
 
+@cache
+def _literal(node: ast.expr) -> Any:
+    """The value that is written there; `literal_eval` makes functions that hold each other."""
+    return ast.literal_eval(node)
+
+
 class _Walk:
     def __init__(self, scope: Scope, over: str) -> None:
         self.scope = scope
@@ -185,7 +191,7 @@ class _Walk:
         return self._apply(lambda *values: values, *parts)
 
     def _subscript(self, node: ast.Subscript) -> Result:
-        index = ast.literal_eval(node.slice)
+        index = _literal(node.slice)
         return self._apply(lambda value: item(value, index), self.visit(node.value))
 
     def _compare(self, node: ast.Compare) -> Result:
@@ -210,20 +216,20 @@ class _Walk:
         return Result(inner.value is not None, tuple(r for r in inner.reads if r.value is not None))
 
     def _call_on(self, node: ast.Call) -> Result:
-        nic, feature = self.scope.facts.get("nic"), ast.literal_eval(node.args[1])
+        nic, feature = self.scope.facts.get("nic"), _literal(node.args[1])
         found = None if nic is None else self.scope.moment.feature(nic, feature)
         value = None if found is None else found.on
         return Result(value, (Read(f"feature.{feature}", value, "", f"offload {feature} is on"),))
 
     def _call_fixed(self, node: ast.Call) -> Result:
-        nic, feature = self.scope.facts.get("nic"), ast.literal_eval(node.args[1])
+        nic, feature = self.scope.facts.get("nic"), _literal(node.args[1])
         found = None if nic is None else self.scope.moment.feature(nic, feature)
         if found is None:
             return Result(None, (Read(f"feature.{feature}", None, "", f"offload {feature}"),))
         return Result(found.fixed)
 
     def _call_sysctl(self, node: ast.Call) -> Result:
-        name = ast.literal_eval(node.args[0])
+        name = _literal(node.args[0])
         value = self.scope.moment.sysctl(name)
         return Result(value, (Read(f"sysctl.{name}", value, "", "sysctl"),))
 

@@ -34,6 +34,9 @@ _MOST: Final = 1 << 64
 _LABEL: Final = 64  # bytes; the longest are four letters or a number
 _FEW: Final = 12  # counts of a line; when more are others, parsing it whole is quicker
 _NEWLINE: Final = ord("\n")
+_SPARE: Final = 64  # names remembered of lines that are gone, beside as many as there are lines
+
+_Names = dict[tuple[str, str], tuple[str | None, str]]  # chip and name by number and end of line
 
 _WORD: Final = re.compile(r"\S+")
 _PIN: Final = re.compile(r"\d+-[A-Za-z][\w.-]*")  # 81921-edge, 1-ioapic-edge
@@ -57,7 +60,8 @@ class Row:
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Each line; OSError, or ValueError when it is not that file.
 
-    `memory` keeps the lines of the last reading, their rows, and which have columns of fixed width.
+    `memory` keeps the lines of the last reading, their rows, which have columns of fixed width, and
+    what the lines' ends say: to take one apart costs as much as all counts of a small host.
     """
     data = source.data("/proc/interrupts")
     first = data[: data.find(b"\n")] if b"\n" in data else data
@@ -67,6 +71,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         memory["header"] = first
     cpus: tuple[int, ...] = memory["cpus"]
     fixed: set[int] = memory.setdefault("fixed", set())
+    names: _Names = memory.setdefault("names", {})
     lines: list[bytes] = list(memory.get("lines", ()))
     rows: list[Row | None] = list(memory.get("rows", ()))
     at, whole, place = len(first) + 1, len(data), 0
@@ -82,7 +87,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
             if made is None:
                 if (place + 1) * max(8, len(cpus)) > BOUNDS["counts"].most:
                     raise exceeded("counts", "/proc/interrupts")
-                made = row(line, cpus)
+                made = row(line, cpus, names)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
                     fixed.add(place)
@@ -91,6 +96,8 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
         at, place = end + 1, place + 1
     del lines[place:], rows[place:]
     memory["lines"], memory["rows"] = lines, rows
+    if len(names) > 2 * len(lines) + _SPARE:
+        names.clear()
     return [made for made in rows if made is not None]
 
 
@@ -98,7 +105,8 @@ def parse(text: str) -> list[Row]:
     """The whole file; ValueError when it has no header of CPUs."""
     lines = text.encode("utf-8", "surrogateescape").split(b"\n")
     cpus = header(lines[0].decode("utf-8", "replace"))
-    return [made for line in lines[1:] if (made := row(line, cpus)) is not None]
+    names: _Names = {}
+    return [made for line in lines[1:] if (made := row(line, cpus, names)) is not None]
 
 
 def header(text: str) -> tuple[int, ...]:
@@ -109,8 +117,8 @@ def header(text: str) -> tuple[int, ...]:
     return tuple(int(word[3:]) for word in words)
 
 
-def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
-    """One line as a row; None for an empty line."""
+def row(line: bytes, cpus: tuple[int, ...], names: _Names) -> Row | None:
+    """One line as a row; None for an empty line. `names` are those that are known."""
     label_, colon, rest = line.partition(b":")
     if not colon or len(label_) > _LABEL:
         if line.strip():
@@ -119,13 +127,13 @@ def row(line: bytes, cpus: tuple[int, ...]) -> Row | None:
     words = rest.split(None, len(cpus))
     tail = words.pop() if len(words) > len(cpus) else b""
     if len(words) < len(cpus) or not words[-1].isdigit():
-        return _short(label_, rest, cpus)
+        return _short(label_, rest, cpus, names)
     counts = {cpu: int(word) for cpu, word in zip(cpus, words, strict=True) if word != b"0"}
     irq = label_.strip().decode("ascii", "replace")
     total = sum(counts.values())
     if not 0 <= total < _MOST:
         raise ValueError(f"/proc/interrupts: {irq[:20]!r} has a count of more than 64 bits")
-    chip, name = _named(irq, tail)
+    chip, name = _named(irq, tail, names)
     return Row(irq, name, chip, counts, total)
 
 
@@ -168,18 +176,12 @@ def _differs(line: bytes, past: bytes, low: int, high: int) -> int:
     return low
 
 
-def _named(irq: str, tail: bytes) -> tuple[str | None, str]:
+def _named(irq: str, tail: bytes, names: _Names) -> tuple[str | None, str]:
     text = tail.decode("utf-8", "surrogateescape").rstrip()
-    known = _NAMES.get((irq, text))
+    known = names.get((irq, text))
     if known is None:
-        if len(_NAMES) > _NAMES_LIMIT:
-            _NAMES.clear()
-        known = _NAMES[irq, text] = _split(irq, text)
+        known = names[irq, text] = _split(irq, text)
     return known
-
-
-_NAMES: dict[tuple[str, str], tuple[str | None, str]] = {}
-_NAMES_LIMIT: Final = 16384
 
 
 def _split(irq: str, text: str) -> tuple[str | None, str]:
@@ -214,7 +216,7 @@ def _chip_end(text: str) -> int:
     return words[0].end() if gaps and len(gaps[0]) > 1 else 0  # GIC, PCI-MSI, without a pin
 
 
-def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...]) -> Row:
+def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...], names: _Names) -> Row:
     """A line with fewer counts than CPUs: one for all (ERR), or none (FIQ)."""
     words = rest.split()
     counts = []
@@ -225,5 +227,5 @@ def _short(label_: bytes, rest: bytes, cpus: tuple[int, ...]) -> Row:
     irq = label_.strip().decode("ascii", "replace")
     if len(counts) > 1:
         raise ValueError(f"/proc/interrupts: {irq[:20]!r} has {len(counts)} of {len(cpus)} counts")
-    chip, name = _named(irq, b" ".join(words[len(counts) :]))
+    chip, name = _named(irq, b" ".join(words[len(counts) :]), names)
     return Row(irq, name, chip, {}, counts[0] if counts else None)

@@ -25,16 +25,20 @@ class Row:
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     """The flags of every interface that has any; a device's names are read once."""
     rows: list[Row] = []
+    before: dict[str, Sequence[str]] = memory.get("names", {})
+    known: dict[str, Sequence[str]] = {}
     for interface, values in ethtool.every(source, "privflags").items():
         bits = values.get("flags")
         if bits is None or not bits.size:
             continue
-        names = memory.get(interface, ())
+        names = before.get(interface, ())
         if len(names) != bits.size:
-            names = memory[interface] = ethtool.strings(source, "privflags", interface)
+            names = ethtool.strings(source, "privflags", interface)
+        known[interface] = names
         rows += [
             Row(interface, name, bool(bits.value >> bit & 1))
             for bit, name in enumerate(names)
             if name
         ]
+    memory["names"] = known
     return rows

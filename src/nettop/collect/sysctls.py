@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Final
+from typing import Any, Final
 
 from .. import config
 from ..frame import gauge, label
@@ -47,12 +47,12 @@ def path(name: str) -> str:
 def read(source: Source) -> list[Row]:
     """Each parameter of the list that is here; OSError when none can be read."""
     rows = []
-    failed: OSError | None = None
+    failed: tuple[Any, ...] = ()
     for name in names():
         try:
             rows.append(Row(name, " ".join(source.text(path(name)).split())))
-        except OSError as error:
-            failed = failed or error
-    if not rows and failed is not None:
-        raise failed
+        except OSError as error:  # not kept itself: it holds every frame that it passed
+            failed = failed or (error.errno, error.strerror, error.filename)
+    if not rows and failed:
+        raise OSError(*failed)
     return rows

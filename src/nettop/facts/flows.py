@@ -48,6 +48,7 @@ class Sockets:
         `tcp` is None when the table could not be read.
         """
         found = cls(owners=owners, udp=list(udp), known=tcp is not None)
+        landing.begin()
         for entry in tcp or ():
             row = entry.now
             if row.state != "established":

@@ -229,6 +229,7 @@ class Joiner:
         kernel: tuple[int, int] | None,
     ) -> Mapping[str, str]:  # fmt: skip
         """Why RSS does not tell the queues of an interface; marks the nics that were judged."""
+        self.witness.forget(landing.ports)
         heard = {
             nic: self.witness.hear(
                 nic, landing.rss[nic], placed, moment.by_nic.get(nic, ()),

@@ -13,7 +13,6 @@ from .wiring import Routes
 
 COMPUTED: Final = "computed from RSS"
 ALMOST: Final = 0.8  # of a NIC's traffic: such a flow and such a queue belong together
-_LIMIT: Final = 65536
 
 
 class Site(NamedTuple):
@@ -28,20 +27,26 @@ class Site(NamedTuple):
 
 @dataclass(slots=True)
 class Landing:
-    """Finds the site of each flow once; made anew when routes, interfaces or RSS change."""
+    """Finds the site of each flow once; made anew when routes, interfaces or RSS change.
+
+    The site of a flow that is not asked for during a whole frame is forgotten.
+    """
 
     ports: Mapping[str, Port]
     routes: Routes
     rss: Mapping[str, Any] = field(default_factory=dict)
-    known: dict[Any, Site] = field(default_factory=dict)
+    known: dict[Any, Site] = field(default_factory=dict)  # asked for in this frame
+    before: dict[Any, Site] = field(default_factory=dict)  # asked for in the frame before
+
+    def begin(self) -> None:
+        """A frame begins."""
+        self.before, self.known = self.known, {}
 
     def site(self, key: Any, protocol: str, row: Any) -> Site:
         """The site of a socket; `key` is its own for as long as it lives."""
         found = self.known.get(key)
         if found is None:
-            if len(self.known) > _LIMIT:
-                self.known.clear()
-            found = self.known[key] = self._find(protocol, row)
+            found = self.known[key] = self.before.get(key) or self._find(protocol, row)
         return found
 
     def _find(self, protocol: str, row: Any) -> Site:

@@ -40,6 +40,12 @@ class Memory:
     served: dict[str, Served] = field(default_factory=dict)
     still: dict[str, tuple[tuple[Any, ...], Nic]] = field(default_factory=dict)
 
+    def forget(self, names: Container[str]) -> None:
+        """Forget the interfaces that are not among `names`."""
+        for known in (self.served, self.still):
+            for name in [name for name in known if name not in names]:
+                del known[name]
+
 
 @dataclass(frozen=True, slots=True)
 class Around:
@@ -145,6 +151,7 @@ def build(
         memory.still[name] = inputs, nic
         out.append(nic)
     moment.nics = tuple(out)
+    memory.forget(ports)
     return moment
 
 

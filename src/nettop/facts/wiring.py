@@ -15,6 +15,7 @@ _TUNNELS: Final = frozenset(
 )
 _LOOPBACK: Final = 772  # ARPHRD_LOOPBACK and the three kinds of IEEE 802.11
 _WIRELESS: Final = frozenset({801, 802, 803})
+_ENDS: Final = 256  # pairs of addresses whose interface is remembered
 _DEPTH: Final = 8  # a VLAN on a bond on …: deeper is a loop
 PARAVIRTUAL: Final = frozenset(
     "virtio_net ena gve vmxnet3 hv_netvsc mana xen-netfront vif xen_netfront xen:vif netvsc "
@@ -102,7 +103,7 @@ class Routes:
         """The interface of a flow; None when no route tells and the local address is nobody's."""
         ends = (remote, local)
         if ends not in self.known:
-            if len(self.known) > 65536:
+            if len(self.known) >= _ENDS:
                 self.known.clear()
             self.known[ends] = self._find(remote, local)
         return self.known[ends]

@@ -8,7 +8,7 @@ device steers by itself. A queue that counts fewer bytes than its flows received
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -52,6 +52,11 @@ class Witness:
             told = old[1] if old is not None and old[0] == rss else otherwise
         self.known[nic] = rss, told
         return told
+
+    def forget(self, names: Container[str]) -> None:
+        """Forget the interfaces that are not among `names`."""
+        for name in [name for name in self.known if name not in names]:
+            del self.known[name]
 
 
 def weigh(flows: Mapping[str, float], queues: Sequence[Queue]) -> Verdict:

@@ -186,7 +186,10 @@ class Kernel:
             if not whole:
                 self._forget(protocol)
         if error is not None:
-            raise error
+            try:
+                raise error
+            finally:
+                del error  # by its name here it would hold every frame that it passes
         if interrupted:
             raise InterruptedError
         return answer

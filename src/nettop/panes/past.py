@@ -6,11 +6,12 @@ moments are a difference of counters, exact whatever was drawn or missed between
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
 from typing import Final
 
 from ..facts import Facts
+from ..packed import Layout, Packed
 
 FINE: Final = 900  # seconds kept one by one
 COARSE: Final = 2880  # ten-second summaries: eight hours
@@ -39,8 +40,12 @@ class Trace:
 
     rate: float | None  # bytes/s, both directions
     rtt: float | None  # seconds
-    cwnd: int | None
+    cwnd: float | None  # segments
     retransmits: float | None
+
+
+_PORT: Final = Layout(Port, "fffffQQQQ")
+_TRACE: Final = Layout(Trace, "ffff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +54,19 @@ class Moment:
 
     at: float
     wall: float
-    ports: Mapping[str, Port]
+    ports: Packed[Port]
     cpus: tuple[int, ...]
     busy: bytes
     softirq: bytes
-    retransmits: float | None = None
-    flows: Mapping[str, Trace] = field(default_factory=dict)
+    flows: Packed[Trace]
+
+    def of(self, flows: Collection[str]) -> Moment:
+        """Without the traces of other flows: nobody can look at what has ended."""
+        kept = self.flows.only(flows)
+        return self if kept is self.flows else replace(self, flows=kept)
+
+
+NONE: Final = Moment(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +80,12 @@ class Past:
         """With one more moment; one that comes less than a second after the last is not kept."""
         if self.fine and facts.at - self.fine[-1].at < 0.95:
             return self
-        fine = (*self.fine, moment(facts, wall))
+        before = self.fine[-1] if self.fine else NONE
+        fine = (*self.fine, moment(facts, wall, before))
         coarse = self.coarse
+        if facts.flows and facts.at // STEP != before.at // STEP:
+            alive = {flow.id for flow in facts.flows}
+            fine, coarse = (tuple([m.of(alive) for m in moments]) for moments in (fine, coarse))
         while len(fine) > FINE:
             oldest, fine = fine[0], fine[1:]
             if not coarse or oldest.at - coarse[-1].at >= STEP - 0.05:
@@ -114,10 +130,10 @@ def lost(counters: object) -> float | None:
     return sum(known) if known else None
 
 
-def moment(facts: Facts, wall: float) -> Moment:
-    """The summary of one moment's facts."""
+def moment(facts: Facts, wall: float, before: Moment = NONE) -> Moment:
+    """The summary of one moment's facts, which shares what it can with the one `before`."""
     ports = {
-        nic.name: Port(
+        nic.name: (
             nic.per_s.rx_bytes,
             nic.per_s.tx_bytes,
             nic.per_s.rx_packets,
@@ -131,16 +147,17 @@ def moment(facts: Facts, wall: float) -> Moment:
         for nic in facts.nics[:64]
     }
     busiest = sorted(facts.flows, key=lambda f: -((f.rx_per_s or 0) + (f.tx_per_s or 0)))[:_FLOWS]
+    flows = {
+        f.id: ((f.rx_per_s or 0) + (f.tx_per_s or 0), f.rtt, f.cwnd, f.retransmits_per_s)
+        for f in busiest
+    }
+    cpus = tuple([core.cpu for core in facts.cores])
     return Moment(
         facts.at,
         wall,
-        ports,
-        tuple(core.cpu for core in facts.cores),
+        before.ports.then(ports),
+        before.cpus if cpus == before.cpus else cpus,
         bytes(_percent(None if c.idle is None else 100 - c.idle) for c in facts.cores),
         bytes(_percent(c.softirq) for c in facts.cores),
-        facts.host.tcp_retrans,
-        {
-            f.id: Trace((f.rx_per_s or 0) + (f.tx_per_s or 0), f.rtt, f.cwnd, f.retransmits_per_s)
-            for f in busiest
-        },
+        before.flows.then(flows),
     )

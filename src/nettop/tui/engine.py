@@ -197,20 +197,14 @@ class Engine(threading.Thread):
         )
 
     def _plan(self, findings: Iterable[Any]) -> dict[str, tuple[Step, ...]]:
-        """What each finding would change here; worked out once for the same wish."""
-        out = {}
-        for finding in findings:
-            if not finding.wanted:
-                continue
-            key = (finding.id, finding.wanted)
-            if key not in self.plans:
-                if len(self.plans) > 500:
-                    self.plans.clear()
-                self.plans[key] = tuple(
-                    step(w.setting, w.value, self.source) for w in finding.wanted
-                )
-            out[finding.id] = self.plans[key]
-        return out
+        """What each finding would change here; worked out once while it wishes the same."""
+        wishes = {(f.id, f.wanted): f for f in findings if f.wanted}
+        self.plans = {
+            wish: self.plans.get(wish)
+            or tuple(step(w.setting, w.value, self.source) for w in finding.wanted)
+            for wish, finding in wishes.items()
+        }
+        return {finding: steps for (finding, _), steps in self.plans.items()}
 
 
 def step(setting: str, value: str, source: Source) -> Step:

@@ -1,0 +1,94 @@
+"""Rows of figures by name, as bytes: what is kept of thousands of moments.
+
+A Python object takes some 25 bytes for a number and 50 for a name. Here a number takes 4 or 8, and
+the names are those of the moment before while they are equal.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from math import isnan, nan
+from typing import Any, Final, Generic, TypeVar
+
+_T = TypeVar("_T")
+_UNKNOWN: Final = (1 << 64) - 1  # of a count
+_LARGEST: Final = 3e38  # of a float of 32 bits
+
+
+class Layout(Generic[_T]):
+    """How a kind of row is packed: a letter a field, as `struct` has them.
+
+    `f`: a figure of about seven digits. `Q`: a count of 64 bits, exact. Either may be None.
+    """
+
+    def __init__(self, kind: type[_T], letters: str) -> None:
+        """`kind` takes as many values as there are `letters`."""
+        self.kind = kind
+        self.letters = letters
+        self.struct = struct.Struct(f"={letters}")
+
+    def pack(self, values: Sequence[float | None]) -> bytes:
+        """One row as bytes."""
+        fields = zip(self.letters, values, strict=True)
+        return self.struct.pack(*[_packed(letter, value) for letter, value in fields])
+
+    def unpack(self, data: bytes, place: int) -> _T:
+        """The row at that place."""
+        values: tuple[Any, ...] = self.struct.unpack_from(data, place * self.struct.size)
+        return self.kind(*[None if v == _UNKNOWN or isnan(v) else v for v in values])
+
+
+def _packed(letter: str, value: float | None) -> float:
+    if letter == "Q":
+        return _UNKNOWN if value is None else max(0, min(int(value), _UNKNOWN - 1))
+    return nan if value is None else max(-_LARGEST, min(value, _LARGEST))
+
+
+class Packed(Mapping[str, _T]):
+    """Rows by name; a row is made when it is asked for."""
+
+    __slots__ = ("_data", "_layout", "_names")
+
+    def __init__(self, layout: Layout[_T], names: tuple[str, ...] = (), data: bytes = b"") -> None:
+        """`data` has a row for each of `names`."""
+        self._layout = layout
+        self._names = names
+        self._data = data
+
+    def then(self, rows: Mapping[str, Sequence[float | None]]) -> Packed[_T]:
+        """The rows of the next moment, which share what names they can with these."""
+        known = {name: name for name in self._names}
+        names = tuple([known.get(name, name) for name in rows])
+        data = b"".join(map(self._layout.pack, rows.values()))
+        return Packed(self._layout, self._names if names == self._names else names, data)
+
+    def only(self, names: Collection[str]) -> Packed[_T]:
+        """Without the rows of other names; these very ones when there are no others."""
+        places = [place for place, name in enumerate(self._names) if name in names]
+        if len(places) == len(self._names):
+            return self
+        size = self._layout.struct.size
+        rows = (self._data[place * size : (place + 1) * size] for place in places)
+        return Packed(self._layout, tuple(self._names[p] for p in places), b"".join(rows))
+
+    def __getitem__(self, name: str) -> _T:
+        """The row of that name; KeyError without one."""
+        try:
+            place = self._names.index(name)
+        except ValueError:
+            raise KeyError(name) from None
+        return self._layout.unpack(self._data, place)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The row of that name: a graph asks thousands of moments for it."""
+        names = self._names
+        return self._layout.unpack(self._data, names.index(name)) if name in names else default
+
+    def __iter__(self) -> Iterator[str]:
+        """The names."""
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        """How many rows there are."""
+        return len(self._names)
