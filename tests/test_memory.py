@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 import tracemalloc
+import weakref
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, replace
@@ -165,3 +166,32 @@ def test_what_is_packed_comes_out_again() -> None:
     damaged = Packed(layout).then({"eth0": (1e300, -1e300, *[0.0] * 3, -5, 2**70, 0, 0)})["eth0"]
     assert (damaged.rx_total, damaged.tx_total) == (0, 2**64 - 2)
     assert damaged.rx == pytest.approx(3e38)
+
+
+class Ring:
+    """What only the collector frees: it holds itself."""
+
+    def __init__(self) -> None:
+        self.own = self
+
+
+def test_the_engine_looks_for_cycles_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    alive: list[weakref.ref[Ring]] = []
+    most: list[int] = []
+    source = Churning()
+    engine = Engine(source, lambda _: None, 0.0, View())
+
+    def post(_scene: Scene) -> None:
+        alive.append(weakref.ref(Ring()))
+        most.append(sum(ring() is not None for ring in alive))
+        engine.stopping = len(alive) >= 60
+
+    engine.post = post
+    monkeypatch.setattr("nettop.tui.engine.CLEARED", 20)
+    gc.collect()
+    gc.disable()
+    try:
+        engine.run()
+    finally:
+        gc.enable()
+    assert max(most) <= 25

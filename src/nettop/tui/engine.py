@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 Post = Callable[[Scene], None]
 LISTEN: Final = 5.0  # seconds between asking the silent rules why
+CLEARED: Final = 100  # samples after which cycles are looked for: some milliseconds
 SETTLED: Final = 5  # samples after which everything is imported and remembered
 
 
@@ -98,6 +99,8 @@ class Engine(threading.Thread):
                 if steps == SETTLED:  # what lives now lives on: the collector need not walk it
                     gc.collect()
                     gc.freeze()
+                elif steps % CLEARED == 0:  # Textual leaves cycles whenever it lays out
+                    gc.collect()
             except Exception as error:
                 from ..sampler import reason
 
