@@ -38,6 +38,7 @@ def pair(name: str, queues: int = 1) -> Iterator[Pair]:
         near = f"link add eth0 netns {here} numrxqueues {queues} numtxqueues {queues} type veth"
         _ip(*near.split(), "peer", "eth0", "netns", there)
         for place, four, six in ((here, NEAR, NEAR6), (there, FAR, FAR6)):
+            _silence(place)
             _ip("-n", place, "addr", "add", f"{four}/24", "dev", "eth0")
             _ip("-n", place, "addr", "add", f"{six}/64", "dev", "eth0", "nodad")
             for device in ("eth0", "lo"):
@@ -46,6 +47,16 @@ def pair(name: str, queues: int = 1) -> Iterator[Pair]:
     finally:
         for place in (here, there):
             subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
+
+
+def _silence(place: str) -> None:
+    """Of itself the kernel sends nothing there: what is counted twice is the same."""
+    _ip("-n", place, "link", "set", "eth0", "addrgenmode", "none")
+    said = {"net.ipv6.conf.eth0.router_solicitations": 0,
+            "net.ipv6.conf.eth0.mldv1_unsolicited_report_interval": 1,
+            "net.ipv6.conf.eth0.mldv2_unsolicited_report_interval": 1}  # fmt: skip
+    words = [f"{name}={value}" for name, value in said.items()]
+    _ip("netns", "exec", place, "sysctl", "-q", "-w", *words)
 
 
 def _ip(*words: str) -> None:

@@ -35,6 +35,12 @@ APART = "unshare --pid --mount --net --uts --ipc --cgroup --fork --kill-child sh
 BOOT = """
 set -e
 mount -t proc proc /proc
+for what in fs kernel vm; do  # these are the host's own: systemd raises fs.file-max at its start
+  if [ -d /proc/sys/$what ]; then
+    mount --bind /proc/sys/$what /proc/sys/$what
+    mount -o remount,bind,ro /proc/sys/$what
+  fi
+done
 mount -t sysfs none /sys
 mount -t cgroup2 none /sys/fs/cgroup
 mount -t tmpfs none /run
