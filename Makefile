@@ -32,10 +32,7 @@ check: $(READY) ## format, lint, types
 	$(PY) -m mypy
 
 test: check ## every check that this machine can run
-	$(PY) -m pytest -n $(WORKERS) -rs -m "not netns" tests
-	$(PY) -m pytest -n $(SLEEPERS) -rsR --reruns 1 -m "netns and not alone" tests/netns
-	$(PY) -m pytest -rsR --reruns 1 -m "netns and alone" tests/netns
-	$(VENV)/bin/nettop rules test
+	@$(PY) tests/everything.py --workers $(WORKERS) --sleepers $(SLEEPERS)
 
 golden: $(READY) ## write golden files and screenshots anew
 	$(PY) -m pytest -q tests --update

@@ -35,9 +35,7 @@ def test_the_guard_is_nobodys_child_and_holds_nothing(
 ) -> None:
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "none"))
     book.append({"event": "told", "id": 0})
-    begun = time.monotonic()
-    guard.arm(book, 1, since_boot() + 3)
-    assert time.monotonic() - begun < 3
+    guard.arm(book, 1, since_boot() + 3)  # does not wait: the guard still lives
     mine = [p for p in Path("/proc").iterdir() if p.name.isdigit() and _is_guard(p, book.folder)]
     assert len(mine) == 1
     stat = (mine[0] / "stat").read_text().rpartition(")")[2].split()

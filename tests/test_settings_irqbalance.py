@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,11 +20,14 @@ from nettop.settings import Host, irq
 
 @pytest.fixture
 def host(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Host]:
-    made = fake_host.make(tmp_path / "h")
-    folder = tmp_path / "h/run/irqbalance"
-    folder.mkdir(parents=True)
     banned = {"list": "40"}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+    with (  # the path of a socket has 107 bytes at most, that of a test more
+        tempfile.TemporaryDirectory(prefix="nettop-", dir="/tmp") as short,
+        socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server,
+    ):
+        made = fake_host.make(Path(short))
+        folder = Path(short, "run/irqbalance")
+        folder.mkdir(parents=True)
         server.bind(str(folder / "irqbalance77.sock"))
         server.listen()
 
@@ -61,8 +65,8 @@ def test_an_interface_is_banned_and_given_back(host: Host, tmp_path: Path) -> No
 
 
 def test_who_was_told_is_no_longer_named(host: Host, tmp_path: Path) -> None:
-    (tmp_path / "h/proc/77").mkdir()
-    (tmp_path / "h/proc/77/comm").write_text("irqbalance\n")
+    (Path(host.root) / "proc/77").mkdir()
+    (Path(host.root) / "proc/77/comm").write_text("irqbalance\n")
     setting, moved = "irqbalance.ban@eth0", "irq.affinity@eth0/rx-0"
     assert [note for note in owners.notes(host.source, moved) if setting in note]
     settings.write(host, settings.parse(setting), "on")
@@ -84,7 +88,7 @@ def test_some_that_were_banned_by_others_are_banned_again(host: Host, tmp_path: 
 def test_another_daemon_has_forgotten_it(host: Host, tmp_path: Path) -> None:
     book = Journal(str(tmp_path / "state"))
     apply(plan.plan([("irqbalance.ban@eth0", "on")], host.source), host, book, Terms(confirm=0))
-    folder = tmp_path / "h/run/irqbalance"
+    folder = Path(host.root) / "run/irqbalance"
     (folder / "irqbalance77.sock").rename(folder / "irqbalance78.sock")
     (told,) = undo.undo(book, host, everything=True)
     assert (told.state, "another one since" in told.because) == ("void", True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,10 @@ import pytest
 from clinic import ward
 from clinic.scenario import Scenario, scenarios
 
-pytestmark = pytest.mark.netns
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+]
 PATIENTS = [
     pytest.param(one, id=one.name, marks=[pytest.mark.alone] if one.words("load") else [])
     for one in scenarios("netns")

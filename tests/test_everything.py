@@ -1,0 +1,46 @@
+"""What `make test` tells at its end, and what counts as left behind on the host."""
+
+from __future__ import annotations
+
+import os
+
+import untouched
+from everything import summary
+
+
+def test_the_summary_counts_names_and_gives_reasons() -> None:
+    tallies = [
+        {"passed": {"": ["a", "b"]}, "skipped": {"needs root": ["c", "d"], "no mpstat": ["e"]}},
+        {"passed": {"": ["f"]}, "failed": {"": ["g"]}, "error": {"": ["h"]}, "rerun": {"": ["i"]}},
+        {},
+    ]
+    assert summary(tallies, 0) == [
+        "3 passed, 2 failed, 3 skipped, 1 tried twice; nettop rules test passed",
+        "  failed: g",
+        "  failed: h",
+        "  tried twice: i",
+        "  skipped    2: needs root",
+        "  skipped    1: no mpstat",
+    ]
+
+
+def test_what_changed_came_or_went_is_told_and_a_process_that_ended_is_not() -> None:
+    before = {"/proc/sys/fs/file-max": "100", "link eth0": "up", "process 7": "sh"}
+    after = {"/proc/sys/fs/file-max": "900", "process 9": "sleep 60"}
+    assert untouched.differences(before, after) == [
+        "/proc/sys/fs/file-max: 100 → 900",
+        "link eth0: up → absent",
+        "process 9: absent → sleep 60",
+    ]
+
+
+def test_the_taint_of_the_kernel_and_the_links_are_looked_at() -> None:
+    seen = untouched.seen()
+    assert "/proc/sys/kernel/tainted" in seen
+    assert "link lo" in seen
+
+
+def test_no_test_finds_what_its_user_has() -> None:
+    for name in ("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        assert "/nettop-home-" in os.environ[name]
+    assert "NETTOP_STATE" not in os.environ

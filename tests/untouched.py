@@ -1,0 +1,103 @@
+"""Run a command and fail when it leaves the host different: `tests/untouched.py make test`.
+
+Compares before and after: every file of /proc/sys that can be read (the kernel's taint is one),
+links and namespaces, the CPUs of each interrupt, running processes, and what lies in the temporary
+folders and in the user's. Prints each difference; exit code: the command's, else 1.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+# what the kernel counts or draws by lot, and what follows the time
+MOVING = re.compile(
+    r"fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota/.*|mqueue/.*)|"
+    r"kernel/(random/.*|ns_last_pid|pty/nr|sched_domain/.*|cap_last_cap|perf_event_max_sample_rate|"
+    r"perf_cpu_time_max_percent|real-root-dev)|net/netfilter/nf_conntrack_count|"
+    r"net/ipv4/tcp_(fastopen_key|mem)|net/.*/(neigh|stable_secret).*|fs/binfmt_misc/.*"
+)
+KEPT = ("~", "~/.config", "~/.local/state", "~/.local/share")
+SOON = 10.0  # seconds in which what was ended may still end
+
+
+def settings() -> Iterator[tuple[str, str]]:
+    """Every parameter with its value."""
+    for folder, _, names in os.walk("/proc/sys"):
+        for name in names:
+            path = os.path.join(folder, name)
+            if not MOVING.fullmatch(path.removeprefix("/proc/sys/")):
+                with contextlib.suppress(OSError, UnicodeDecodeError):
+                    yield path, Path(path).read_text().strip()
+
+
+def links() -> Iterator[tuple[str, str]]:
+    """Every interface of this namespace with what can be set, and every named namespace."""
+    told = subprocess.run(["ip", "-json", "link"], capture_output=True, text=True, check=False)
+    for link in json.loads(told.stdout or "[]"):
+        kept = {key: link.get(key) for key in ("mtu", "txqlen", "qdisc", "flags", "master")}
+        yield f"link {link['ifname']}", json.dumps(kept)
+    with contextlib.suppress(OSError):
+        yield from ((f"namespace {name}", "is there") for name in os.listdir("/run/netns"))
+
+
+def interrupts() -> Iterator[tuple[str, str]]:
+    """The CPUs that may take each interrupt."""
+    for path in Path("/proc/irq").glob("*/smp_affinity_list"):
+        with contextlib.suppress(OSError):
+            yield str(path), path.read_text().strip()
+
+
+def processes() -> Iterator[tuple[str, str]]:
+    """Every process but kernel threads."""
+    for path in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            if words and int(path.name) != os.getpid():
+                yield f"process {path.name}", words.strip()[:120]
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """What lies in the temporary folders and the user's."""
+    for folder in {"/tmp", tempfile.gettempdir(), *map(os.path.expanduser, KEPT)}:
+        with contextlib.suppress(OSError):
+            yield from ((os.path.join(folder, name), "is there") for name in os.listdir(folder))
+
+
+def seen() -> dict[str, str]:
+    """All of it."""
+    return dict(pair for look in (settings, links, interrupts, processes, files) for pair in look())
+
+
+def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
+    """What came, changed or went, one a line; a process that ended is no harm."""
+    return [
+        f"{name}: {before.get(name, 'absent')} → {after.get(name, 'absent')}"
+        for name in sorted({**before, **after})
+        if before.get(name) != after.get(name)
+        and not (name.startswith("process ") and name not in after)
+    ]
+
+
+def main() -> int:
+    """Look, run, look again."""
+    before = seen()
+    code = subprocess.run(sys.argv[1:], check=False).returncode
+    end = time.monotonic() + SOON
+    while (found := differences(before, seen())) and time.monotonic() < end:
+        time.sleep(0.5)
+    for one in found:
+        print(f"left behind: {one}", file=sys.stderr)
+    return code or bool(found)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
