@@ -2,6 +2,11 @@
 
 Nothing is written that is not first in the journal, on the disk. What may cut the link reverts by
 itself unless confirmed. What nettop did can always be seen, and taken back exactly.
+
+`apply` writes changes. `chain` says which unconfirmed changes belong together, and where they go
+back to. `guard` is the process that takes them back, and `confirm`. `undo` takes entries back at
+once; `retract` is the undo that a person asks for, which waits to be confirmed itself where it may
+cut the link.
 """
 
 from __future__ import annotations
@@ -24,11 +29,17 @@ STATES = (
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A setting, its value now, and the value wanted; canonical texts."""
+    """A setting, its value now, and the value wanted; canonical texts.
+
+    An undo that waits for its confirmation is a change as well: it names the entries that it takes
+    back, and the other settings that it puts back with them.
+    """
 
     setting: str
     before: str
     after: str
+    undoes: tuple[int, ...] = ()
+    also: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

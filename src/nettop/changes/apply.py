@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import Change, Result, guard, place
+from . import Change, Result, chain, guard, place
 from .journal import Entry, Journal, since_boot
 from .plan import forecast, refused, sentence
 from .settle import carrier, look, look_beside, settle
@@ -45,28 +45,12 @@ def apply(
 
     When one of them is risky all of them are pending: they are confirmed, or reverted, together.
     """
-    terms = terms or Terms()
     results: list[Result] = []
     try:
         with journal.lock():
             for change in changes:  # not when the time to confirm has begun
                 settings.prepare(host, settings.parse(change.setting))
-            group = 0
-            due: float | None = None
-            for at, change in enumerate(changes):
-                address = settings.parse(change.setting)
-                left = changes[at:]
-                if due is None and any(
-                    risky(settings.parse(c.setting), terms.carries) for c in left
-                ):
-                    due = since_boot() + terms.confirm if terms.confirm else None
-                made = _one(address, change, host, journal, terms, group, due)
-                results.append(made)
-                if due is not None and not group and made.id is not None:
-                    due = next((e.due for e in journal.entries() if e.id == made.id), due)
-                group = group or (made.id or 0)
-                if made.state in ("refused", "conflict"):
-                    break
+            make(changes, host, journal, terms or Terms(), results)
     except OSError as error:
         missing = changes[len(results)]
         results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
@@ -74,61 +58,114 @@ def apply(
     return (*results, *(refused(change, why) for change in changes[len(results) :]))
 
 
-def _one(
-    address: Address, change: Change, host: Host, journal: Journal, terms: Terms,
-    group: int, due: float | None,
-) -> Result:  # fmt: skip
-    """One change, from the check to the record."""
-    seen = forecast(change, host.source)
-    if seen.state != "planned":
-        return seen
-    now, value, shell = seen.before, seen.wanted, seen.shell
+def make(
+    changes: Sequence[Change], host: Host, journal: Journal, terms: Terms, results: list[Result]
+) -> None:
+    """Make the changes and add to `results` what became of each, to the first that fails.
+
+    Call it locked. What cuts no link is pending too when its setting has an unconfirmed change:
+    the base of that one would be lost under it.
+    """
+    waiting = {e.setting: e.id for e in journal.entries() if chain.unconfirmed(e)}
+    guarded = any(
+        change.setting in waiting or risky(settings.parse(change.setting), terms.carries)
+        for change in changes
+    )
+    due = since_boot() + terms.confirm if guarded and terms.confirm else None
+    first: Entry | None = None
+    for at, change in enumerate(changes):
+        if due is None and change.setting in waiting:
+            number = waiting[change.setting]
+            why = f"change {number} of it still waits: nettop confirm {number}, or undo {number}"
+            results.append(refused(change, why))
+            return
+        seen = _seen(change, host)
+        if seen.state != "planned":
+            results.append(seen)
+            if seen.state == "refused":
+                return
+            continue
+        try:
+            entry = _begin(change, seen, host, journal, terms, first, due)
+        except (ValueError, LookupError) as error:
+            results.append(refused(change, sentence(error)))
+            return
+        if first is None and due is not None:
+            try:
+                terms.arm(journal, entry.group, due)
+            except OSError as error:
+                because = f"no guard could be started: {sentence(error)}"
+                journal.note(entry.id, "refused", because=because)
+                results.append(refused(change, because, entry.id, shell=seen.shell))
+                return
+            entry = _armed(journal, entry, terms.confirm, changes[at + 1 :], host)
+            due = entry.due
+        first = first or entry
+        results.append(_write(change, host, journal, entry))
+        if results[-1].state in ("refused", "conflict", "reverted"):
+            return
+
+
+def _seen(change: Change, host: Host) -> Result:
+    """What is decided before anything is written. An undo writes what has been there before."""
+    if not change.undoes:
+        return forecast(change, host.source)
     try:
-        names = settings.beside(host.source, address)
+        shell = settings.shell(settings.parse(change.setting), change.after, host.source)
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
-    before = look_beside(host, names)
+    return Result(change.setting, change.before, change.after, "planned", shell=shell)
+
+
+def _begin(
+    change: Change, seen: Result, host: Host, journal: Journal, terms: Terms,
+    first: Entry | None, due: float | None,
+) -> Entry:  # fmt: skip
+    """The entry on the disk; nothing is written to the host before it."""
+    address = settings.parse(change.setting)
+    names = dict.fromkeys((*settings.beside(host.source, address), *dict(change.also)))
+    before = look_beside(host, tuple(names))
     inode, name = place.netns()
-    entry = journal.begin(
+    return journal.begin(
         Entry(
-            0, time.time(), str(address), now, value, who=terms.who or place.who(),
-            finding=terms.finding, shell=shell, group=group, boot=place.boot(),
-            deadline=None if due is None else time.time() + due - since_boot(), due=due,
-            netns=inode, netns_name=name, identity=settings.identity(host.source, address),
-            beside={key: (was, None) for key, was in before.items()},
+            0, time.time(), str(address), seen.before, seen.wanted, who=terms.who or place.who(),
+            finding=terms.finding, shell=seen.shell, group=first.group if first else 0,
+            boot=place.boot(), deadline=None if due is None else time.time() + due - since_boot(),
+            due=due, armed=first is not None and due is not None, netns=inode, netns_name=name,
+            identity=settings.identity(host.source, address),
+            beside={key: (was, None) for key, was in before.items()}, undoes=change.undoes,
         )
     )  # fmt: skip
-    if due is not None and not group:
-        try:
-            terms.arm(journal, entry.group, due)
-        except OSError as error:
-            because = f"no guard could be started: {sentence(error)}"
-            journal.note(entry.id, "refused", because=because)
-            return refused(change, because, entry.id, shell=shell)
-        entry = _armed(journal, entry, terms.confirm)
-    return _write(address, change, host, journal, entry)
 
 
-def _armed(journal: Journal, entry: Entry, confirm: float) -> Entry:
-    """The time to confirm begins when the guard waits: on a busy machine it starts slowly."""
+def _armed(
+    journal: Journal, entry: Entry, confirm: float, others: Sequence[Change], host: Host
+) -> Entry:
+    """The time to confirm begins when the guard waits: on a busy machine it starts slowly.
+
+    It is the time of the whole chain from now on, that of `others` of the group included.
+    """
+    drafts = [
+        replace(
+            entry, setting=one.setting,
+            identity=settings.identity(host.source, settings.parse(one.setting)),
+        )
+        for one in others
+    ]  # fmt: skip
+    also = chain.joining(journal.entries(), entry, drafts)
     due, deadline = since_boot() + confirm, time.time() + confirm
-    journal.note(entry.id, "armed", due=due, deadline=deadline)
+    journal.note(entry.id, "armed", due=due, deadline=deadline, also=also)
     return replace(entry, due=due, deadline=deadline, armed=True)
 
 
-def _write(address: Address, change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
-    if entry.due is not None and since_boot() >= entry.due:
+def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
+    address = settings.parse(entry.setting)
+    if entry.due is not None and (since_boot() >= entry.due or not _stands(journal, entry)):
         because = "its time to be confirmed was over before it was written"
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
-    had = carrier(host, address)
-    because = ""
-    try:
-        settings.write(host, address, entry.wanted)
-    except (OSError, ValueError, LookupError) as error:
-        because = sentence(error)
-    settle(host, address, had_carrier=had)
-    if entry.due is not None and since_boot() >= entry.due and not _stands(journal, entry):
+    because = _ask(change, entry, host)
+    if entry.due is not None and not _stands(journal, entry):
         _quietly(host, address, entry.before)  # its guard came first and found nothing to revert
         late = "it was written after its time to be confirmed: taken back"
         return Result(
@@ -136,13 +173,12 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
             entry.shell, late,
         )  # fmt: skip
     after = look(host, address)
-    if after == entry.before:
-        # Acknowledged and yet nothing shows: take the wish back, so that nothing waits to happen.
-        if not because:
-            because = "the kernel accepted it, but nothing changed"
+    why = _without_effect(entry, after, because)
+    if why:
+        if not because:  # acknowledged: take the wish back, so that nothing waits to happen
             _quietly(host, address, entry.before)
-        journal.note(entry.id, "refused", because=because)
-        return refused(change, because, entry.id, shell=entry.shell, after=after)
+        journal.note(entry.id, "refused", because=why)
+        return refused(change, why, entry.id, shell=entry.shell, after=look(host, address))
     if after is None and not because:
         because = "it cannot be read back: it is gone, or has another name since"
     effect = "applied" if after == entry.wanted else "rounded"
@@ -172,6 +208,31 @@ def _write(address: Address, change: Change, host: Host, journal: Journal, entry
         entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because,
         entry.deadline,
     )  # fmt: skip
+
+
+def _ask(change: Change, entry: Entry, host: Host) -> str:
+    """Write, and wait for the link; why it could not be written, or nothing."""
+    address = settings.parse(entry.setting)
+    had = carrier(host, address)
+    because = ""
+    try:
+        settings.write(host, address, entry.wanted)
+        for key, value in change.also:
+            if look(host, settings.parse(key)) not in (value, None):
+                settings.write(host, settings.parse(key), value)
+    except (OSError, ValueError, LookupError) as error:
+        because = sentence(error)
+    settle(host, address, had_carrier=had)
+    return because
+
+
+def _without_effect(entry: Entry, after: str | None, because: str) -> str:
+    """Why a write was none; empty when the host shows it. An undo is exact, or it is none."""
+    if after == entry.before:
+        return because or "the kernel accepted it, but nothing changed"
+    if entry.undoes and after not in (None, entry.wanted):
+        return because or f"it was written, but the host shows {after!r}"
+    return ""
 
 
 def _stands(journal: Journal, entry: Entry) -> bool:

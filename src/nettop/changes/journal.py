@@ -54,6 +54,8 @@ class Entry:
     identity: str = ""
     beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     armed: bool = False  # its guard waits: `due` is counted from then
+    undoes: tuple[int, ...] = ()  # entries that it takes back: undone once this one is confirmed
+    back: str | None = None  # what the host showed once it was taken back
 
     @property
     def open(self) -> bool:
@@ -140,7 +142,7 @@ class Journal:
         known = {
             key: value
             for key, value in asdict(entry).items()
-            if key in _ALWAYS or value not in (None, "", {}, False)
+            if key in _ALWAYS or value not in (None, "", {}, False, ())
         }
         self.append({"event": "begin", **known})
         return entry
@@ -213,9 +215,10 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("id", "group"), (int,)),
     **dict.fromkeys(("at",), (int, float)),
     **dict.fromkeys(("deadline", "due"), (int, float, type(None))),
-    "after": (str, type(None)),
+    **dict.fromkeys(("after", "back"), (str, type(None))),
     "beside": (dict,),
     "armed": (bool,),
+    **dict.fromkeys(("undoes", "also"), (list,)),
 }
 
 
@@ -231,8 +234,12 @@ def _sound(line: dict[str, Any]) -> bool:
         return False
     if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
         return False
+    if not all(isinstance(one, int) for key in ("undoes", "also") for one in line.get(key, ())):
+        return False
     for pair in line.get("beside", {}).values():
-        if not isinstance(pair, list) or not all(isinstance(one, _TYPES["after"]) for one in pair):
+        if not isinstance(pair, list) or not all(
+            isinstance(one, (str, type(None))) for one in pair
+        ):
             return False
     return line.get("event") != "end" or line.get("state", "applied") in OPEN
 
@@ -276,20 +283,25 @@ _ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
 
 
 def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
-    """Apply one line; what has another form than ours is left out.
+    """Apply one line, to its entry and to those it names as `also`.
 
-    An end that was decided (undone, reverted …) is never taken back.
+    What has another form than ours is left out. An end that was decided (undone, reverted …) is
+    never taken back.
     """
     event = line.pop("event", "")
-    old = found.get(line.get("id", 0))
     try:
         if "beside" in line:
             line["beside"] = {key: (was, now) for key, (was, now) in line["beside"].items()}
         if event == "begin":
+            line["undoes"] = tuple(line.get("undoes", ()))
             entry = Entry(**{key: line[key] for key in line if key in _KNOWN})
             found[entry.id] = entry
-        elif old is not None and old.open:
-            found[old.id] = _next(old, event, line)
+            return
+        for number in (line.get("id", 0), *line.get("also", ())):
+            old = found.get(number)
+            if old is not None and old.open:
+                found[number] = _next(old, event, line)
+                _undone(found, old, found[number])
     except (TypeError, AttributeError, ValueError, KeyError):
         return
 
@@ -303,7 +315,20 @@ def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
         return replace(old, due=line["due"], deadline=line["deadline"], armed=True)
     if event == "confirmed":
         state = old.effect if old.state == "pending" else old.state
+        if old.undoes and old.state == "pending":
+            state = "undone"
         return replace(old, state=state, deadline=None, due=None)
     if event in _ENDS:
-        return replace(old, state=event, because=line.get("because", ""), deadline=None, due=None)
+        because, back = line.get("because", ""), line.get("back")
+        return replace(old, state=event, because=because, deadline=None, due=None, back=back)
     return old
+
+
+def _undone(found: dict[int, Entry], old: Entry, now: Entry) -> None:
+    """An undo that was confirmed closes what it took back."""
+    if now.state != "undone" or old.state != "pending":
+        return
+    for number in old.undoes:
+        one = found.get(number)
+        if one is not None and one.open:
+            found[number] = replace(one, state="undone", deadline=None, due=None, back=now.after)

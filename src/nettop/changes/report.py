@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
-import select
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ..text import safe
-from . import Result, guard, risk
-from .journal import Journal
+from . import Result, answer, chain, guard, risk
+from .journal import Journal, since_boot
 
 _MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶", "reverted": "↶"}
 
@@ -57,47 +56,37 @@ def _plan(result: Result) -> None:
 def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ...]:
     """Count down on the terminal until Enter keeps pending changes, or the guard ends them.
 
-    Ctrl-C takes them back at once. Without a terminal they stay pending.
+    Ctrl-C takes them back at once. Without a terminal, or in the background, they stay pending.
     """
-    waiting = [r for r in results if r.state == "pending"]
-    if not waiting or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    numbers = [r.id for r in results if r.state == "pending" and r.id is not None]
+    if not numbers or not answer.possible():
         return tuple(results)
-    numbers = tuple(r.id for r in waiting if r.id is not None)
-    due = min((e.due for e in journal.entries() if e.id in numbers and e.due), default=None)
+    group = next((e.group for e in journal.entries() if e.id in numbers), 0)
+    older = [e.id for e in chain.of_group(journal.entries(), group) if e.group != group]
+    also = f" and what waits with it ({', '.join(map(str, older))})" if older else ""
     try:
-        if due is not None and _enter(due):
+        if answer.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
             guard.confirm(journal, numbers)
+        elif chain.of_group(journal.entries(), group):
+            print("\r\x1b[K  Not confirmed: reverting", file=sys.stderr)
     except KeyboardInterrupt:
-        group = next((e.group for e in journal.entries() if e.id in numbers), 0)
         guard.revert(journal, group)
     return follow(journal, results)
 
 
-def _enter(due: float) -> bool:
-    from .journal import since_boot
-
-    while (left := due - since_boot()) > 0:
-        print(
-            f"\r\x1b[K  Enter keeps it; reverts in {left:.0f} s ",
-            end="",
-            file=sys.stderr,
-            flush=True,
-        )
-        if select.select([sys.stdin], [], [], min(1.0, left))[0]:
-            print(file=sys.stderr)
-            return os.read(sys.stdin.fileno(), 4096) != b""
-    print("\r\x1b[K  Not confirmed: reverting", file=sys.stderr)
-    return False
+def _left(journal: Journal, group: int) -> float:
+    """Seconds until the chain goes back; a newer change may give it more. 0: nothing waits."""
+    waiting = chain.of_group(journal.entries(), group)
+    if not any(entry.group == group for entry in waiting):
+        return 0.0
+    return chain.expiry(waiting) - since_boot()
 
 
 def follow(
     journal: Journal, results: Sequence[Result], seconds: float = 20.0
 ) -> tuple[Result, ...]:
     """The results as the journal has them now; waits for the guard to finish its work."""
-    from dataclasses import replace
-
     numbers = {r.id for r in results}
-    gone = ("undone", "reverted")
     end = time.monotonic() + seconds
     while True:
         now = {e.id: e for e in journal.entries() if e.id in numbers}
@@ -105,12 +94,10 @@ def follow(
         if not late or time.monotonic() > end:
             break
         time.sleep(0.1)
+    told = {e.id: chain.outcome(e) for e in now.values() if e.state != "begun"}
     return tuple(
-        replace(
-            r, state=now[r.id].state, deadline=None,
-            after=r.before if now[r.id].state in gone else r.after,
-            because=now[r.id].because if now[r.id].state in gone else r.because,
-        )
-        if r.id in now else r
+        r if r.id not in told
+        else told[r.id] if told[r.id].state in ("undone", "reverted")
+        else replace(r, state=told[r.id].state, deadline=None)
         for r in results
     )  # fmt: skip

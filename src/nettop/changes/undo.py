@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Collection
-from dataclasses import replace
+from collections.abc import Collection
+from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import Result, place
+from . import Result, chain, place
 from .journal import Entry, Journal
 from .plan import sentence
 from .settle import carrier, look, settle
@@ -21,43 +20,64 @@ def undo(
     *,
     everything: bool = False,
     force: bool = False,
-    state: str = "undone",
-    wait: float | None = 10.0,
-    still: Callable[[Entry], bool] = lambda _entry: True,
 ) -> tuple[Result, ...]:
     """Take back the entries of these numbers (or all that are open), newest first.
 
     For each: shows it what we left, it is put back; shows it the old value, nothing is to do;
     anything else is a conflict and stays untouched, unless `force`. Safe to repeat after a crash
-    at any point. `wait` is how long to wait for the lock, None goes on without; `still` is asked
-    of each entry under the lock.
+    at any point.
     """
-    with contextlib.nullcontext() if wait is None else journal.lock(wait):
+    with journal.lock():
         entries = journal.entries()
-        chosen = [e for e in entries if e.open and (everything or e.id in numbers) and still(e)]
-        results = []
-        left = {e.id: e for e in entries if e.open}
-        for entry in sorted(chosen, key=lambda e: -e.id):
-            try:
-                result = take_back(entry, host, tuple(left.values()), force=force, state=state)
-            except (OSError, ValueError, LookupError) as error:  # the others all the same
-                result = _result(entry, "conflict", because=sentence(error))
-            if result.state in (state, "void"):
-                result = _noted(journal, result)
-                left.pop(entry.id, None)
-            results.append(result)
-        done = [
-            _result(e, e.state, because="nothing to take back")
-            for e in entries
-            if not e.open and e.id in numbers
-        ]
-    return (*results, *done)
+        chosen = [e for e in entries if e.open and (everything or e.id in numbers)]
+        return (
+            *put_back(journal, host, entries, chosen, force=force),
+            *nothing_left(entries, numbers),
+        )
 
 
-def _noted(journal: Journal, result: Result) -> Result:
-    """Say so in the journal; where that cannot be, the others are taken back all the same."""
+def put_back(
+    journal: Journal, host: Host, entries: Collection[Entry], chosen: Collection[Entry],
+    *, force: bool = False, state: str = "undone",
+) -> tuple[Result, ...]:  # fmt: skip
+    """Take back `chosen` of all `entries` and say so in the journal, newest first.
+
+    A setting that several of them changed in turn is written once: its first old value.
+    """
+    results = []
+    left = {e.id: e for e in entries if e.open}
+    for entry in sorted(chosen, key=lambda e: -e.id):
+        first = chain.base(entry, chosen)
+        try:
+            result = take_back(
+                entry, host, tuple(left.values()), force=force, state=state, to=first.before
+            )
+        except (OSError, ValueError, LookupError) as error:  # the others all the same
+            result = _result(entry, "conflict", because=sentence(error))
+        if result.state in (state, "void"):
+            result = noted(journal, entry, result)
+            left.pop(entry.id, None)
+        results.append(result)
+    return tuple(results)
+
+
+def nothing_left(entries: Collection[Entry], numbers: Collection[int]) -> tuple[Result, ...]:
+    """What is said of entries that were asked for and do not stand any more."""
+    return tuple(
+        _result(e, e.state, because="nothing to take back")
+        for e in entries
+        if not e.open and e.id in numbers
+    )
+
+
+def noted(journal: Journal, entry: Entry, result: Result) -> Result:
+    """Say so in the journal; where that cannot be, the others are taken back all the same.
+
+    An undo that is taken back is `reverted` there, whoever did it: `undone` means that it stands.
+    """
+    event = "reverted" if entry.undoes and result.state == "undone" else result.state
     try:
-        journal.note(result.id or 0, result.state, because=result.because)
+        journal.note(entry.id, event, because=result.because, back=result.after)
     except OSError as error:
         why = f"it is so, but the journal could not be completed: {sentence(error)}"
         return replace(result, because=f"{result.because}; {why}" if result.because else why)
@@ -83,7 +103,11 @@ def overtaken(entry: Entry, host: Host, others: Collection[Entry]) -> str:
 
     `others` are entries of the same journal: a later one of the same setting speaks for it.
     """
-    if any(o.open and o.setting == entry.setting and o.id > entry.id for o in others):
+    later = [o for o in others if o.open and o.setting == entry.setting and o.id > entry.id]
+    undoing = [o.id for o in later if entry.id in o.undoes]
+    if undoing:
+        return f"change {undoing[-1]} takes it back, once that is confirmed"
+    if later:
         return ""
     try:
         address = settings.parse(entry.setting)
@@ -105,10 +129,35 @@ def overtaken(entry: Entry, host: Host, others: Collection[Entry]) -> str:
     return f"somebody changed it since: it is {now}"
 
 
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Where an entry's setting is now, and what it shows."""
+
+    address: Address
+    now: str
+    shell: str
+
+
 def take_back(
-    entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str
-) -> Result:
-    """Put one entry's setting back. `others` are the entries that still stand."""
+    entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str,
+    to: str | None = None,
+) -> Result:  # fmt: skip
+    """Put one entry's setting back. `others` are the entries that still stand.
+
+    `to` is the value to write, where it is an older one than that before the entry.
+    """
+    to = entry.before if to is None else to
+    found = find(entry, host, others, force=force, to=to)
+    return found if isinstance(found, Result) else _put_back(entry, found, host, state, to)
+
+
+def find(
+    entry: Entry, host: Host, others: Collection[Entry], *, force: bool, to: str
+) -> Found | Result:
+    """What is there to be put back to `to`; or why it cannot, or need not, be: nothing is written.
+
+    It shows what the entry left, or what was before it, or `to` already; else it is somebody's.
+    """
     try:
         address = settings.parse(entry.setting)
     except LookupError as error:
@@ -123,7 +172,7 @@ def take_back(
     if found is None:
         return _result(entry, "void", because=why)
     address = found
-    shell = settings.shell(address, entry.before, host.source)
+    shell = settings.shell(address, to, host.source)
     later = [o.id for o in others if o.setting == entry.setting and o.id > entry.id]
     if later and not force:
         because = f"changed again by {later[-1]}: undo that first"
@@ -134,34 +183,37 @@ def take_back(
     # Killed between the write and its record: what a rounding driver made of it is not known.
     left = (entry.wanted,) if entry.after is None else (entry.after,)
     cut_short = entry.after is None and settings.rounds(address)
-    if now not in (entry.before, *left) and not force and not cut_short:
+    if now not in (entry.before, to, *left) and not force and not cut_short:
         because = f"it shows {now!r}, neither the old {entry.before!r} nor what nettop left"
         return _result(entry, "conflict", now, shell, because)
-    return _put_back(entry, address, host, now, shell, state)
+    return Found(address, now, shell)
 
 
-def _put_back(
-    entry: Entry, address: Address, host: Host, now: str, shell: str, state: str
-) -> Result:
-    """Write the old value, then whatever moved along and still is where it moved to."""
-    moved = [
-        (key, was)
+def moved(entry: Entry, address: Address, host: Host) -> tuple[tuple[Address, str], ...]:
+    """What moved along with an entry and still is where it moved to, with its old value."""
+    return tuple(
+        (replace_nic(settings.parse(key), address.nic, entry), was)
         for key, (was, is_) in entry.beside.items()
         if was is not None and _still(host, entry, key, is_)
-    ]
+    )
+
+
+def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str) -> Result:
+    """Write the old value, then whatever moved along and still is where it moved to."""
+    address, shell = found.address, found.shell
+    others = moved(entry, address, host)
     try:
-        if now != entry.before:
+        if found.now != to:
             had = carrier(host, address)
-            settings.write(host, address, entry.before)
+            settings.write(host, address, to)
             settle(host, address, had_carrier=had)
-        for key, was in moved:
-            other = replace_nic(settings.parse(key), address.nic, entry)
+        for other, was in others:
             if look(host, other) not in (was, None):
                 settings.write(host, other, was)
     except (OSError, ValueError, LookupError) as error:
         return _result(entry, "conflict", look(host, address), shell, sentence(error))
     after = look(host, address)
-    if after != entry.before:
+    if after != to:
         because = f"it was written, but the host shows {after!r}"
         return _result(entry, "conflict", after, shell, because)
     return _result(entry, state, after, shell)

@@ -93,6 +93,8 @@ def document(entry: Entry, since: str = "") -> dict[str, Any]:
         found["since"] = since
     if entry.deadline is not None:
         found["deadline"] = entry.deadline
+    if entry.undoes:
+        found["undoes"] = list(entry.undoes)
     if entry.beside:
         found["beside"] = {k: list(v) for k, v in entry.beside.items()}
     return found

@@ -1,0 +1,141 @@
+"""Chains: the unconfirmed changes of one device wait together and go back together.
+
+A person who tries MTU 9000, loses the link, and tries 8000 wants the value of before the first try
+back. So the unconfirmed changes of one device are one chain:
+
+- its base is what each setting showed before the first change of the chain that touched it;
+- its deadline is that of its newest change: every change gives the whole chain new time;
+- when the deadline passes, or a guard is stopped, every setting goes back to its base;
+- confirming the newest change keeps all of them; confirming an older one keeps it and those before
+  it, so that its values are the base of the ones that still wait.
+
+A device is an interface, with every kind of setting that it has; for other settings it is the
+target (a process, a route), or the setting itself. Changes that were made together are one group:
+they are confirmed together, and so they join the chains of all the devices that they touch.
+
+Nothing of this is stored: chains follow from the entries that the journal holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterator, Sequence
+from dataclasses import replace
+
+from .. import settings
+from . import Result, place
+from .journal import Entry
+
+READY = 60.0  # seconds a guard may take to start and load all it needs, on a very busy machine
+
+
+def unconfirmed(entry: Entry) -> bool:
+    """Whether it goes back by itself unless somebody confirms it. Another boot has forgotten it."""
+    return entry.open and entry.due is not None and entry.boot in ("", place.boot())
+
+
+def of_group(entries: Sequence[Entry], group: int) -> tuple[Entry, ...]:
+    """The chain that a group of changes is part of, oldest first; empty when none of it waits."""
+    waiting = [entry for entry in entries if unconfirmed(entry)]
+    return _linked(waiting, [entry for entry in waiting if entry.group == group])
+
+
+def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[Entry, ...]:
+    """What a confirmation of these numbers keeps, oldest first; without numbers, all that waits.
+
+    A number stands for its group, and for everything before the group's newest change that was in
+    the same chain then. What was cut short is kept only when a newer change is: alone, nobody
+    knows what it is.
+    """
+    groups = {e.group for e in entries if not numbers or e.id in numbers}
+    asked = [e for e in entries if e.group in groups and unconfirmed(e) and e.state == "pending"]
+    kept: dict[int, Entry] = {}
+    for last in asked:
+        before = [
+            e for e in entries if unconfirmed(e) and (e.id <= last.id or e.group == last.group)
+        ]
+        kept |= {e.id: e for e in _linked(before, [last])}
+    return tuple(kept[number] for number in sorted(kept))
+
+
+def expiry(chain: Sequence[Entry]) -> float:
+    """When a chain goes back, in seconds since boot: the time of its newest change that counts.
+
+    Time counts from the moment in which a change's guard waits (`armed`). While no guard does, the
+    starting one has READY for it.
+    """
+    counted = [e.due for e in chain if e.due is not None and e.group in _armed(chain)]
+    return counted[-1] if counted else starting(chain)
+
+
+def starting(chain: Sequence[Entry]) -> float:
+    """Until when a guard of this chain may still be starting, since boot; 0 when none is."""
+    fresh = [e.due + READY for e in chain if e.due is not None and e.group not in _armed(chain)]
+    return max(fresh, default=0.0)
+
+
+def base(entry: Entry, entries: Collection[Entry]) -> Entry:
+    """The first of the changes of this setting, among `entries`, that led to this one.
+
+    Each took up what the one before it had left; where something else changed the value in
+    between, the way back ends.
+    """
+    older = [e for e in entries if e.setting == entry.setting and e.id < entry.id]
+    for one in sorted(older, key=lambda e: -e.id):
+        left = (one.wanted, one.before) if one.after is None else (one.after,)
+        if entry.before not in left:
+            break
+        entry = one
+    return entry
+
+
+def outcome(entry: Entry) -> Result:
+    """What the journal says became of an entry; `after` is what the host was left at."""
+    before, wanted, after = entry.before, entry.wanted, entry.after
+    if entry.state == "undone" and entry.undoes:  # told as an undo that needed no confirmation
+        before, wanted = wanted, before
+    elif entry.state in ("undone", "reverted"):
+        after = entry.before if entry.back is None else entry.back
+    return Result(
+        entry.setting, before, wanted, entry.state, entry.id, after, entry.shell, entry.because,
+        entry.deadline,
+    )  # fmt: skip
+
+
+def _armed(chain: Sequence[Entry]) -> set[int]:
+    return {entry.group for entry in chain if entry.armed}
+
+
+def _linked(waiting: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, ...]:
+    """`chosen`, and every other that shares a device or a group with one of them, and so on."""
+    keys = {entry.id: frozenset(_keys(entry)) for entry in waiting}
+    found = {entry.id for entry in chosen}
+    known = frozenset[Hashable]().union(*(keys[number] for number in found))
+    while more := {number for number, own in keys.items() if number not in found and own & known}:
+        found |= more
+        known = known.union(*(keys[number] for number in more))
+    return tuple(sorted((e for e in waiting if e.id in found), key=lambda e: e.id))
+
+
+def _keys(entry: Entry) -> Iterator[Hashable]:
+    """What two changes have in common when they belong together."""
+    yield "group", entry.group
+    try:
+        address = settings.parse(entry.setting)
+    except LookupError:
+        yield entry.setting
+        return
+    if not getattr(settings.kind(address.kind), "NIC", False):
+        yield address.kind, address.target or address.name, entry.netns
+        return
+    yield "interface", address.nic, entry.netns
+    if entry.identity:  # it may have been renamed
+        yield "identity", entry.identity, entry.netns
+
+
+def joining(entries: Sequence[Entry], first: Entry, others: Sequence[Entry]) -> tuple[int, ...]:
+    """The numbers of the chain that `first` joins, with `others` of its group still to be begun."""
+    drafts = [
+        replace(e, id=-at, group=first.group, due=first.due) for at, e in enumerate(others, 1)
+    ]
+    linked = of_group([*drafts, *entries], first.group)
+    return tuple(e.id for e in linked if e.id > 0 and e.id != first.id)

@@ -1,0 +1,125 @@
+"""Undo as a person asks for it: what may cut the link is undone under guard, like a change.
+
+Going back can cut the link as well: somebody may have come to depend on the new value. So the undo
+of a risky change is a change of its own in the journal, which names what it undoes. It is pending:
+once it is confirmed, both are closed as undone; else it goes back to the value that was undone,
+and that change stands as before.
+
+A change that still waits itself is taken back at once: its guard would do the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from .. import settings
+from ..settings import Host
+from . import Change, Result, chain
+from .apply import Terms, make, risky
+from .journal import Entry, Journal
+from .plan import refused
+from .undo import find, moved, noted, nothing_left, put_back
+
+
+def retract(
+    journal: Journal, host: Host, numbers: Collection[int] = (), *, terms: Terms,
+    everything: bool = False, force: bool = False,
+) -> tuple[Result, ...]:  # fmt: skip
+    """Take back the entries of these numbers (or all that stand), as `undo` does.
+
+    When one of them is risky, all those of its device are pending, as one group. With `everything`
+    an undo that is pending already stays so.
+    """
+    with journal.lock():
+        entries = journal.entries()
+        chosen = [e for e in entries if e.open and (everything or e.id in numbers)]
+        undoing = [
+            e for e in entries
+            if e.undoes and chain.unconfirmed(e) and (everything or e.id not in numbers)
+        ]  # fmt: skip
+        busy = {number for e in undoing for number in (e.id, *e.undoes)}
+        left = [e for e in chosen if e.id not in busy]
+        risks = _guarded(left, terms) if terms.confirm else []
+        for entry in risks:
+            settings.prepare(host, settings.parse(entry.setting))
+        plain = [e for e in left if e not in risks]
+        results = list(put_back(journal, host, entries, plain, force=force))
+        if risks:
+            results += _pending(journal, host, risks, terms, force=force)
+        waiting = [e for e in undoing if any(one.id in (e.id, *e.undoes) for one in chosen)]
+        return (
+            *results, *(chain.outcome(e) for e in waiting), *nothing_left(entries, numbers)
+        )  # fmt: skip
+
+
+def _guarded(left: Sequence[Entry], terms: Terms) -> list[Entry]:
+    """The confirmed entries on interfaces where the undo of one of them may cut the link."""
+    standing = [(e, _interface(e)) for e in left if not chain.unconfirmed(e)]
+    devices = {
+        nic for e, nic in standing if nic and risky(settings.parse(e.setting), terms.carries)
+    }
+    return [e for e, nic in standing if nic in devices]
+
+
+def _interface(entry: Entry) -> str:
+    try:
+        address = settings.parse(entry.setting)
+        return address.nic if getattr(settings.kind(address.kind), "NIC", False) else ""
+    except LookupError:
+        return ""
+
+
+def _pending(
+    journal: Journal, host: Host, risks: Sequence[Entry], terms: Terms, *, force: bool
+) -> list[Result]:
+    """One pending change for each setting that these entries changed; newest first."""
+    results: list[Result] = []
+    changes: list[Change] = []
+    entries = journal.entries()
+    left = {e.id: e for e in entries if e.open}
+    seen: set[int] = set()
+    for entry in sorted(risks, key=lambda e: -e.id):
+        if entry.id in seen:
+            continue
+        run = _run(entry, risks, force=force)
+        seen |= {e.id for e in run}
+        others = [e for number, e in left.items() if number not in seen]
+        to = run[-1].before
+        found = find(entry, host, others, force=force, to=to)
+        if isinstance(found, Result):
+            results.append(noted(journal, entry, found) if found.state == "void" else found)
+            continue
+        beside = {str(one): was for e in run for one, was in moved(e, found.address, host)}
+        if found.now == to and all(_shows(host, key, was) for key, was in beside.items()):
+            results += put_back(journal, host, entries, run, force=force)
+            continue
+        numbers = tuple(e.id for e in run)
+        changes.append(
+            Change(str(found.address), found.now, to, numbers, tuple(beside.items()))
+        )  # fmt: skip
+    made: list[Result] = []
+    make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), made)
+    why = "not tried: the one before it was not undone"
+    return [*results, *made, *(refused(change, why) for change in changes[len(made) :])]
+
+
+def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
+    """This entry and those of its setting that led to it, newest first."""
+    first = chain.base(entry, risks)
+    return [
+        e for e in sorted(risks, key=lambda e: -e.id)
+        if e.setting == entry.setting and e.id <= entry.id and (force or e.id >= first.id)
+    ]  # fmt: skip
+
+
+def _shows(host: Host, setting: str, value: str) -> bool:
+    from .settle import look
+
+    return look(host, settings.parse(setting)) in (value, None)
+
+
+def _finding(risks: Sequence[Entry]) -> str:
+    """What the undone changes answered, where it is one thing."""
+    found = {e.finding for e in risks}
+    return found.pop() if len(found) == 1 else ""
