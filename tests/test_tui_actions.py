@@ -18,6 +18,7 @@ from nettop.trials import prove
 from nettop.trials import result as trials
 from nettop.trials.result import Standing
 from nettop.tui.actions import Actions
+from nettop.tui.changing import Changing
 from nettop.tui.kept import result_of
 from nettop.tui.keys import Ask
 from nettop.tui.notes import Update
@@ -310,3 +311,39 @@ def test_a_stored_result_is_read_in_the_panes_words() -> None:
     )
     assert (proof.title, proof.verdict) == ("a@b", "better")
     assert ("median", "+34.8%") in proof.figures
+
+
+def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.changes import guard, plan
+    from nettop.changes.apply import Terms, apply
+    from nettop.tui.kept import journal
+
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    host = fake_host.make(tmp_path / "host")
+    mtu = tmp_path / "host/sys/class/net/eth0/mtu"
+    terms = Terms(confirm=60, arm=lambda *_: None)
+    apply(plan.plan([("link.mtu@eth0", "9000")], host.source), host, Journal(), terms)
+    guard.confirm(Journal())
+    heard = Heard(lossy())
+    changing = Changing(host.source, heard, lambda: None, host)
+    monkeypatch.setattr(changing, "_terms", lambda _finding: terms)
+
+    def look() -> None:
+        made, pending = journal(host)
+        heard.scene = replace(heard.scene, journal=made, pending=pending)
+
+    look()
+    changing.do_undo(Ask("undo"), View(), heard.scene)
+    assert (mtu.read_text().strip(), "pending" in heard.last) == ("1500", True)
+    before = heard.scene  # this countdown was not yet on the screen
+    look()
+    (shown,) = heard.scene.pending
+    assert (shown.setting, shown.id) == ("link.mtu@eth0", "2")
+    changing.do_confirm(Ask("confirm"), View(), replace(before, pending=()))
+    assert "no change waits" in heard.last
+    changing.do_confirm(Ask("confirm"), View(), heard.scene)
+    assert "undone" in heard.last
+    assert [entry.state for entry in Journal().entries()] == ["undone", "undone"]
+    assert mtu.read_text().strip() == "1500"

@@ -155,7 +155,9 @@ def shown(host: Host) -> Shown:
         assert made["state"] == "applied", made
         told.append(made["shell"])
     after = host.shown()
-    assert {made["state"] for made in host.nettop("undo", "--all")["changes"]} == {"undone"}
+    undone = host.nettop("undo", "--all")["changes"]
+    assert {made["state"] for made in undone} == {"undone", "pending"}
+    assert {made["state"] for made in host.nettop("confirm")["changes"]} == {"undone"}
     assert host.shown() == before
     return Shown(before, after, told)
 

@@ -263,7 +263,23 @@ def test_a_confirmed_change_stays(nettop: Nettop) -> None:
     time.sleep(4)
     assert mtu(nettop) == 9000
     assert nettop("journal")[0]["state"] == "applied"
+    assert nettop("undo", "--all")[0]["state"] == "pending"
+    assert mtu(nettop) == 1500
+    assert nettop("confirm")[0]["state"] == "undone"
+    assert mtu(nettop) == 1500
+
+
+def test_an_undo_that_nobody_confirms_goes_back_to_the_change(nettop: Nettop) -> None:
+    (made,) = nettop("set", "link.mtu@va", "9000")
+    nettop("confirm", str(made["id"]))
+    (undoing,) = nettop("undo", str(made["id"]), "--confirm", "2")
+    assert (undoing["state"], mtu(nettop)) == ("pending", 1500)
+    until(lambda: mtu(nettop) == 9000, 2 + 5)
+    until(lambda: nettop("journal")[-1]["state"] == "reverted", 5)
+    assert nettop("journal")[0]["state"] == "applied"
+    assert nettop("journal")[1]["undoes"] == [made["id"]]
     nettop("undo", "--all")
+    nettop("confirm")
     assert mtu(nettop) == 1500
 
 
@@ -413,9 +429,8 @@ def test_a_finding_is_applied_exported_and_undone(nettop: Nettop) -> None:
     nettop.see("sysctl", "-qw", *[f"{name}=1" for name in names])
 
 
-def test_a_user_with_sudo_changes_it_by_one_explicit_command_each(
-    nettop: Nettop, tmp_path: Path
-) -> None:
+@pytest.fixture
+def user(nettop: Nettop, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     """Root plays the user: what is run through sudo, and what comes back, is the same."""
     log = tmp_path / "sudo-log"
     (tmp_path / "bin").mkdir()
@@ -428,20 +443,64 @@ def test_a_user_with_sudo_changes_it_by_one_explicit_command_each(
         f"from nettop import trust; trust.SYSTEM = ({str(sudo.parent)!r},)\n"
         "from nettop.cli import main; sys.exit(main(sys.argv[1:]))"
     )
-    words = ["set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--finding", "x@host"]
-    done = subprocess.run(
-        [*nettop.inside, sys.executable, "-c", code, *words, "--json"],
-        env=nettop.environment, capture_output=True, text=True, check=False, timeout=60,
+
+    def change(*words: str) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [*nettop.inside, sys.executable, "-c", code, *words, "--json"],
+            env=nettop.environment, capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        found: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
+        return found
+
+    return change
+
+
+def test_a_user_with_sudo_changes_it_by_one_explicit_command(
+    nettop: Nettop, tmp_path: Path, user: Callable[..., list[dict[str, Any]]]
+) -> None:
+    (made,) = user(
+        "set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--finding", "x@host"
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
-    (made,) = json.loads(done.stdout)["changes"]
     assert (made["state"], made["id"]) == ("applied", 1)
-    asked, ran = log.read_text().splitlines()
+    asked, ran = (tmp_path / "sudo-log").read_text().splitlines()
     assert asked == "-n true"
     assert f"-n {sys.executable} -I -m nettop set sysctl.net.ipv4.tcp_rmem" in ran
     assert "--finding=x@host --ssh-peer=10.79.0.2 --json" in ran
     assert nettop("journal")[0]["finding"] == "x@host"
     nettop("undo", "--all")
+
+
+def test_several_changes_through_sudo_are_one_group_with_one_guard(
+    nettop: Nettop, tmp_path: Path, user: Callable[..., list[dict[str, Any]]]
+) -> None:
+    wanted = ["link.mtu@va", "9000", "link.txqueuelen@va", "2000", "link.mtu@vb", "9000"]
+    made = user("set", *wanted, "--confirm", "60")
+    assert [one["state"] for one in made] == ["pending"] * 3
+    ran = [row for row in (tmp_path / "sudo-log").read_text().splitlines() if "nettop" in row]
+    assert len(ran) == 1
+    assert ran[0].count("--before=") == 3
+    folder = nettop.environment["NETTOP_STATE"]
+    guards = run("pgrep", "-f", f"nettop.changes.guard {folder} ").split()
+    assert len(guards) == 1
+    os.kill(int(guards[0]), signal.SIGTERM)
+    until(lambda: {one["state"] for one in nettop("journal")} == {"reverted"}, 10)
+    assert mtu(nettop) == 1500
+    assert "qlen 1000" in nettop.see("ip", "link", "show", "va")
+    assert "mtu 1500" in nettop.see("ip", "link", "show", "vb")
+
+
+def test_settings_of_one_command_each_have_their_before(nettop: Nettop) -> None:
+    wanted = ["link.txqueuelen@va", "2000", "napi.defer-hard-irqs@va", "2"]
+    made = nettop("set", *wanted, "--before", "1000", "--before", "7", code=4)
+    assert {one["setting"].partition("@")[0]: one["state"] for one in made} == {
+        "link.txqueuelen": "applied", "napi.defer-hard-irqs": "refused"
+    }  # fmt: skip
+    nettop("undo", "--all")
+    for words in (wanted[:3], [*wanted, "--before", "1000"]):
+        process = nettop.start("set", *words)
+        process.communicate(timeout=60)
+        assert process.returncode == 2
 
 
 @pytest.mark.parametrize("name", [";reboot", "$(touch${IFS}X)", "a'b\"c", "-x", "up@eth0"])

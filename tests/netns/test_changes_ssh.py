@@ -119,7 +119,11 @@ def test_whatever_is_changed_on_the_sessions_own_device_must_be_confirmed(login:
     (kept,) = login.nettop("confirm", str(made["id"]))
     time.sleep(5)
     assert (kept["state"], length()) == ("applied", "2000")
-    (back,) = login.nettop("undo", "--all")
+    (back,) = login.nettop("undo", "--all", "--confirm", "3")
+    assert (back["state"], length()) == ("pending", "1000")
+    assert after("2000", 3 + 5)  # its undo is guarded as the change was
+    login.nettop("undo", "--all")
+    (back,) = login.nettop("confirm")
     assert (back["state"], length()) == ("undone", "1000")
 
 
@@ -142,6 +146,7 @@ def test_enter_at_the_countdown_keeps_it_and_a_lost_session_reverts_it(login: Lo
     time.sleep(5)
     assert length() == "2000"
     login.nettop("undo", "--all")
+    login.nettop("confirm")
     with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as terminal:
         assert after("2000", 20)
         terminal.kill()

@@ -1,4 +1,4 @@
-"""What systemd does for nettop: its timer as the guard, its boot for what is kept.
+"""What systemd does for nettop: its service as the guard, its boot for what is kept.
 
 It is a real one, process 1 of a namespace. Only the targets that a unit asks for exist there, and
 they do nothing.
@@ -129,7 +129,7 @@ class Machine:
         return self.run("cat", "/sys/class/net/va/mtu").stdout.strip()
 
     def units(self) -> list[str]:
-        """The guard's timer and the service that it starts."""
+        """The guard's service."""
         told = self.run("systemctl", "list-units", "--all", "--plain", "--no-legend", "nettop-*")
         return [row.split()[0] for row in told.stdout.splitlines()]
 
@@ -165,11 +165,11 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
         made.end()
 
 
-def test_systemds_timer_reverts_what_nobody_confirms(machine: Machine) -> None:
+def test_systemds_service_reverts_what_nobody_confirms(machine: Machine) -> None:
     (made,) = machine.nettop("set", "link.mtu@va", "9000", "--confirm", "4")
     assert (made["state"], machine.mtu()) == ("pending", "9000")
     assert {unit.partition("-")[2][:6] for unit in machine.units()} == {"guard-"}
-    assert sorted(unit.rpartition(".")[2] for unit in machine.units()) == ["service", "timer"]
+    assert [unit.rpartition(".")[2] for unit in machine.units()] == ["service"]
     machine.until("1500", 4 + 5)
     end = time.monotonic() + 10
     while machine.units() and time.monotonic() < end:
@@ -179,7 +179,7 @@ def test_systemds_timer_reverts_what_nobody_confirms(machine: Machine) -> None:
     assert entry["state"] == "reverted"
 
 
-def test_a_confirmed_change_outlives_systemds_timer(machine: Machine) -> None:
+def test_a_confirmed_change_outlives_systemds_service(machine: Machine) -> None:
     (made,) = machine.nettop("set", "link.mtu@va", "9000", "--confirm", "3")
     (kept,) = machine.nettop("confirm", str(made["id"]))
     assert kept["state"] == "applied"
@@ -187,7 +187,22 @@ def test_a_confirmed_change_outlives_systemds_timer(machine: Machine) -> None:
     assert (machine.mtu(), machine.units()) == ("9000", [])
 
 
-def test_systemds_timer_needs_no_nettop(machine: Machine) -> None:
+def test_a_guard_that_systemd_stops_reverts_at_once(machine: Machine) -> None:
+    for value in ("9000", "8000"):
+        machine.nettop("set", "link.mtu@va", value, "--confirm", "600")
+    assert len(machine.units()) == 2
+    machine.run("systemctl", "stop", machine.units()[0])
+    assert machine.mtu() == "1500"
+    assert [one["state"] for one in machine.nettop("journal")] == ["reverted", "reverted"]
+
+
+def test_a_guard_that_was_killed_is_started_again(machine: Machine) -> None:
+    machine.nettop("set", "link.mtu@va", "9000", "--confirm", "6")
+    machine.run("systemctl", "kill", "--signal=KILL", *machine.units())
+    machine.until("1500", 6 + 10)
+
+
+def test_systemds_service_needs_no_nettop(machine: Machine) -> None:
     running = machine.start("set", "link.mtu@va", "9000", "--confirm", "3")
     machine.until("9000", 20)
     os.killpg(running.pid, signal.SIGKILL)

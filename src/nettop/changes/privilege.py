@@ -77,21 +77,19 @@ def become(words: Sequence[str]) -> str:
 
 
 def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
-    """The changes by root, one explicit command each; or, for each, the line to be typed."""
-    results: list[Result] = []
-    able = may()
-    for one in changes:
-        words = ["set", one.setting, one.after, f"--before={one.before}", *options]
-        if not able:
-            why = f"this needs root: {line(words)}"
-            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
-            continue
-        try:
-            results += _made(words)
-        except OSError as error:
-            why = str(error)
-            results.append(Result(one.setting, one.before, one.after, "refused", because=why))
-    return tuple(results)
+    """The changes by root in one explicit command, so that they are one group with one guard.
+
+    Where that cannot be, the line to be typed is told for each.
+    """
+    words = ["set", *(word for one in changes for word in (one.setting, one.after))]
+    words += [*(f"--before={one.before}" for one in changes), *options]
+    try:
+        return results(words)
+    except OSError as error:
+        why = str(error)
+        return tuple(
+            Result(one.setting, one.before, one.after, "refused", because=why) for one in changes
+        )
 
 
 def told(words: Sequence[str]) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Change one setting: it is journaled, written, read back, and can be undone.
+"""Change settings: each is journaled, written, read back, and can be undone.
 
 What may cut the link, or lies on the device this SSH session runs over, reverts by itself unless it
-is confirmed: with Enter here, or `nettop confirm`. `--keep` lets it survive a reboot.
+is confirmed: with Enter here, or `nettop confirm`. Several settings of one command are confirmed,
+or revert, together. `--keep` lets them survive a reboot.
 """
 
 from __future__ import annotations
@@ -26,21 +27,24 @@ from . import (
 
 if TYPE_CHECKING:
     from ..changes import Change, Result
+    from ..changes.journal import Journal
     from ..source import Source
 
-HELP = "change one setting, journaled and undoable"
+HELP = "change settings, journaled and undoable"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
     parser.add_argument("value", type=str, metavar="VALUE", help="on/off, a number, a CPU list, …")
+    parser.add_argument("more", nargs="*", type=str, metavar="SETTING VALUE", help="further ones")
     change_arguments(parser)
-    parser.add_argument("--before", type=str, help="refuse unless the host shows this now")
-    parser.add_argument("--finding", help="the finding this answers, for the journal")
     parser.add_argument(
-        "--ssh-peer", type=ip_address, metavar="ADDRESS", help="the other end of the SSH session"
-    )
+        "--before", action="append", type=str, metavar="VALUE",
+        help="refuse unless the host shows this now; once for each setting, in their order",
+    )  # fmt: skip
+    parser.add_argument("--finding", help="the finding this answers, for the journal")
+    ssh_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
@@ -48,10 +52,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def change_arguments(parser: argparse.ArgumentParser) -> None:
     """--dry-run, --confirm and --keep."""
     parser.add_argument("--dry-run", action="store_true", help="show it, change nothing")
+    confirm_argument(parser)
+    parser.add_argument("--keep", action="store_true", help="also let it survive a reboot")
+
+
+def confirm_argument(parser: argparse.ArgumentParser) -> None:
+    """--confirm: how long a risky change waits."""
     duration_argument(
         parser, "--confirm", "time in which a risky change must be confirmed (30s)", 30.0
     )
-    parser.add_argument("--keep", action="store_true", help="also let it survive a reboot")
+
+
+def ssh_argument(parser: argparse.ArgumentParser) -> None:
+    """--ssh-peer: who must not be cut off, where the environment does not say."""
+    parser.add_argument(
+        "--ssh-peer", type=ip_address, metavar="ADDRESS", help="the other end of the SSH session"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -62,17 +78,24 @@ def run(args: argparse.Namespace) -> int:
     source = open_source(args)
     if not args.dry_run:
         must_be_live(source, "nettop set")
+    words = [args.setting, args.value, *args.more]
+    if len(words) % 2:
+        raise Refused(f"{words[-1]} lacks its value: nettop set SETTING VALUE …", 2)
+    if args.before and len(args.before) != len(words) // 2:
+        raise Refused("--before is given once for each setting, in their order", 2)
     try:
-        address = settings.parse(args.setting)
+        addresses = [str(settings.parse(text)) for text in words[::2]]
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
-    return change([(str(address), args.value)], args, source)
+    return change(list(zip(addresses, words[1::2], strict=True)), args, source)
 
 
 def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
     """Plan the wanted settings, and show or do it."""
+    from dataclasses import replace
+
     from .. import settings
-    from ..changes import Change, Result, owners
+    from ..changes import Result, owners
     from ..changes.plan import forecast, plan, sentence, unfit
 
     try:
@@ -84,10 +107,9 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     except OSError as error:
         unknown = absent(source, settings.parse(wanted[0][0]), error)
         raise unknown or Refused(sentence(error), 4) from None
-    before = getattr(args, "before", None)
-    if before is not None:
-        same = " ".join(before.split())
-        changes = tuple(Change(c.setting, same, c.after) for c in changes)
+    told = getattr(args, "before", None) or ()
+    before = {text: " ".join(one.split()) for (text, _), one in zip(wanted, told, strict=False)}
+    changes = tuple(replace(c, before=before.get(c.setting, c.before)) for c in changes)
     wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
     planned = {c.setting for c in changes}
     same_now = tuple(
@@ -159,15 +181,44 @@ def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result
     from dataclasses import replace
 
     from .. import settings
-    from ..changes import ssh
     from ..changes.apply import risky
-    from ..session import ssh_peer
 
-    peer = getattr(args, "ssh_peer", None) or ssh_peer()
-    carries = ssh.carriers(source, peer) if source.live else ()
+    carries = carriers(args, source) if source.live else ()
     if one.state != "planned" or not risky(settings.parse(one.setting), carries):
         return one
     return replace(one, because=f"to be confirmed within {args.confirm:g} s, or it reverts")
+
+
+def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
+    """The interfaces of this SSH session."""
+    from ..changes import ssh
+
+    return ssh.carriers(source, peer_of(args))
+
+
+def peer_of(args: argparse.Namespace) -> str | None:
+    """The other end of this SSH session."""
+    from ..session import ssh_peer
+
+    found: str | None = getattr(args, "ssh_peer", None) or ssh_peer()
+    return found
+
+
+def told_journal(notes: Sequence[str]) -> Journal:
+    """The journal, once what it has to tell was told; Refused when it cannot be used."""
+    from ..changes.guard import notices
+    from ..changes.journal import Journal
+    from ..changes.plan import sentence
+    from ..text import safe
+
+    journal = Journal()
+    try:
+        for note in (*notices(journal), *dict.fromkeys(notes)):
+            print(safe(f"nettop: {note}"), file=sys.stderr)
+        journal.told()
+    except OSError as error:
+        raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
+    return journal
 
 
 def _do(
@@ -176,16 +227,11 @@ def _do(
     from dataclasses import replace
 
     from .. import settings
-    from ..changes import privilege, report, ssh
+    from ..changes import privilege, report
     from ..changes.apply import Terms, apply
-    from ..changes.guard import notices
-    from ..changes.journal import Journal
-    from ..changes.plan import sentence
-    from ..session import ssh_peer
-    from ..text import safe
 
-    peer = getattr(args, "ssh_peer", None) or ssh_peer()
     if any(privilege.needed(settings.parse(c.setting)) for c in changes):
+        peer = peer_of(args)
         options = [f"--confirm={args.confirm:g}"]
         options += [f"--finding={args.finding}"] if args.finding else []
         options += [f"--ssh-peer={peer}"] if peer else []
@@ -199,14 +245,8 @@ def _do(
             )
             for result in privilege.as_root(changes, options)
         )
-    journal = Journal()
-    try:
-        for note in (*notices(journal), *dict.fromkeys(notes)):
-            print(safe(f"nettop: {note}"), file=sys.stderr)
-        journal.told()
-    except OSError as error:
-        raise Refused(f"the journal cannot be used: {sentence(error)}", 4) from None
-    terms = Terms(args.finding or "", confirm=args.confirm, carries=ssh.carriers(source, peer))
+    journal = told_journal(notes)
+    terms = Terms(args.finding or "", confirm=args.confirm, carries=carriers(args, source))
     host = settings.Host(source=source)
     results = apply(changes, host, journal, terms)
     if not args.json:

@@ -2,6 +2,10 @@
 
 What something else changed since is a conflict and stays as it is: `--force` writes the old value
 all the same, `--forget` lets the new one stand and closes the entry.
+
+Where going back may cut the link, the undo must be confirmed like a change: with Enter here, or
+`nettop confirm`. Otherwise the value that was undone comes back. A change that is still pending is
+taken back at once.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from ..argument import whole
 from . import Refused, json_argument, must_be_live, open_source, source_arguments
+from .set import carriers, confirm_argument, ssh_argument
 
 if TYPE_CHECKING:
     from ..changes import Result
@@ -27,6 +32,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="everything that still stands")
     parser.add_argument("--force", action="store_true", help="even what others changed since")
     parser.add_argument("--forget", action="store_true", help="leave it so and close the entry")
+    confirm_argument(parser)
+    ssh_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
@@ -59,10 +66,16 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _made(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[Result, ...]:
-    from ..changes.undo import forget, undo
+    from ..changes import report
+    from ..changes.apply import Terms
+    from ..changes.retract import retract
+    from ..changes.undo import forget
     from ..settings import Host
 
     if args.forget:
         return forget(journal, args.id, everything=args.all)
-    host = Host(source=source)
-    return undo(journal, host, args.id, everything=args.all, force=args.force)
+    terms = Terms(confirm=args.confirm, carries=carriers(args, source))
+    made = retract(
+        journal, Host(source=source), args.id, terms=terms, everything=args.all, force=args.force
+    )
+    return made if args.json else report.await_enter(journal, made)

@@ -21,6 +21,7 @@ from .notes import Post, note
 if TYPE_CHECKING:
     from ..changes import Change
     from ..changes import Result as Outcome
+    from ..changes.apply import Terms
     from ..settings import Host
     from .keys import Ask
 
@@ -89,7 +90,7 @@ class Changing:
 
         for one in changes:
             seen = forecast(one, self.source)
-            if seen.state != "planned" or seen.wanted != one.after:
+            if seen.state not in ("planned", "unchanged") or seen.wanted != one.after:
                 why = seen.because or f"it would become {seen.wanted!r}"
                 return f"{one.setting}: {why}"
         return ""
@@ -97,10 +98,9 @@ class Changing:
     def change(self, changes: Sequence[Change], finding: str) -> tuple[Outcome, ...]:
         """Make exactly these changes, through journal and guard; none when one has moved."""
         from .. import settings
-        from ..changes import privilege, ssh
-        from ..changes.apply import Terms, apply
+        from ..changes import privilege
+        from ..changes.apply import apply
         from ..changes.journal import Journal
-        from ..session import ssh_peer
 
         with self.busy:
             moved = self.moved(changes)
@@ -110,10 +110,17 @@ class Changing:
                 return ()
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)
-            terms = Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh_peer()))
-            results = apply(changes, self.host(), Journal(), terms)
+            results = apply(changes, self.host(), Journal(), self._terms(finding))
         self.tell(results)
         return results
+
+    def _terms(self, finding: str) -> Terms:
+        """Under what terms a key changes something."""
+        from ..changes import ssh
+        from ..changes.apply import Terms
+        from ..session import ssh_peer
+
+        return Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh_peer()))
 
     def _as_root(self, changes: Sequence[Change], finding: str, *more: str) -> tuple[Outcome, ...]:
         from ..changes import privilege
@@ -157,20 +164,27 @@ class Changing:
     # -- taken back, confirmed ---------------------------------------------------------------------
 
     def take_back(self, entries: Sequence[str]) -> None:
-        """Take back these entries of the journal; what others changed since stays as it is."""
+        """Take back these entries of the journal; what others changed since stays as it is.
+
+        Where that may cut the link it is pending, and `c` confirms it, as with a change.
+        """
         from ..changes.journal import Journal
-        from ..changes.undo import undo
+        from ..changes.retract import retract
+        from ..session import ssh_peer
 
         roots = [one.removeprefix(ROOTS) for one in entries if one.startswith(ROOTS)]
         own = [int(one) for one in entries if not one.startswith(ROOTS)]
         with self.busy:
-            results = undo(Journal(), self.host(), own) if own else ()
+            results = retract(Journal(), self.host(), own, terms=self._terms("")) if own else ()
+            peer = ssh_peer()
             for number in roots:
-                results = (*results, *self._sudo(["undo", number]))
+                words = ["undo", number, f"--confirm={CONFIRM:g}"]
+                words += [f"--ssh-peer={peer}"] if peer else []
+                results = (*results, *self._sudo(words))
         self.tell(results)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Keep the changes whose countdown was on the screen."""
+        """Keep the changes whose countdown was on the screen, and no more."""
         from ..changes import guard
         from ..changes.journal import Journal
 

@@ -112,7 +112,8 @@ def chapters(ssh: list[str]) -> list[bool]:
     time.sleep(LONG + 4)
     good.append(tell("confirmed", fine=usecs() == "50" and kept["state"] == "applied",
                      more=f"{kept['state']}, still {usecs()} after {LONG} s"))  # fmt: skip
-    undone = typed(ssh, "undo", "--all", "--json")["changes"][0]
+    typed(ssh, "undo", "--all", "--json")
+    undone = typed(ssh, "confirm", "--json")["changes"][0]
     good.append(tell("undone", fine=usecs() == "3", more=f"{undone['state']}, {usecs()}"))
 
     third = typed(ssh, "set", f"ring.rx@{NIC}", "1024", confirm, "--json")["changes"][0]
@@ -135,6 +136,7 @@ def chapters(ssh: list[str]) -> list[bool]:
     good.append(tell("on a terminal, Enter at the countdown", fine=ring() == "512" and code == 0,
                      more=f"exit code {code}, still {ring()} after {LONG} s"))  # fmt: skip
     typed(ssh, "undo", "--all", "--json")
+    typed(ssh, "confirm", "--json")
     after(10, ring, "256")
 
     words[-1] = nettop("set", f"ring.rx@{NIC}", "512", confirm)

@@ -63,3 +63,4 @@ def nettop(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Nettop]:
 
     yield run
     run("undo", "--all")
+    run("confirm")  # an undo that may cut the link would go back

@@ -118,6 +118,7 @@ def test_what_is_printed_does_what_apply_does(
     after = shown()
     code, undone = nettop("undo", "--all")
     assert code == 0, undone
+    nettop("confirm")
     settled(before)
 
     texts = {}
