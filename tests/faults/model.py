@@ -29,6 +29,7 @@ from nettop import settings
 from nettop.changes import guard, persist, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
+from nettop.changes.retract import retract
 from nettop.settings import Host
 
 ROUNDED = "rps.flow-cnt@eth0/rx-0"
@@ -61,7 +62,11 @@ def live(host: Host, book: Journal, dice: random.Random) -> None:
             apply(plan.plan(wanted, host.source), host, book, terms)
         elif deed < 0.85 and entries:
             numbers = [e.id for e in dice.sample(entries, min(3, len(entries)))]
-            undo.undo(book, host, numbers)
+            if dice.random() < 0.5:
+                undo.undo(book, host, numbers)
+            else:
+                terms = Terms(confirm=600, arm=lambda *_: None)
+                retract(book, host, numbers, terms=terms)
         elif deed < 0.95:
             guard.confirm(book)
         else:

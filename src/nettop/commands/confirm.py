@@ -1,4 +1,8 @@
-"""Keep changes that would revert by themselves: one (with those made together with it), or all."""
+"""Keep changes that would revert by themselves: one, or all.
+
+With one go those that were made together with it, and the unconfirmed ones before it on the same
+device. An undo that waits is confirmed in the same way.
+"""
 
 from __future__ import annotations
 
