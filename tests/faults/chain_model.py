@@ -41,7 +41,9 @@ def shown(nic: str, name: str) -> str:
     if name in SYSFS:
         return Path(f"/sys/class/net/{nic}/{SYSFS[name]}").read_text().strip()
     out = subprocess.run(["ethtool", "-g", nic], capture_output=True, text=True, check=True).stdout
-    return re.findall(rf"^{name.removeprefix('ring.').upper()}:\s*(\d+)", out, re.MULTILINE)[1]
+    name = name.removeprefix("ring.").upper()
+    values: list[str] = re.findall(rf"^{name}:\s*(\d+)", out, re.MULTILINE)
+    return values[1]  # the first is the largest there may be
 
 
 @dataclass(frozen=True)
