@@ -1,0 +1,17 @@
+"""Unconfirmed changes of ring and MTU on a real driver, e1000e, against the model."""
+
+from __future__ import annotations
+
+import pytest
+from faults.chain_model import Play
+from lab.inside.kernel import INTEL, mtu, ring
+
+pytestmark = pytest.mark.topology("two-nodes")
+SETTINGS = {"ring.rx": ["512", "1024"], "link.mtu": ["1400", "1300"]}
+
+
+def test_whatever_is_done_the_device_is_as_the_model_says() -> None:
+    before = (ring(INTEL), mtu(INTEL))
+    deeds = Play(INTEL, SETTINGS, 5, short=15.0, slack=20.0).play(5)
+    assert sum(deeds.values()) >= 5
+    assert (ring(INTEL), mtu(INTEL)) == before
