@@ -281,3 +281,29 @@ def test_without_root_the_line_to_type_is_said_and_the_expert_s_command(
     assert "this needs root: sudo " in change["because"]
     assert "set link.txqueuelen@lo 4712 --before=" in change["because"]
     assert change["shell"] == "ip link set dev lo txqueuelen 4712"
+
+
+CHANGING = [
+    "mute pause-off", "confirm", "confirm 1", "undo 1", "undo --all", "set link.mtu@lo 1400",
+    "apply pause-off@eth0", "prove pause-off@eth0 --to 10.0.0.2", "tune --to 10.0.0.2",
+    "sweep link.mtu@lo --value 1400 --to 10.0.0.2", "study run nasa-2 --to 10.0.0.2",
+    "test bulk --to 10.0.0.2",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("first", [False, True], ids=["after", "before"])
+@pytest.mark.parametrize("words", CHANGING)
+def test_nothing_of_this_host_is_changed_for_a_recording(
+    words: str, first: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+    (tmp_path / "root").mkdir()
+    for where in (["--replay", "rules/demo.host.gz"], ["--root", str(tmp_path / "root")]):
+        typed = [*where, *words.split()] if first else [*words.split(), *where]
+        assert main(typed) == 2
+        told = capsys.readouterr()
+        assert (told.out, len(told.err.splitlines())) == ("", 1)
+        assert where[0] in told.err or "needs the running host" in told.err
+    assert [path.name for path in tmp_path.iterdir()] == ["root"]

@@ -24,6 +24,7 @@ from .trust import path
 
 DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit
+WHERE = ("--netns", "--replay", "--root")
 USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one: the screen)"
 
 
@@ -37,6 +38,14 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> None:  # type: ignore[override]
         _tell(f"{self.prog}: {message}; see {self.prog} --help")
         self.exit(2)
+
+    def parse_args(self, words: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
+        """The arguments; a recording is refused by its name where only this host will do."""
+        for option in WHERE:
+            given = any(word.partition("=")[0] == option for word in words)
+            if given and option not in self._option_string_actions:
+                self.error(f"this command takes no {option}: it is not done on a recorded host")
+        return super().parse_args(words)
 
 
 def _tell(sentence: str) -> None:
@@ -68,13 +77,23 @@ def _overview() -> str:
     return "\n".join(lines) + "\n"
 
 
+def _command_first(words: list[str]) -> list[str]:
+    """`nettop --netns NAME undo 3` is `nettop undo 3 --netns NAME`."""
+    at = 0
+    while at < len(words) and words[at].partition("=")[0] in WHERE:
+        at += 1 if "=" in words[at] else 2
+    if at and at < len(words) and words[at] in commands.names():
+        return [words[at], *words[:at], *words[at + 1 :]]
+    return words
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
     # Values are immutable and without cycles, so counting references frees them. By default the
     # cycle collector would walk them after every 700: half the time of a frame of 10,000 sockets.
     gc.set_threshold(50_000)
     os.environ["PATH"] = path()  # for what libraries start
-    words = list(sys.argv[1:] if argv is None else argv)
+    words = _command_first(list(sys.argv[1:] if argv is None else argv))
     drawn = not words or words[0] in DRAWING or words[0].startswith("-")
     _streams("ascii" if ascii_only() and not drawn else None)
     try:
