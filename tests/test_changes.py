@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from nettop import settings
-from nettop.changes import Change, journal, place, plan, undo
+from nettop.changes import Change, journal, outcome, place, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.cli import main
@@ -344,8 +344,8 @@ def test_a_conflict_can_be_left_as_it_is(host: Host, book: Journal) -> None:
     ("now", "said"),
     [
         ("4000", ""),
-        ("1000", "somebody put it back: it is 1000 again"),
-        ("5000", "somebody changed it since: it is 5000"),
+        ("1000", "put back since: it is 1000 again"),
+        ("5000", "changed since: it is 5000"),
         (None, "it cannot be read now"),
     ],
 )
@@ -359,7 +359,7 @@ def test_the_journal_looks_at_the_host(
     file = tmp_path / "host/proc/sys/net/core/netdev_max_backlog"
     file.unlink() if now is None else file.write_text(now)
     (entry,) = book.entries()
-    assert undo.overtaken(entry, host, ()) == said
+    assert outcome.overtaken(entry, host, ()) == said
     monkeypatch.setenv("NETTOP_STATE", book.folder)
     monkeypatch.setattr(Host, "at", lambda *_: host)
     assert main(["journal"]) == 0

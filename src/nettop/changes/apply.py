@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import Change, Result, chain, guard, place
+from . import Change, Result, alike, chain, guard, place
 from .journal import Entry, Journal, since_boot
 from .plan import forecast, refused, sentence
 from .settle import carrier, look, look_beside, settle
@@ -66,16 +66,16 @@ def make(
     Call it locked. What cuts no link is pending too when its setting has an unconfirmed change:
     the base of that one would be lost under it.
     """
-    waiting = {e.setting: e.id for e in journal.entries() if chain.unconfirmed(e)}
-    guarded = any(
-        change.setting in waiting or risky(settings.parse(change.setting), terms.carries)
-        for change in changes
+    drafts = [_draft(change, host) for change in changes]
+    pending = [e for e in reversed(journal.entries()) if chain.unconfirmed(e)]
+    waiting = [next((e.id for e in pending if alike.one_setting(e, d)), 0) for d in drafts]
+    guarded = any(waiting) or any(
+        risky(settings.parse(change.setting), terms.carries) for change in changes
     )
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
     first: Entry | None = None
     for at, change in enumerate(changes):
-        if due is None and change.setting in waiting:
-            number = waiting[change.setting]
+        if due is None and (number := waiting[at]):
             why = f"change {number} of it still waits: nettop confirm {number}, or undo {number}"
             results.append(refused(change, why))
             return
@@ -98,7 +98,7 @@ def make(
                 journal.note(entry.id, "refused", because=because)
                 results.append(refused(change, because, entry.id, shell=seen.shell))
                 return
-            entry = _armed(journal, entry, terms.confirm, changes[at + 1 :], host)
+            entry = _armed(journal, entry, terms.confirm, drafts[at + 1 :])
             due = entry.due
         first = first or entry
         results.append(_write(change, host, journal, entry))
@@ -117,6 +117,16 @@ def _seen(change: Change, host: Host) -> Result:
     return Result(change.setting, change.before, change.after, "planned", shell=shell)
 
 
+def _draft(change: Change, host: Host) -> Entry:
+    """The change as an entry that has no number yet: where it is made, and on which device."""
+    address, here = settings.parse(change.setting), place.netns()
+    return Entry(
+        0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
+        boot=place.boot(), netns=here.inode, netns_name=here.name, netns_cookie=here.cookie,
+        identity=settings.identity(host.source, address),
+    )  # fmt: skip
+
+
 def _begin(
     change: Change, seen: Result, host: Host, journal: Journal, terms: Terms,
     first: Entry | None, due: float | None,
@@ -125,34 +135,24 @@ def _begin(
     address = settings.parse(change.setting)
     names = dict.fromkeys((*settings.beside(host.source, address), *dict(change.also)))
     before = look_beside(host, tuple(names))
-    inode, name = place.netns()
     return journal.begin(
-        Entry(
-            0, time.time(), str(address), seen.before, seen.wanted, who=terms.who or place.who(),
-            finding=terms.finding, shell=seen.shell, group=first.group if first else 0,
-            boot=place.boot(), deadline=None if due is None else time.time() + due - since_boot(),
-            due=due, armed=first is not None and due is not None, netns=inode, netns_name=name,
-            identity=settings.identity(host.source, address),
-            beside={key: (was, None) for key, was in before.items()}, undoes=change.undoes,
+        replace(
+            _draft(change, host), before=seen.before, wanted=seen.wanted,
+            who=terms.who or place.who(), finding=terms.finding, shell=seen.shell,
+            group=first.group if first else 0,
+            deadline=None if due is None else time.time() + due - since_boot(),
+            due=due, armed=first is not None and due is not None,
+            beside={key: (was, None) for key, was in before.items()},
         )
     )  # fmt: skip
 
 
-def _armed(
-    journal: Journal, entry: Entry, confirm: float, others: Sequence[Change], host: Host
-) -> Entry:
+def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entry]) -> Entry:
     """The time to confirm begins when the guard waits: on a busy machine it starts slowly.
 
     It is the time of the whole chain from now on, that of `others` of the group included.
     """
-    drafts = [
-        replace(
-            entry, setting=one.setting,
-            identity=settings.identity(host.source, settings.parse(one.setting)),
-        )
-        for one in others
-    ]  # fmt: skip
-    also = chain.joining(journal.entries(), entry, drafts)
+    also = chain.joining(journal.entries(), entry, others)
     due, deadline = since_boot() + confirm, time.time() + confirm
     journal.note(entry.id, "armed", due=due, deadline=deadline, also=also)
     return replace(entry, due=due, deadline=deadline, armed=True)

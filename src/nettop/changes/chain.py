@@ -9,20 +9,20 @@ back. So the unconfirmed changes of one device are one chain:
 - confirming the newest change keeps all of them; confirming an older one keeps it and those before
   it, so that its values are the base of the ones that still wait.
 
-A device is an interface, with every kind of setting that it has; for other settings it is the
-target (a process, a route), or the setting itself. Changes that were made together are one group:
-they are confirmed together, and so they join the chains of all the devices that they touch.
+A device is an interface, with every kind of setting that it has, whatever its name is; for other
+settings it is the target (a process, a route), or the setting itself. A chain is of one network
+namespace: its guard reaches no other. Changes that were made together are one group: they are
+confirmed together, and so they join the chains of all the devices that they touch.
 
 Nothing of this is stored: chains follow from the entries that the journal holds.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from .. import settings
-from . import Result, place
+from . import alike, place
 from .journal import Entry
 
 READY = 60.0  # seconds a guard may take to start and load all it needs, on a very busy machine
@@ -79,7 +79,7 @@ def base(entry: Entry, entries: Collection[Entry]) -> Entry:
     Each took up what the one before it had left; where something else changed the value in
     between, the way back ends.
     """
-    older = [e for e in entries if e.setting == entry.setting and e.id < entry.id]
+    older = [e for e in entries if e.id < entry.id and alike.one_setting(e, entry)]
     for one in sorted(older, key=lambda e: -e.id):
         left = (one.wanted, one.before) if one.after is None else (one.after,)
         if entry.before not in left:
@@ -88,48 +88,27 @@ def base(entry: Entry, entries: Collection[Entry]) -> Entry:
     return entry
 
 
-def outcome(entry: Entry) -> Result:
-    """What the journal says became of an entry; `after` is what the host was left at."""
-    before, wanted, after = entry.before, entry.wanted, entry.after
-    if entry.state == "undone" and entry.undoes:  # told as an undo that needed no confirmation
-        before, wanted = wanted, before
-    elif entry.state in ("undone", "reverted"):
-        after = entry.before if entry.back is None else entry.back
-    return Result(
-        entry.setting, before, wanted, entry.state, entry.id, after, entry.shell, entry.because,
-        entry.deadline,
-    )  # fmt: skip
-
-
 def _armed(chain: Sequence[Entry]) -> set[int]:
     return {entry.group for entry in chain if entry.armed}
 
 
 def _linked(waiting: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, ...]:
     """`chosen`, and every other that shares a device or a group with one of them, and so on."""
-    keys = {entry.id: frozenset(_keys(entry)) for entry in waiting}
-    found = {entry.id for entry in chosen}
-    known = frozenset[Hashable]().union(*(keys[number] for number in found))
-    while more := {number for number, own in keys.items() if number not in found and own & known}:
-        found |= more
-        known = known.union(*(keys[number] for number in more))
-    return tuple(sorted((e for e in waiting if e.id in found), key=lambda e: e.id))
+    found = {entry.id: entry for entry in chosen}
+    while more := [
+        entry
+        for entry in waiting
+        if entry.id not in found and any(_joined(entry, other) for other in found.values())
+    ]:
+        found |= {entry.id: entry for entry in more}
+    return tuple(found[number] for number in sorted(found))
 
 
-def _keys(entry: Entry) -> Iterator[Hashable]:
-    """What two changes have in common when they belong together."""
-    yield "group", entry.group
-    try:
-        address = settings.parse(entry.setting)
-    except LookupError:
-        yield entry.setting
-        return
-    if not getattr(settings.kind(address.kind), "NIC", False):
-        yield address.kind, address.target or address.name, entry.netns
-        return
-    yield "interface", address.nic, entry.netns
-    if entry.identity:  # it may have been renamed
-        yield "identity", entry.identity, entry.netns
+def _joined(one: Entry, other: Entry) -> bool:
+    """Whether two changes belong together."""
+    if one.group == other.group:
+        return True
+    return alike.one_place(one, other) and alike.one_device(one, other)
 
 
 def joining(entries: Sequence[Entry], first: Entry, others: Sequence[Entry]) -> tuple[int, ...]:

@@ -23,7 +23,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..trust import environment, program
-from . import Result, chain, place
+from . import Result, alike, chain, outcome, place
 from .chain import READY
 from .journal import Busy, Entry, Journal, since_boot
 from .plan import sentence
@@ -91,20 +91,29 @@ def _arm_service(words: Sequence[str], unit: str) -> None:
         raise OSError(5, f"systemd-run: {lines[0] if lines else done.returncode}")
 
 
-def confirm(journal: Journal, numbers: Collection[int] = ()) -> tuple[Result, ...]:
+def confirm(
+    journal: Journal, numbers: Collection[int] = (), host: Host | None = None
+) -> tuple[Result, ...]:
     """Keep what is pending: everything, or these numbers and what stands before them in the chain.
 
-    One that was reverted already is told as reverted.
+    One that was reverted already is told as reverted, with what the host shows now.
     """
+    from ..settings import Host
+    from .namespaces import Survey
+
     with journal.lock():
         entries = journal.entries()
         kept = [entry.id for entry in chain.kept_by(entries, numbers)]
         if kept:  # one line: a crash keeps all of them or none
             journal.note(kept[-1], "confirmed", also=kept[:-1])
         groups = {e.group for e in entries if e.id in numbers}
-        return tuple(
-            chain.outcome(e) for e in journal.entries() if e.id in kept or e.group in groups
-        )
+        entries = journal.entries()
+    host, survey = host or Host.at(), Survey()
+    return tuple(
+        outcome.confirmed(e, entries, host, survey, kept=e.id in kept)
+        for e in entries
+        if e.id in kept or e.group in groups
+    )
 
 
 def notices(journal: Journal) -> tuple[str, ...]:
@@ -167,20 +176,15 @@ def once_more(journal: Journal, numbers: Collection[int]) -> tuple[Result, ...]:
         left = [entry for entry in entries if entry.open]
         gone = [entry for entry in entries if entry.id in numbers]
         for entry in reversed(gone):
-            changed_again = any(e.setting == entry.setting and e.id > entry.id for e in left)
-            if changed_again or _reads(entry, host) not in (entry.wanted, entry.after):
+            changed_again = any(e.id > entry.id and alike.one_setting(e, entry) for e in left)
+            now, _ = outcome.shown(entry, host)
+            if changed_again or now not in (entry.wanted, entry.after):
                 continue
-            to = chain.base(entry, gone).before
-            results.append(take_back(entry, host, force=False, state="reverted", to=to))
+            first = chain.base(entry, gone)
+            results.append(
+                take_back(entry, host, entries, force=False, state="reverted", first=first)
+            )
     return tuple(results)
-
-
-def _reads(entry: Entry, host: Host) -> str | None:
-    """What its setting shows now."""
-    from .. import settings
-    from .settle import look
-
-    return look(host, settings.parse(entry.setting))
 
 
 def _warm(journal: Journal, group: int, known: set[int]) -> None:
@@ -196,7 +200,7 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
     for entry in chain.of_group(journal.entries(), group):
         if entry.id not in known:
             known.add(entry.id)
-            _reads(entry, host)
+            outcome.shown(entry, host)
             settings.prepare(host, settings.parse(entry.setting))
 
 

@@ -51,11 +51,13 @@ class Entry:
     boot: str = ""
     netns: str = ""  # the namespace's inode
     netns_name: str = ""
+    netns_cookie: str = ""
     identity: str = ""
     beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     armed: bool = False  # its guard waits: `due` is counted from then
     undoes: tuple[int, ...] = ()  # entries that it takes back: undone once this one is confirmed
-    back: str | None = None  # what the host showed once it was taken back
+    ended: float | None = None  # seconds since 1970: when it was closed
+    last: int = 0  # the newest entry when it was closed
 
     @property
     def open(self) -> bool:
@@ -211,11 +213,11 @@ class Journal:
 
 _TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name"
 _TYPES: dict[str, tuple[type, ...]] = {
-    **dict.fromkeys((*_TEXTS.split(), "identity", "event"), (str,)),
-    **dict.fromkeys(("id", "group"), (int,)),
+    **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "identity", "event"), (str,)),
+    **dict.fromkeys(("id", "group", "last"), (int,)),
     **dict.fromkeys(("at",), (int, float)),
-    **dict.fromkeys(("deadline", "due"), (int, float, type(None))),
-    **dict.fromkeys(("after", "back"), (str, type(None))),
+    **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),
+    "after": (str, type(None)),
     "beside": (dict,),
     "armed": (bool,),
     **dict.fromkeys(("undoes", "also"), (list,)),
@@ -300,8 +302,9 @@ def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
         for number in (line.get("id", 0), *line.get("also", ())):
             old = found.get(number)
             if old is not None and old.open:
-                found[number] = _next(old, event, line)
-                _undone(found, old, found[number])
+                _put(found, _next(old, event, line), line)
+                if old.undoes and event == "confirmed" and old.state == "pending":
+                    _undone(found, old, line)
     except (TypeError, AttributeError, ValueError, KeyError):
         return
 
@@ -319,16 +322,21 @@ def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
             state = "undone"
         return replace(old, state=state, deadline=None, due=None)
     if event in _ENDS:
-        because, back = line.get("because", ""), line.get("back")
-        return replace(old, state=event, because=because, deadline=None, due=None, back=back)
+        because = line.get("because", "")
+        return replace(old, state=event, because=because, deadline=None, due=None)
     return old
 
 
-def _undone(found: dict[int, Entry], old: Entry, now: Entry) -> None:
+def _undone(found: dict[int, Entry], undo: Entry, line: Mapping[str, Any]) -> None:
     """An undo that was confirmed closes what it took back."""
-    if now.state != "undone" or old.state != "pending":
-        return
-    for number in old.undoes:
+    for number in undo.undoes:
         one = found.get(number)
         if one is not None and one.open:
-            found[number] = replace(one, state="undone", deadline=None, due=None, back=now.after)
+            _put(found, replace(one, state="undone", deadline=None, due=None), line)
+
+
+def _put(found: dict[int, Entry], entry: Entry, line: Mapping[str, Any]) -> None:
+    """The entry as it is after a line; one that the line closed knows when that was."""
+    if not entry.open:
+        entry = replace(entry, ended=line.get("at"), last=next(reversed(found)))
+    found[entry.id] = entry

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+from dataclasses import dataclass
 from functools import cache
+
+from ..netlink.netns import cookie
 
 NAMESPACES = "/run/netns"
 
@@ -18,13 +21,26 @@ def boot() -> str:
         return ""
 
 
-def netns() -> tuple[str, str]:
-    """Inode and name of our network namespace; no name for the first one or an unnamed one."""
+@dataclass(frozen=True, slots=True)
+class Netns:
+    """A network namespace. The kernel never gives a cookie twice; an inode it does.
+
+    `name` is empty for the first namespace and for one without a name, `cookie` before Linux 5.14.
+    """
+
+    inode: str
+    cookie: str
+    name: str
+
+
+def netns() -> Netns:
+    """The network namespace that we are in; all is empty when the kernel does not tell."""
     try:
-        status = os.stat("/proc/self/ns/net")
+        inode = os.stat("/proc/self/ns/net").st_ino
     except OSError:
-        return "", ""
-    return str(status.st_ino), _name(status.st_ino)
+        return Netns("", "", "")
+    number = cookie()
+    return Netns(str(inode), "" if number is None else str(number), _name(inode))
 
 
 def _name(inode: int) -> str:
@@ -40,16 +56,6 @@ def _name(inode: int) -> str:
 def first_netns() -> bool:
     """Whether ours is the host's own namespace: only there is the backlog a parameter."""
     return os.path.exists("/proc/sys/net/core/netdev_max_backlog")
-
-
-def gone(inode: str, name: str) -> bool:
-    """Whether a namespace that had a name is no more."""
-    if not name:
-        return False
-    try:
-        return str(os.stat(os.path.join(NAMESPACES, name)).st_ino) != inode
-    except FileNotFoundError:
-        return True
 
 
 def who() -> str:

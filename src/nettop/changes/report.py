@@ -7,9 +7,11 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..settings import Host
 from ..text import safe
-from . import Result, answer, chain, guard, risk
+from . import Result, answer, chain, guard, outcome, risk
 from .journal import Journal, since_boot
+from .namespaces import Survey
 
 _MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶", "reverted": "↶"}
 
@@ -30,12 +32,12 @@ def show(results: Sequence[Result]) -> None:
             continue
         name = f"{result.id}  " if result.id else ""
         mark = _MARKS.get(result.state, "✗" if result.state in ("refused", "conflict") else "·")
-        if result.state in ("undone", "reverted"):
+        if result.state in ("refused", "conflict") or result.after is None:
+            values = f"{result.before} → {result.wanted}"
+        elif result.state in ("undone", "reverted"):
             values = f"{result.after} (was {result.wanted})"
         else:
-            values = f"{result.before} → {result.after if result.after is not None else '?'}"
-            if result.state in ("refused", "conflict"):
-                values = f"{result.before} → {result.wanted}"
+            values = f"{result.before} → {result.after}"
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
         if result.state == "pending" and result.deadline is not None:
             left = max(0, round(result.deadline - time.time()))
@@ -85,7 +87,7 @@ def _left(journal: Journal, group: int) -> float:
 def follow(
     journal: Journal, results: Sequence[Result], seconds: float = 20.0
 ) -> tuple[Result, ...]:
-    """The results as the journal has them now; waits for the guard to finish its work."""
+    """The results as journal and host have them now; waits for the guard to finish its work."""
     numbers = {r.id for r in results}
     end = time.monotonic() + seconds
     while True:
@@ -94,10 +96,14 @@ def follow(
         if not late or time.monotonic() > end:
             break
         time.sleep(0.1)
-    told = {e.id: chain.outcome(e) for e in now.values() if e.state != "begun"}
+    host, survey = Host.at(), Survey()
+    ended = {
+        number: outcome.of(entry, host, survey)
+        for number, entry in now.items()
+        if entry.state in ("undone", "reverted")
+    }
     return tuple(
-        r if r.id not in told
-        else told[r.id] if told[r.id].state in ("undone", "reverted")
-        else replace(r, state=told[r.id].state, deadline=None)
+        r if r.id not in now or now[r.id].state == "begun"
+        else ended.get(r.id) or replace(r, state=now[r.id].state, deadline=None)
         for r in results
     )  # fmt: skip

@@ -10,16 +10,18 @@ A change that still waits itself is taken back at once: its guard would do the s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from .. import settings
 from ..settings import Host
-from . import Change, Result, chain
+from . import Change, Result, alike, chain, outcome, target
 from .apply import Terms, make, risky
 from .journal import Entry, Journal
+from .namespaces import Survey
 from .plan import refused
-from .undo import find, moved, noted, nothing_left, put_back
+from .settle import look
+from .undo import Found, find, moved, never_written, noted, nothing_left, put_back
 
 
 def retract(
@@ -31,6 +33,7 @@ def retract(
     When one of them is risky, all those of its device are pending, as one group. With `everything`
     an undo that is pending already stays so.
     """
+    survey = Survey()
     with journal.lock():
         entries = journal.entries()
         chosen = [e for e in entries if e.open and (everything or e.id in numbers)]
@@ -40,60 +43,64 @@ def retract(
         ]  # fmt: skip
         busy = {number for e in undoing for number in (e.id, *e.undoes)}
         left = [e for e in chosen if e.id not in busy]
-        risks = _guarded(left, terms) if terms.confirm else []
+        risks = _guarded(left, host, terms) if terms.confirm else []
         for entry in risks:
             settings.prepare(host, settings.parse(entry.setting))
         plain = [e for e in left if e not in risks]
-        results = list(put_back(journal, host, entries, plain, force=force))
+        results = list(put_back(journal, host, entries, plain, force=force, survey=survey))
         if risks:
-            results += _pending(journal, host, risks, terms, force=force)
+            results += _pending(journal, host, risks, terms, survey, force=force)
         waiting = [e for e in undoing if any(one.id in (e.id, *e.undoes) for one in chosen)]
         return (
-            *results, *(chain.outcome(e) for e in waiting), *nothing_left(entries, numbers)
+            *results, *(outcome.of(e, host, survey) for e in waiting),
+            *nothing_left(entries, numbers, host, survey),
         )  # fmt: skip
 
 
-def _guarded(left: Sequence[Entry], terms: Terms) -> list[Entry]:
-    """The confirmed entries on interfaces where the undo of one of them may cut the link."""
-    standing = [(e, _interface(e)) for e in left if not chain.unconfirmed(e)]
-    devices = {
-        nic for e, nic in standing if nic and risky(settings.parse(e.setting), terms.carries)
-    }
-    return [e for e, nic in standing if nic in devices]
+def _guarded(left: Sequence[Entry], host: Host, terms: Terms) -> list[Entry]:
+    """The confirmed entries on interfaces where the undo of one of them may cut the link.
+
+    What is not here is left out: nothing is written to it.
+    """
+    here = [e for e in left if not chain.unconfirmed(e) and _address(e, host) is not None]
+    risks = [e for e in here if (found := _address(e, host)) and risky(found, terms.carries)]
+    return [e for e in here if any(alike.one_device(e, risk) for risk in risks)]
 
 
-def _interface(entry: Entry) -> str:
+def _address(entry: Entry, host: Host) -> settings.Address | None:
+    """Where its setting is now, in this namespace."""
     try:
-        address = settings.parse(entry.setting)
-        return address.nic if getattr(settings.kind(address.kind), "NIC", False) else ""
+        return target.find(entry, host).address
     except LookupError:
-        return ""
+        return None
 
 
 def _pending(
-    journal: Journal, host: Host, risks: Sequence[Entry], terms: Terms, *, force: bool
-) -> list[Result]:
+    journal: Journal, host: Host, risks: Sequence[Entry], terms: Terms, survey: Survey,
+    *, force: bool,
+) -> list[Result]:  # fmt: skip
     """One pending change for each setting that these entries changed; newest first."""
     results: list[Result] = []
     changes: list[Change] = []
     entries = journal.entries()
-    left = {e.id: e for e in entries if e.open}
     seen: set[int] = set()
+    will: dict[str, str] = {}  # what the settings show once these changes are made
     for entry in sorted(risks, key=lambda e: -e.id):
         if entry.id in seen:
             continue
         run = _run(entry, risks, force=force)
         seen |= {e.id for e in run}
-        others = [e for number, e in left.items() if number not in seen]
+        others = [e for e in entries if e.id not in seen]
         to = run[-1].before
-        found = find(entry, host, others, force=force, to=to)
+        found = find(entry, host, others, force=force, to=to, survey=survey)
         if isinstance(found, Result):
             results.append(noted(journal, entry, found) if found.state == "void" else found)
             continue
-        beside = {str(one): was for e in run for one, was in moved(e, found.address, host)}
+        beside = _beside(run, found, host, will)
         if found.now == to and all(_shows(host, key, was) for key, was in beside.items()):
-            results += put_back(journal, host, entries, run, force=force)
+            results += put_back(journal, host, entries, run, force=force, survey=survey)
             continue
+        will |= {str(found.address): to, **beside}
         numbers = tuple(e.id for e in run)
         changes.append(
             Change(str(found.address), found.now, to, numbers, tuple(beside.items()))
@@ -109,13 +116,21 @@ def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
     first = chain.base(entry, risks)
     return [
         e for e in sorted(risks, key=lambda e: -e.id)
-        if e.setting == entry.setting and e.id <= entry.id and (force or e.id >= first.id)
+        if e.id <= entry.id and alike.one_setting(e, entry) and (force or e.id >= first.id)
     ]  # fmt: skip
 
 
-def _shows(host: Host, setting: str, value: str) -> bool:
-    from .settle import look
+def _beside(
+    run: Sequence[Entry], found: Found, host: Host, will: Mapping[str, str]
+) -> dict[str, str]:
+    """What moved along with these entries and goes back with them."""
+    written = [e for e in run if not never_written(e, found)]
+    return {
+        str(one): was for e in written for one, was in moved(e, found.address, host, will)
+    }  # fmt: skip
 
+
+def _shows(host: Host, setting: str, value: str) -> bool:
     return look(host, settings.parse(setting)) in (value, None)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import Result, chain, place
+from . import Result, alike, chain, outcome, target
 from .journal import Entry, Journal
+from .namespaces import Survey
 from .plan import sentence
 from .settle import carrier, look, settle
 
@@ -27,65 +28,75 @@ def undo(
     anything else is a conflict and stays untouched, unless `force`. Safe to repeat after a crash
     at any point.
     """
+    survey = Survey()
     with journal.lock():
         entries = journal.entries()
         chosen = [e for e in entries if e.open and (everything or e.id in numbers)]
         return (
-            *put_back(journal, host, entries, chosen, force=force),
-            *nothing_left(entries, numbers),
+            *put_back(journal, host, entries, chosen, force=force, survey=survey),
+            *nothing_left(entries, numbers, host, survey),
         )
 
 
 def put_back(
     journal: Journal, host: Host, entries: Collection[Entry], chosen: Collection[Entry],
-    *, force: bool = False, state: str = "undone",
+    *, force: bool = False, state: str = "undone", survey: Survey | None = None,
 ) -> tuple[Result, ...]:  # fmt: skip
     """Take back `chosen` of all `entries` and say so in the journal, newest first.
 
     A setting that several of them changed in turn is written once: its first old value.
     """
+    survey = survey or Survey()
     results = []
-    left = {e.id: e for e in entries if e.open}
+    known = {e.id: e for e in entries}
     for entry in sorted(chosen, key=lambda e: -e.id):
         first = chain.base(entry, chosen)
+        others = tuple(known.values())
         try:
             result = take_back(
-                entry, host, tuple(left.values()), force=force, state=state, to=first.before
+                entry, host, others, force=force, state=state, first=first, survey=survey
             )
         except (OSError, ValueError, LookupError) as error:  # the others all the same
             result = _result(entry, "conflict", because=sentence(error))
         if result.state in (state, "void"):
             result = noted(journal, entry, result)
-            left.pop(entry.id, None)
+            event = _event(entry, result)
+            known[entry.id] = replace(entry, state=event, last=max(known))
         results.append(result)
     return tuple(results)
 
 
-def nothing_left(entries: Collection[Entry], numbers: Collection[int]) -> tuple[Result, ...]:
+def nothing_left(
+    entries: Collection[Entry], numbers: Collection[int], host: Host, survey: Survey
+) -> tuple[Result, ...]:
     """What is said of entries that were asked for and do not stand any more."""
-    return tuple(
-        _result(e, e.state, because="nothing to take back")
-        for e in entries
-        if not e.open and e.id in numbers
-    )
+    return tuple(outcome.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
 
 
 def noted(journal: Journal, entry: Entry, result: Result) -> Result:
-    """Say so in the journal; where that cannot be, the others are taken back all the same.
-
-    An undo that is taken back is `reverted` there, whoever did it: `undone` means that it stands.
-    """
-    event = "reverted" if entry.undoes and result.state == "undone" else result.state
+    """Say so in the journal; where that cannot be, the others are taken back all the same."""
     try:
-        journal.note(entry.id, event, because=result.because, back=result.after)
+        journal.note(entry.id, _event(entry, result), because=result.because)
     except OSError as error:
         why = f"it is so, but the journal could not be completed: {sentence(error)}"
         return replace(result, because=f"{result.because}; {why}" if result.because else why)
     return result
 
 
+def _event(entry: Entry, result: Result) -> str:
+    """The state that the journal gets.
+
+    An undo that is taken back is `reverted` there, whoever did it: `undone` means that it stands.
+    """
+    return "reverted" if entry.undoes and result.state == "undone" else result.state
+
+
 def forget(
-    journal: Journal, numbers: Collection[int] = (), *, everything: bool = False
+    journal: Journal,
+    numbers: Collection[int] = (),
+    *,
+    everything: bool = False,
+    host: Host | None = None,
 ) -> tuple[Result, ...]:
     """Close entries and leave the host as it is."""
     results = []
@@ -93,40 +104,10 @@ def forget(
         for entry in journal.entries():
             if entry.open and (everything or entry.id in numbers):
                 journal.note(entry.id, "forgotten")
+                now = outcome.shown(entry, host or Host.at())[0]
                 because = "it stays as it is; the journal's entry is closed"
-                results.append(_result(entry, "unchanged", entry.after, because=because))
+                results.append(_result(entry, "unchanged", now, because=because))
     return tuple(results)
-
-
-def overtaken(entry: Entry, host: Host, others: Collection[Entry]) -> str:
-    """What became of an open entry without nettop; empty while the host shows what nettop left.
-
-    `others` are entries of the same journal: a later one of the same setting speaks for it.
-    """
-    later = [o for o in others if o.open and o.setting == entry.setting and o.id > entry.id]
-    undoing = [o.id for o in later if entry.id in o.undoes]
-    if undoing:
-        return f"change {undoing[-1]} takes it back, once that is confirmed"
-    if later:
-        return ""
-    try:
-        address = settings.parse(entry.setting)
-    except LookupError as error:
-        return sentence(error)
-    why = _void(entry, address) or _elsewhere(entry, address)
-    if why:
-        return why
-    found, why = _same_target(entry, address, host)
-    if found is None:
-        return why
-    now = look(host, found)
-    if now is None:
-        return "it cannot be read now"
-    if now == (entry.wanted if entry.after is None else entry.after):
-        return ""
-    if now == entry.before:
-        return f"somebody put it back: it is {now} again"
-    return f"somebody changed it since: it is {now}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,40 +121,42 @@ class Found:
 
 def take_back(
     entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str,
-    to: str | None = None,
+    first: Entry | None = None, survey: Survey | None = None,
 ) -> Result:  # fmt: skip
-    """Put one entry's setting back. `others` are the entries that still stand.
+    """Put one entry's setting back. `others` are the entries of its journal.
 
-    `to` is the value to write, where it is an older one than that before the entry.
+    It goes back to the value before `first`, where older changes led to this one.
     """
-    to = entry.before if to is None else to
-    found = find(entry, host, others, force=force, to=to)
-    return found if isinstance(found, Result) else _put_back(entry, found, host, state, to)
+    to = (first or entry).before
+    found = find(entry, host, others, force=force, to=to, survey=survey)
+    if isinstance(found, Result):
+        return found
+    if never_written(entry, found) and found.now == to:
+        return _result(entry, state, found.now, found.shell, outcome.never(found.now))
+    result = _put_back(entry, found, host, state, to)
+    old = settings.parse(entry.setting).nic
+    if found.address.nic != old and not result.because:
+        return replace(result, because=f"{old} has the name {found.address.nic} now")
+    return result
 
 
 def find(
-    entry: Entry, host: Host, others: Collection[Entry], *, force: bool, to: str
-) -> Found | Result:
+    entry: Entry, host: Host, others: Collection[Entry], *, force: bool, to: str,
+    survey: Survey | None = None,
+) -> Found | Result:  # fmt: skip
     """What is there to be put back to `to`; or why it cannot, or need not, be: nothing is written.
 
     It shows what the entry left, or what was before it, or `to` already; else it is somebody's.
     """
     try:
-        address = settings.parse(entry.setting)
+        there = target.find(entry, host, survey or Survey(), force=force)
     except LookupError as error:
         return _result(entry, "conflict", because=sentence(error))
-    why = _void(entry, address)
-    if why:
-        return _result(entry, "void", because=why)
-    why = _elsewhere(entry, address)
-    if why:
-        return _result(entry, "conflict", because=why)
-    found, why = _same_target(entry, address, host)
-    if found is None:
-        return _result(entry, "void", because=why)
-    address = found
+    if there.address is None:
+        return _result(entry, "void" if there.gone else "conflict", because=there.because)
+    address = there.address
     shell = settings.shell(address, to, host.source)
-    later = [o.id for o in others if o.setting == entry.setting and o.id > entry.id]
+    later = [o.id for o in others if o.open and o.id > entry.id and alike.one_setting(o, entry)]
     if later and not force:
         because = f"changed again by {later[-1]}: undo that first"
         return _result(entry, "conflict", None, shell, because)
@@ -189,12 +172,23 @@ def find(
     return Found(address, now, shell)
 
 
-def moved(entry: Entry, address: Address, host: Host) -> tuple[tuple[Address, str], ...]:
-    """What moved along with an entry and still is where it moved to, with its old value."""
+def never_written(entry: Entry, found: Found) -> bool:
+    """Whether an entry whose end was not recorded shows the value of before it."""
+    return entry.after is None and found.now == entry.before
+
+
+def moved(
+    entry: Entry, address: Address, host: Host, will: Mapping[str, str] | None = None
+) -> tuple[tuple[Address, str], ...]:
+    """What moved along with an entry and still is where it moved to, with its old value.
+
+    `will` are values that are written first: where one of them is what it moved to, it counts.
+    """
     return tuple(
-        (replace_nic(settings.parse(key), address.nic, entry), was)
-        for key, (was, is_) in entry.beside.items()
-        if was is not None and _still(host, entry, key, is_)
+        (other, was)
+        for key, (was, after) in entry.beside.items()
+        for other in (target.renamed(settings.parse(key), address.nic, entry),)
+        if was is not None and _still(host, entry, other, after, will or {})
     )
 
 
@@ -219,75 +213,13 @@ def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str) -> Re
     return _result(entry, state, after, shell)
 
 
-def _still(host: Host, entry: Entry, key: str, after: str | None) -> bool:
+def _still(
+    host: Host, entry: Entry, other: Address, after: str | None, will: Mapping[str, str]
+) -> bool:
     """Whether a setting that moved along is where it moved to; unknown counts after a crash."""
-    return entry.after is None or after is None or look(host, settings.parse(key)) in (after, None)
-
-
-def _void(entry: Entry, address: Address) -> str:
-    """Why the host has forgotten this change by itself; empty when it has not."""
-    if not settings.runtime(address):
-        return ""
-    now = place.boot()
-    if entry.boot and now and entry.boot != now:
-        return "the host was started again since: the change is gone"
-    if _spaced(address) and place.gone(entry.netns, entry.netns_name):
-        return f"network namespace {entry.netns_name} is gone, and the change with it"
-    return ""
-
-
-def _elsewhere(entry: Entry, address: Address) -> str:
-    """Why we are in the wrong place to undo it; empty when we are right."""
-    inode, _name = place.netns()
-    if not _spaced(address) or not entry.netns or entry.netns == inode:
-        return ""
-    if entry.netns_name:
-        return (
-            f"made in namespace {entry.netns_name}: nettop undo {entry.id} "
-            f"--netns {entry.netns_name}"
-        )
-    return "made in another network namespace: undo it from there"
-
-
-def _spaced(address: Address) -> bool:
-    return bool(getattr(settings.kind(address.kind), "NIC", False)) or address.kind == "sysctl"
-
-
-def _same_target(entry: Entry, address: Address, host: Host) -> tuple[Address | None, str]:
-    """Where the target is now (an interface may be renamed), or None and why it is gone."""
-    if not entry.identity:
-        return address, ""
-    now = settings.identity(host.source, address)
-    if now == entry.identity:
-        return address, ""
-    if not getattr(settings.kind(address.kind), "NIC", False):
-        if not now:
-            return None, f"{address.target} is gone, and the change with it"
-        return None, f"{address.target} is another one now: not touched"
-    for name in _interfaces(host):
-        other = replace_nic(address, name, entry)
-        if settings.identity(host.source, other) == entry.identity:
-            return other, ""
-    told = getattr(settings.kind(address.kind), "FORGETS", "")
-    if told:
-        return None, told
-    if now:
-        return None, f"{address.nic} was made anew since: the change went with the old one"
-    return None, f"{address.nic} is gone, and the change with it"
-
-
-def replace_nic(address: Address, name: str, entry: Entry) -> Address:
-    """The address on the interface that is now called `name`, when it was the entry's interface."""
-    if address.nic != settings.parse(entry.setting).nic or not name:
-        return address
-    return replace(address, target=name + ("/" + address.part if address.part else ""))
-
-
-def _interfaces(host: Host) -> list[str]:
-    try:
-        return host.source.listing("/sys/class/net")
-    except OSError:
-        return []
+    if entry.after is None or after is None:
+        return True
+    return (will.get(str(other)) or look(host, other)) in (after, None)
 
 
 def _result(

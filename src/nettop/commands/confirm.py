@@ -10,7 +10,7 @@ import argparse
 import sys
 
 from ..argument import whole
-from . import Refused, json_argument
+from . import Refused, enter_netns, json_argument, netns_argument
 
 HELP = "keep a change that would revert by itself"
 
@@ -21,16 +21,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "id", nargs="?", type=whole(1), metavar="ID", help="a number of the journal"
     )
     json_argument(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Confirm; 2 for a number there is not, 5 when it was reverted already."""
+    """Confirm; 2 for a number there is not, 4 when it is not kept, 5 when it was reverted already.
+
+    Without a number and with nothing pending, what guards reverted last is told.
+    """
     from ..changes import privilege
     from ..changes.guard import confirm
     from ..changes.journal import Journal
+    from ..changes.outcome import late
     from ..changes.plan import sentence
+    from ..settings import Host
     from .set import finish
 
+    if args.netns is not None:
+        enter_netns(args.netns)
     journal = Journal()
     try:
         entries = journal.entries()
@@ -41,6 +49,7 @@ def run(args: argparse.Namespace) -> int:
         if args.id is not None and args.id not in known:
             raise Refused(f"the journal has no change {args.id}; see nettop journal", 2)
         results = confirm(journal, () if args.id is None else (args.id,))
+        results = results or late(journal.entries(), Host.at())
     except OSError as error:
         raise Refused(sentence(error), 4) from None
     if not results and not args.json:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, json_argument, tell_faults
+from . import Refused, emit, enter_netns, json_argument, netns_argument, tell_faults
 
 if TYPE_CHECKING:
     from ..changes.journal import Entry
@@ -18,6 +18,7 @@ HELP = "what nettop changed here, and what became of it"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
+    netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -27,17 +28,21 @@ def run(args: argparse.Namespace) -> int:
     from ..changes import privilege
     from ..changes.guard import notices
     from ..changes.journal import ROOTS, Journal
+    from ..changes.namespaces import Survey
+    from ..changes.outcome import ended, overtaken
     from ..changes.plan import sentence
-    from ..changes.undo import overtaken
     from ..settings import Host
     from ..text import safe
 
+    if args.netns is not None:
+        enter_netns(args.netns)
     journal = Journal()
     try:
         entries = journal.entries()
         told = notices(journal)
-        host = Host.at()
-        since = {e.id: why for e in entries if e.open and (why := overtaken(e, host, entries))}
+        host, survey = Host.at(), Survey()
+        overtakings = {e.id: overtaken(e, host, entries, survey) for e in entries if e.open}
+        since = {number: why for number, why in overtakings.items() if why}
     except OSError as error:
         raise Refused(sentence(error), 3) from None
     tell_faults(journal.odd())
@@ -52,13 +57,15 @@ def run(args: argparse.Namespace) -> int:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.at))
         where = f" in {entry.netns_name}" if entry.netns_name else ""
         why = f" for {entry.finding}" if entry.finding else ""
-        shown = entry.after if entry.after is not None else f"{entry.wanted}?"
+        doubt = "?" if entry.state == "begun" else ""
+        shown = entry.wanted + doubt if entry.after is None else entry.after
         print(
             safe(f"{entry.id:>4}  {when}  {entry.state:<9} {entry.setting}{where}: "
                  f"{entry.before} → {shown}   {entry.who}{why}")
         )  # fmt: skip
         print(safe(f"      {entry.shell}"))
-        for more in (entry.because, since.get(entry.id)):
+        became = entry.because if entry.open else ended(entry)
+        for more in (became, since.get(entry.id)):
             if more:
                 print(safe(f"      {more}"))
     for line in told:
@@ -72,12 +79,15 @@ def document(entry: Entry, since: str = "") -> dict[str, Any]:
     """One entry as data, with what became of it without nettop `since`."""
     from ..changes import data
 
+    namespace = {"inode": entry.netns, "name": entry.netns_name}
+    if entry.netns_cookie:
+        namespace["cookie"] = entry.netns_cookie
     found: dict[str, Any] = {
         "id": entry.id,
         "time": entry.at,
         "who": entry.who,
         "finding": entry.finding,
-        "netns": {"inode": entry.netns, "name": entry.netns_name},
+        "netns": namespace,
         "boot": entry.boot,
         "setting": entry.setting,
         "before": data(entry.setting, entry.before),
@@ -91,6 +101,8 @@ def document(entry: Entry, since: str = "") -> dict[str, Any]:
         found["because"] = entry.because
     if since:
         found["since"] = since
+    if entry.ended is not None:
+        found["ended"] = entry.ended
     if entry.deadline is not None:
         found["deadline"] = entry.deadline
     if entry.undoes:

@@ -72,10 +72,9 @@ def _made(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[R
     from ..changes.undo import forget
     from ..settings import Host
 
+    host = Host(source=source)
     if args.forget:
-        return forget(journal, args.id, everything=args.all)
+        return forget(journal, args.id, everything=args.all, host=host)
     terms = Terms(confirm=args.confirm, carries=carriers(args, source))
-    made = retract(
-        journal, Host(source=source), args.id, terms=terms, everything=args.all, force=args.force
-    )
+    made = retract(journal, host, args.id, terms=terms, everything=args.all, force=args.force)
     return made if args.json else report.await_enter(journal, made)

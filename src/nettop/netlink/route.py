@@ -5,6 +5,7 @@ Numbers: include/uapi/linux/{if_link,if_addr,rtnetlink,pkt_sched}.h. Every quest
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Final
 
@@ -72,6 +73,13 @@ def links(source: Source) -> bytes:
     """Every link, without counters."""
     body = IFINFO.pack(0, 0, 0, 0, 0) + attribute(29, struct.pack("=I", _SKIP_STATISTICS))
     return source.netlink(Request("route", GETLINK, body, "route/links", dump=True))
+
+
+def link(source: Source, name: str) -> bytes:
+    """One link by its name, without counters."""
+    body = IFINFO.pack(0, 0, 0, 0, 0) + attribute(_IFNAME, os.fsencode(name) + b"\0")
+    body += attribute(29, struct.pack("=I", _SKIP_STATISTICS))
+    return source.netlink(Request("route", GETLINK, body, f"route/link/{name}"))
 
 
 def names(source: Source) -> dict[int, str]:

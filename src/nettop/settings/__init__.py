@@ -23,6 +23,7 @@ write needs) and
 `NIC = True` when the target is an interface or something on one,
 `TARGETS = regular expression` that the whole target matches (with NIC: what follows the interface,
 nothing by default), and `EXAMPLE = target` that does,
+`NETNS = True` when it is no interface, and yet of one network namespace only,
 `FORGETS = sentence` when somebody else than the interface may have forgotten it,
 `ROUNDS = True` when drivers take another value near the one asked for.
 """
@@ -259,16 +260,49 @@ def rank(address: Address, value: str) -> int:
 
 
 def identity(source: Source, address: Address) -> str:
-    """What the target is, beyond its name (interface index, process start); empty when unknown."""
+    """What the target is, beyond its name (device, process start); empty when unknown."""
     module = kind(address.kind)
     try:
         if hasattr(module, "identity"):
             return str(module.identity(source, address))
         if getattr(module, "NIC", False):
-            return "ifindex " + source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
+            from . import _device
+
+            return _device.identity(source, address.nic)
     except (OSError, ValueError, LookupError):
         pass
     return ""
+
+
+def same(then: str, now: str) -> bool:
+    """Whether two identities are of one target."""
+    from . import _device
+
+    return _device.same(then, now)
+
+
+def hardware(identity: str) -> str:
+    """Bus address and port in an interface's identity; empty for a virtual device."""
+    from . import _device
+
+    found = _device.parts(identity)
+    return f"{found['device']} port {found.get('port', '0')}" if "device" in found else ""
+
+
+def certain(identity: str) -> bool:
+    """Whether an identity names one device only, in whatever namespace it is."""
+    from . import _device
+
+    return "node" in _device.parts(identity)
+
+
+def namespaced(address: Address) -> bool:
+    """Whether each network namespace has its own."""
+    module = kind(address.kind)
+    if address.kind == "sysctl":
+        return address.name.startswith("net.")
+    nic = getattr(module, "NIC", False) and not address.target.isdigit()
+    return bool(nic or getattr(module, "NETNS", False))
 
 
 def runtime(address: Address) -> bool:
@@ -328,14 +362,17 @@ __all__ = [
     "Limits",
     "UnknownError",
     "beside",
+    "certain",
     "check",
     "data",
     "deeds",
+    "hardware",
     "identity",
     "keep",
     "kind",
     "kinds",
     "limits",
+    "namespaced",
     "normal",
     "parse",
     "portable",
@@ -345,6 +382,7 @@ __all__ = [
     "risk",
     "rounds",
     "runtime",
+    "same",
     "shell",
     "shows",
     "write",

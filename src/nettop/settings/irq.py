@@ -14,7 +14,7 @@ from ..collect import interrupts
 from ..cpulist import parse as parse_list
 from ..irqname import actions, places
 from ..source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Deed, Host, Keep, Limits, _device
 from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, ranges
 
@@ -142,10 +142,10 @@ def _last(source: Source, address: Address) -> str:
 
 
 def identity(source: Source, address: Address) -> str:
-    """The interface's index, or the names on a bare number."""
+    """The interface's device, or the names on a bare number."""
     if address.target.isdigit():
         return "actions " + ", ".join(lines(source).get(int(address.target), ()))
-    return "ifindex " + source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
+    return _device.identity(source, address.nic)
 
 
 def normal(address: Address, value: str) -> str:

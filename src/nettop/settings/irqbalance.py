@@ -14,7 +14,7 @@ import socket
 from itertools import pairwise
 
 from ..source import Source
-from . import Address, Deed, Host, Limits, irq
+from . import Address, Deed, Host, Limits, _device, irq
 from ._text import cpus as numbers
 from ._text import ranges, switch
 
@@ -114,9 +114,8 @@ def normal(address: Address, value: str) -> str:  # noqa: ARG001
 
 
 def identity(source: Source, address: Address) -> str:
-    """The interface, and the daemon's process: a new one has forgotten it."""
-    index = source.text(f"/sys/class/net/{address.nic}/ifindex").strip()
-    return f"ifindex {index} at {_ask(source, 'setup')[0]}"
+    """The interface's device, and the daemon's process: a new one has forgotten it."""
+    return f"{_device.identity(source, address.nic)} at {_ask(source, 'setup')[0]}"
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -19,6 +19,7 @@ from . import Address, Deed, Host, Keep, Limits
 from ._text import number, switch
 
 RISK = "none"
+NETNS = True
 # RTAX_* of include/uapi/linux/rtnetlink.h
 _NUMBERS = {
     "mtu": 2, "window": 3, "cwnd": 7, "advmss": 8, "initcwnd": 11, "rto_min": 13,

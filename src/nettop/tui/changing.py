@@ -193,7 +193,7 @@ class Changing:
             self.post(note("no change waits for a confirmation", "warn"))
             return
         own = tuple(int(one) for one in waiting if not one.startswith(ROOTS))
-        results = guard.confirm(Journal(), own) if own else ()
+        results = guard.confirm(Journal(), own, self.host()) if own else ()
         for one in waiting:
             if one.startswith(ROOTS):
                 results = (*results, *self._sudo(["confirm", one.removeprefix(ROOTS)]))

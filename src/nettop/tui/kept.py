@@ -145,7 +145,7 @@ def studies() -> tuple[Paper, ...]:
 def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     """What nettop changed here, whether the host still shows it, and what waits for a word."""
     from ..changes.journal import Journal
-    from ..changes.undo import overtaken
+    from ..changes.outcome import overtaken
 
     entries = Journal().entries()
     made = tuple(

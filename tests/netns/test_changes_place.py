@@ -1,0 +1,157 @@
+"""Devices that are renamed, moved or made anew, and namespaces that end: what undo does."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+]
+A, B = f"nt-place-a-{os.getpid()}", f"nt-place-b-{os.getpid()}"
+LENGTH = "link.txqueuelen@va"
+
+
+def run(*words: str, ok: bool = True) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+def ip(netns: str, words: str) -> str:
+    return run("ip", "-n", netns, *words.split())
+
+
+class Nettop:
+    """The command line with a journal of its own, in whatever namespace."""
+
+    def __init__(self, state: Path) -> None:
+        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
+        self.environment.pop("SSH_CONNECTION", None)
+
+    def __call__(self, words: str, code: int = 0) -> list[dict[str, Any]]:
+        done = subprocess.run(
+            [sys.executable, "-m", "nettop", *words.split(), "--json"],
+            env=self.environment, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == code, (words, done.stdout, done.stderr)
+        changes: list[dict[str, Any]] = json.loads(done.stdout)["changes"]
+        return changes
+
+    def state(self) -> str:
+        return str(self("journal")[-1]["state"])
+
+
+@pytest.fixture
+def nettop(tmp_path: Path) -> Iterator[Nettop]:
+    """Two namespaces; a veth pair in the first, its queue length changed from 1000 to 2000."""
+    try:
+        for name in (A, B):
+            run("ip", "netns", "add", name)
+        ip(A, "link add va index 77 type veth peer name vb")
+        one = Nettop(tmp_path / "state")
+        one(f"--netns {A} set {LENGTH} 2000")
+        yield one
+    finally:
+        for name in (A, B):
+            run("ip", "netns", "del", name, ok=False)
+
+
+def test_a_renamed_device_is_the_same(nettop: Nettop) -> None:
+    ip(A, "link set va name other")
+    (back,) = nettop(f"--netns {A} undo 1")
+    assert (back["state"], back["after"]) == ("undone", 1000)
+    assert "other" in back["because"]
+    assert "qlen 1000" in ip(A, "link show other")
+
+
+@pytest.mark.parametrize("name", ["va", "lan"])
+def test_a_moved_device_keeps_its_change_and_is_found(nettop: Nettop, name: str) -> None:
+    ip(A, f"link set va netns {B} name {name}")
+    for where in (f"--netns {A}", ""):
+        (told,) = nettop(f"{where} undo 1", code=4)
+        assert told["state"] == "conflict"
+        assert f"nettop --netns {B} undo 1" in told["because"]
+        assert nettop.state() == "applied"
+    assert f"nettop --netns {B} undo 1" in nettop("journal")[0]["since"]
+    (back,) = nettop(f"--netns {B} undo 1")
+    assert back["state"] == "undone"
+    assert "qlen 1000" in ip(B, f"link show {name}")
+
+
+def test_a_device_in_a_namespace_without_a_name_is_found(nettop: Nettop) -> None:
+    sleeper = subprocess.Popen(["ip", "netns", "exec", B, "sleep", "60"])
+    try:
+        while os.stat(f"/proc/{sleeper.pid}/ns/net").st_ino != os.stat(f"/run/netns/{B}").st_ino:
+            assert sleeper.poll() is None
+        run("ip", "netns", "del", B)
+        ip(A, f"link set va netns {sleeper.pid}")
+        (told,) = nettop(f"--netns {A} undo 1", code=4)
+        assert f"ip netns attach NAME {sleeper.pid}" in told["because"]
+        run("ip", "netns", "attach", B, str(sleeper.pid))
+        (back,) = nettop(f"--netns {B} undo 1")
+        assert back["state"] == "undone"
+    finally:
+        sleeper.kill()
+        sleeper.wait()
+
+
+def test_a_device_that_came_back_with_another_index_is_the_same(nettop: Nettop) -> None:
+    ip(A, f"link set va netns {B}")
+    ip(A, "link add holder index 77 type veth peer name other")
+    ip(B, f"link set va netns {A}")
+    assert json.loads(run("ip", "-n", A, "-j", "link", "show", "va"))[0]["ifindex"] != 77
+    (back,) = nettop(f"--netns {A} undo 1")
+    assert back["state"] == "undone"
+
+
+def test_another_device_of_the_same_name_and_index_is_left_alone(nettop: Nettop) -> None:
+    ip(A, "link del va")
+    ip(A, "link add va index 77 type veth peer name vb")
+    ip(A, "link set va txqueuelen 2000")
+    (told,) = nettop(f"--netns {A} undo 1")
+    assert (told["state"], "made anew" in told["because"]) == ("void", True)
+    assert "qlen 2000" in ip(A, "link show va")
+
+
+def test_another_namespace_of_the_same_name_and_inode_is_left_alone(nettop: Nettop) -> None:
+    setting = "sysctl.net.ipv4.tcp_notsent_lowat"
+    nettop(f"--netns {A} set {setting} 5000")
+    run("ip", "netns", "del", A)
+    run("ip", "netns", "add", A)
+    inode = str(os.stat(f"/run/netns/{A}").st_ino)
+    run("ip", "netns", "exec", A, "sysctl", "-qw", "net.ipv4.tcp_notsent_lowat=5000")
+    book = Path(nettop.environment["NETTOP_STATE"], "journal.jsonl")
+    rows = [json.loads(line) for line in book.read_text().splitlines()]
+    reused = [row | {"netns": inode} if "netns" in row else row for row in rows]
+    book.write_text("".join(json.dumps(row) + "\n" for row in reused))
+    told = nettop(f"--netns {A} undo --all")
+    assert {one["state"] for one in told} == {"void"}
+    now = run("ip", "netns", "exec", A, "sysctl", "-n", "net.ipv4.tcp_notsent_lowat")
+    assert now.strip() == "5000"
+
+
+def test_an_entry_of_an_older_journal_is_understood(nettop: Nettop) -> None:
+    book = Path(nettop.environment["NETTOP_STATE"], "journal.jsonl")
+    begin, end = book.read_text().splitlines()
+    old = json.loads(begin) | {"identity": "ifindex 77"}
+    del old["netns_cookie"]
+    book.write_text(f"{json.dumps(old)}\n{end}\n")
+    ip(A, f"link set va netns {B}")
+    (told,) = nettop(f"--netns {A} undo 1", code=4)
+    assert f"nettop --netns {B} undo 1 --force" in told["because"]
+    (told,) = nettop(f"--netns {B} undo 1", code=4)
+    assert A in told["because"]
+    ip(B, f"link set va netns {A}")
+    ip(A, "link set va name lan")
+    (back,) = nettop(f"--netns {A} undo 1")
+    assert back["state"] == "undone"
