@@ -155,3 +155,49 @@ def test_an_entry_of_an_older_journal_is_understood(nettop: Nettop) -> None:
     ip(A, "link set va name lan")
     (back,) = nettop(f"--netns {A} undo 1")
     assert back["state"] == "undone"
+
+
+SWITCHES = [
+    "feature.tx-checksum-ip-generic@va", "feature.tx-scatter-gather@va",
+    "feature.tx-tcp-segmentation@va", "feature.tx-generic-segmentation@va",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("off", ["tx off", "tx off sg off", "tx off sg off tso off gso off"])
+@pytest.mark.parametrize("order", [[0, 1, 2, 3], [3, 2, 1, 0], [2, 0, 3, 1]])
+def test_offloads_that_come_along_are_done_and_put_back(
+    nettop: Nettop, off: str, order: list[int]
+) -> None:
+    run("ip", "netns", "exec", A, "ethtool", "-K", "va", *off.split())
+    before = run("ip", "netns", "exec", A, "ethtool", "-k", "va")
+    states, made = nettop_apply(nettop)
+    assert set(states) <= {"applied", "unchanged"}
+    now = run("ip", "netns", "exec", A, "ethtool", "-k", "va")
+    assert "tx-checksumming: on" in now
+    assert "generic-segmentation-offload: on" in now
+    for number in [made[i] for i in order if i < len(made)]:
+        assert nettop(f"--netns {A} undo {number}")[0]["state"] == "undone"
+    assert run("ip", "netns", "exec", A, "ethtool", "-k", "va") == before
+
+
+APPLY = """
+import json, sys
+from nettop.changes.apply import apply, Terms
+from nettop.changes.journal import Journal
+from nettop.changes.plan import plan
+from nettop.settings import Host
+host = Host.at()
+changes = plan([(name, "on") for name in sys.argv[1:]], host.source)
+made = apply(changes, host, Journal(), Terms(confirm=0))
+print(json.dumps([(one.state, one.id) for one in made]))
+"""
+
+
+def nettop_apply(nettop: Nettop) -> tuple[list[str], list[int]]:
+    """The states and numbers of the switches, applied together."""
+    done = subprocess.run(
+        ["ip", "netns", "exec", A, sys.executable, "-c", APPLY, *SWITCHES],
+        env=nettop.environment, capture_output=True, text=True, check=True, timeout=60,
+    )  # fmt: skip
+    made = json.loads(done.stdout)
+    return [state for state, _ in made], [number for _, number in made if number]

@@ -32,7 +32,8 @@ class Change:
     """A setting, its value now, and the value wanted; canonical texts.
 
     An undo that waits for its confirmation is a change as well: it names the entries that it takes
-    back, and the other settings that it puts back with them.
+    back, and the other settings that it puts back with them. `asked` is what to write, where the
+    host shows another value than was asked for.
     """
 
     setting: str
@@ -40,6 +41,7 @@ class Change:
     after: str
     undoes: tuple[int, ...] = ()
     also: tuple[tuple[str, str], ...] = ()
+    asked: str = ""
 
 
 @dataclass(frozen=True, slots=True)

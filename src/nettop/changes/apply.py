@@ -74,7 +74,8 @@ def make(
     )
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
     first: Entry | None = None
-    for at, change in enumerate(changes):
+    for at, planned in enumerate(changes):
+        change = _along(planned, first, journal)
         if due is None and (number := waiting[at]):
             why = f"change {number} of it still waits: nettop confirm {number}, or undo {number}"
             results.append(refused(change, why))
@@ -104,6 +105,16 @@ def make(
         results.append(_write(change, host, journal, entry))
         if results[-1].state in ("refused", "conflict", "reverted"):
             return
+
+
+def _along(change: Change, first: Entry | None, journal: Journal) -> Change:
+    """The change from the value to which earlier changes of its group moved its setting."""
+    for entry in journal.entries() if first else ():
+        was, now = entry.beside.get(change.setting, (None, None))
+        ours = first is not None and entry.open and entry.group == first.group
+        if ours and was == change.before and now is not None:
+            change = replace(change, before=now)
+    return change
 
 
 def _seen(change: Change, host: Host) -> Result:
@@ -142,6 +153,7 @@ def _begin(
             group=first.group if first else 0,
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,
+            asked=settings.asked(host.source, address),
             beside={key: (was, None) for key, was in before.items()},
         )
     )  # fmt: skip
@@ -166,7 +178,8 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
         return refused(change, because, entry.id, shell=entry.shell)
     because = _ask(change, entry, host)
     if entry.due is not None and not _stands(journal, entry):
-        _quietly(host, address, entry.before)  # its guard came first and found nothing to revert
+        # its guard came first and found nothing to revert
+        _quietly(host, address, entry.asked or entry.before)
         late = "it was written after its time to be confirmed: taken back"
         return Result(
             entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
@@ -176,7 +189,7 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     why = _without_effect(entry, after, because)
     if why:
         if not because:  # acknowledged: take the wish back, so that nothing waits to happen
-            _quietly(host, address, entry.before)
+            _quietly(host, address, entry.asked or entry.before)
         journal.note(entry.id, "refused", because=why)
         return refused(change, why, entry.id, shell=entry.shell, after=look(host, address))
     if after is None and not because:
@@ -216,7 +229,7 @@ def _ask(change: Change, entry: Entry, host: Host) -> str:
     had = carrier(host, address)
     because = ""
     try:
-        settings.write(host, address, entry.wanted)
+        settings.write(host, address, change.asked or entry.wanted)
         for key, value in change.also:
             if look(host, settings.parse(key)) not in (value, None):
                 settings.write(host, settings.parse(key), value)

@@ -53,6 +53,7 @@ class Entry:
     netns_name: str = ""
     netns_cookie: str = ""
     identity: str = ""
+    asked: str = ""  # what had been asked for before, where the host may show another value
     beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     armed: bool = False  # its guard waits: `due` is counted from then
     undoes: tuple[int, ...] = ()  # entries that it takes back: undone once this one is confirmed
@@ -211,7 +212,7 @@ class Journal:
         return (*found[:20], *more)
 
 
-_TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name"
+_TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name asked"
 _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "identity", "event"), (str,)),
     **dict.fromkeys(("id", "group", "last"), (int,)),

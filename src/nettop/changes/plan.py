@@ -37,15 +37,17 @@ def forecast(change: Change, source: Source) -> Result:
     address = settings.parse(change.setting)
     try:
         now = settings.read(source, address)
-        value = settings.check(source, address, change.after)
+        value = settings.normal(address, change.after)
+        if now != value:
+            value = settings.check(source, address, value)
         shell = settings.shell(address, value, source)
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
+    if now == value:  # so already, whoever did it: often a change that was made just before
+        return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
     if now != change.before:
         because = f"the host no longer shows {change.before!r} but {now!r}"
         return refused(change, because, shell=shell)
-    if now == value:
-        return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
     if settings.risk(address) in ("reboot", "advice"):
         return refused(change, "this takes a reboot: it is shown, never applied", shell=shell)
     return Result(str(address), now, value, "planned", after=value, shell=shell)

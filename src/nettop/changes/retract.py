@@ -21,7 +21,17 @@ from .journal import Entry, Journal
 from .namespaces import Survey
 from .plan import refused
 from .settle import look
-from .undo import Found, find, moved, never_written, noted, nothing_left, put_back
+from .undo import (
+    Found,
+    find,
+    moved,
+    never_written,
+    noted,
+    nothing_left,
+    origins,
+    put_back,
+    way_back,
+)
 
 
 def retract(
@@ -91,19 +101,19 @@ def _pending(
         run = _run(entry, risks, force=force)
         seen |= {e.id for e in run}
         others = [e for e in entries if e.id not in seen]
-        to = run[-1].before
+        to, asked = way_back(run[-1], entries)
         found = find(entry, host, others, force=force, to=to, survey=survey)
         if isinstance(found, Result):
             results.append(noted(journal, entry, found) if found.state == "void" else found)
             continue
-        beside = _beside(run, found, host, will)
+        beside = _beside([origins(e, entries) for e in run], found, host, will)
         if found.now == to and all(_shows(host, key, was) for key, was in beside.items()):
             results += put_back(journal, host, entries, run, force=force, survey=survey)
             continue
         will |= {str(found.address): to, **beside}
         numbers = tuple(e.id for e in run)
         changes.append(
-            Change(str(found.address), found.now, to, numbers, tuple(beside.items()))
+            Change(str(found.address), found.now, to, numbers, tuple(beside.items()), asked)
         )  # fmt: skip
     made: list[Result] = []
     make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), made)

@@ -127,13 +127,13 @@ def take_back(
 
     It goes back to the value before `first`, where older changes led to this one.
     """
-    to = (first or entry).before
+    to, asked = way_back(first or entry, others)
     found = find(entry, host, others, force=force, to=to, survey=survey)
     if isinstance(found, Result):
         return found
     if never_written(entry, found) and found.now == to:
         return _result(entry, state, found.now, found.shell, outcome.never(found.now))
-    result = _put_back(entry, found, host, state, to)
+    result = _put_back(origins(entry, others), found, host, state, to, asked)
     old = settings.parse(entry.setting).nic
     if found.address.nic != old and not result.because:
         return replace(result, because=f"{old} has the name {found.address.nic} now")
@@ -172,6 +172,41 @@ def find(
     return Found(address, now, shell)
 
 
+def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
+    """What the setting of a change goes back to, and what to ask for where that is another value.
+
+    `others` are the entries of its journal.
+    """
+    to = _origin(first, first.setting, first.before, others)
+    return to, first.asked if to == first.before else ""
+
+
+def origins(entry: Entry, others: Collection[Entry]) -> Entry:
+    """The entry with the values that go back beside it. `others` are the entries of its journal."""
+    beside = {
+        key: (None if was is None else _origin(entry, key, was, others), now)
+        for key, (was, now) in entry.beside.items()
+    }
+    return replace(entry, beside=beside)
+
+
+def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -> str:
+    """The value that a setting goes back to, which had `value` before this entry.
+
+    An older change may have moved the setting along to `value`. When that change was taken back
+    before this one, its own value from before is still to be put back.
+    """
+    for other in sorted(others, key=lambda e: -e.id):
+        stands = other.undoes and other.state == "undone"  # an undo that was confirmed
+        if other.state not in ("undone", "reverted") or stands:
+            continue
+        if other.id < entry.id <= other.last and alike.one_place(other, entry):
+            was, moved = other.beside.get(setting, (None, None))
+            if was is not None and moved == value:
+                value = was
+    return value
+
+
 def never_written(entry: Entry, found: Found) -> bool:
     """Whether an entry whose end was not recorded shows the value of before it."""
     return entry.after is None and found.now == entry.before
@@ -192,14 +227,14 @@ def moved(
     )
 
 
-def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str) -> Result:
+def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str, asked: str) -> Result:
     """Write the old value, then whatever moved along and still is where it moved to."""
     address, shell = found.address, found.shell
     others = moved(entry, address, host)
     try:
-        if found.now != to:
+        if found.now != to or (asked and settings.asked(host.source, address) != asked):
             had = carrier(host, address)
-            settings.write(host, address, to)
+            settings.write(host, address, asked or to)
             settle(host, address, had_carrier=had)
         for other, was in others:
             if look(host, other) not in (was, None):

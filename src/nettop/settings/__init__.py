@@ -18,7 +18,8 @@ and, where it says more than the defaults here: `normal(address, value)`, `keep(
 `shows(source, address)` (the command that shows what they change),
 `beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
 `identity(source, address)` (what must still be the same at undo), `prepare(host)` (loads what a
-write needs) and
+write needs), `asked(source, address)` (what was asked for, where the host may show another value)
+and
 `TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
 `NIC = True` when the target is an interface or something on one,
 `TARGETS = regular expression` that the whole target matches (with NIC: what follows the interface,
@@ -305,6 +306,14 @@ def namespaced(address: Address) -> bool:
     return bool(nic or getattr(module, "NETNS", False))
 
 
+def asked(source: Source, address: Address) -> str:
+    """What was asked for, where the host may show another value; empty where it cannot."""
+    try:
+        return str(_optional(address, "asked", "", source, address))
+    except (OSError, ValueError, LookupError):
+        return ""
+
+
 def runtime(address: Address) -> bool:
     """Whether a reboot forgets it (files that nettop wrote are kept)."""
     return bool(getattr(kind(address.kind), "RUNTIME", True))
@@ -361,6 +370,7 @@ __all__ = [
     "Keep",
     "Limits",
     "UnknownError",
+    "asked",
     "beside",
     "certain",
     "check",

@@ -80,6 +80,13 @@ def read(source: Source, address: Address) -> str:
     return "on" if _state(source, address).on else "off"
 
 
+def asked(source: Source, address: Address) -> str:
+    """On or off, as it was last asked for (`off [requested on]` of `ethtool -k`)."""
+    if "wanted" not in values(source, "features", address.nic):  # the ioctl tells it of no feature
+        raise FileNotFoundError(2, f"what was asked for of {address.nic} is not told")
+    return "on" if _state(source, address).wanted else "off"
+
+
 def write(host: Host, address: Address, value: str) -> None:
     """Ask for it; what it rests on may keep it off."""
     put(host, "features", address.nic, {address.name: value == "on"})
