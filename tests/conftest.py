@@ -79,6 +79,27 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
     Path(path).write_text(json.dumps(told), encoding="utf-8")
 
 
+@pytest.fixture(autouse=True)
+def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that would change a setting of this machine fails instead of changing it.
+
+    Tests of a real kernel have a namespace or a machine of their own. A process of the test's own
+    may be changed.
+    """
+    if any(request.node.get_closest_marker(name) for name in ("netns", "lab")):
+        return
+    from nettop import settings
+
+    write = settings.write
+
+    def guarded(host: Host, address: settings.Address, value: str) -> None:
+        if host.real and address.kind not in ("process", "thread", "nice"):
+            pytest.fail(f"{address} of this machine would be set to {value!r}")
+        write(host, address, value)
+
+    monkeypatch.setattr(settings, "write", guarded)
+
+
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written."""
