@@ -178,7 +178,7 @@ def test_what_was_cut_short_is_kept_with_a_newer_change(host: Host, book: Journa
 
 @pytest.fixture
 def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A device on which every write of the one setting moves the other to 70, or to 0."""
+    """A device on which every write of the one setting moves the other along."""
     from nettop.settings import napi
 
     write = napi.write
@@ -186,7 +186,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     def both(host: Host, address: settings.Address, value: str) -> None:
         write(host, address, value)
         if str(address) == OFFLOAD:
-            write(host, settings.parse(ALONG), "70" if value == "2" else "0")
+            write(host, settings.parse(ALONG), {"2": "70", "3": "90"}.get(value, "0"))
 
     monkeypatch.setattr(napi, "write", both)
     monkeypatch.setattr(
@@ -221,3 +221,15 @@ def test_what_moved_along_goes_back_in_a_chain_and_in_a_guarded_undo(
     assert not any(e.open for e in book.entries())
     assert all(e.ended and e.ended <= time.time() and e.last for e in book.entries())
     assert outcome.late(book.entries(), host) == ()
+
+
+@pytest.mark.usefixtures("coupled")
+def test_what_moved_along_twice_goes_back_to_its_first_value(host: Host, book: Journal) -> None:
+    make(host, book, OFFLOAD, "2")
+    make(host, book, OFFLOAD, "3")
+    assert shows(host, ALONG) == "90"
+    guard.confirm(book)
+    (made,) = retract(book, host, everything=True, terms=TERMS)
+    assert (made.state, shows(host, OFFLOAD), shows(host, ALONG)) == ("pending", "0", "0")
+    guard.revert(book, 3)
+    assert (shows(host, OFFLOAD), shows(host, ALONG)) == ("3", "90")

@@ -133,11 +133,13 @@ def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
 def _beside(
     run: Sequence[Entry], found: Found, host: Host, will: Mapping[str, str]
 ) -> dict[str, str]:
-    """What moved along with these entries and goes back with them."""
-    written = [e for e in run if not never_written(e, found)]
-    return {
-        str(one): was for e in written for one, was in moved(e, found.address, host, will)
-    }  # fmt: skip
+    """What moved along with these entries, newest first, and goes back with them."""
+    back: dict[str, str] = {}
+    for entry in run:
+        if not never_written(entry, found):
+            also = moved(entry, found.address, host, {**will, **back})
+            back |= {str(one): was for one, was in also}
+    return back
 
 
 def _shows(host: Host, setting: str, value: str) -> bool:
