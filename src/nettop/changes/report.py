@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..settings import Host
+from ..streams import ERASE, control
 from ..text import safe
 from . import Result, answer, chain, guard, outcome, risk
 from .journal import Journal, since_boot
@@ -70,7 +71,9 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
         if answer.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
             guard.confirm(journal, numbers)
         elif chain.of_group(journal.entries(), group):
-            print("\r\x1b[K  Not confirmed: reverting", file=sys.stderr)
+            print(f"{ERASE}  Not confirmed: reverting", file=sys.stderr, flush=True)
+        else:  # somebody else confirmed it or took it back
+            control(ERASE, sys.stderr)
     except KeyboardInterrupt:
         guard.revert(journal, group)
     return follow(journal, results)
