@@ -126,7 +126,7 @@ def notices(journal: Journal) -> tuple[str, ...]:
         name = f"change {entry.id} ({entry.setting})"
         if entry.due is not None and since_boot() > entry.due + 2 * _PATIENCE:
             told.append(
-                f"{name} was neither confirmed nor reverted: its guard is gone; "
+                f"{name} was neither confirmed nor reverted in time: "
                 f"nettop undo {entry.id}, or nettop confirm {entry.id}"
             )
         elif entry.state == "begun" and time.time() - entry.at > READY:
