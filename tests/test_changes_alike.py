@@ -233,3 +233,21 @@ def test_what_moved_along_twice_goes_back_to_its_first_value(host: Host, book: J
     assert (made.state, shows(host, OFFLOAD), shows(host, ALONG)) == ("pending", "0", "0")
     guard.revert(book, 3)
     assert (shows(host, OFFLOAD), shows(host, ALONG)) == ("3", "90")
+
+
+def test_what_is_so_only_until_it_reverts_is_told_so(
+    host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    changes = plan.plan([(MTU, "1400")], host.source)
+    apply(changes, host, book, TERMS)
+    (again,) = apply(changes, host, book, TERMS)
+    told = "so it is until change 1 reverts: nettop confirm 1 keeps it"
+    assert (again.state, again.because) == ("unchanged", told)
+    monkeypatch.setattr(host.source, "live", True)  # the command changes no other host
+    monkeypatch.setattr(settings, "identity", lambda *_: "ifindex 2")
+    monkeypatch.setattr("nettop.commands.set.open_source", lambda _args: host.source)
+    assert main(["set", MTU, "1400"]) == 0
+    assert told in capsys.readouterr().out
+    guard.confirm(book)
+    assert main(["set", MTU, "1400"]) == 0
+    assert "reverts" not in capsys.readouterr().out

@@ -67,8 +67,7 @@ def make(
     the base of that one would be lost under it.
     """
     drafts = [_draft(change, host) for change in changes]
-    pending = [e for e in reversed(journal.entries()) if chain.unconfirmed(e)]
-    waiting = [next((e.id for e in pending if alike.one_setting(e, d)), 0) for d in drafts]
+    waiting = [_waits(draft, journal) for draft in drafts]
     guarded = any(waiting) or any(
         risky(settings.parse(change.setting), terms.carries) for change in changes
     )
@@ -82,7 +81,7 @@ def make(
             return
         seen = _seen(change, host)
         if seen.state != "planned":
-            results.append(seen)
+            results.append(so_already(seen, host, journal) if seen.state == "unchanged" else seen)
             if seen.state == "refused":
                 return
             continue
@@ -105,6 +104,23 @@ def make(
         results.append(_write(change, host, journal, entry))
         if results[-1].state in ("refused", "conflict", "reverted"):
             return
+
+
+def so_already(seen: Result, host: Host, journal: Journal) -> Result:
+    """The result of a change that is so already; told when it is so only until it reverts."""
+    change = Change(seen.setting, seen.before, seen.wanted)
+    if number := _waits(_draft(change, host), journal):
+        because = f"so it is until change {number} reverts: nettop confirm {number} keeps it"
+        return replace(seen, because=because)
+    return seen
+
+
+def _waits(draft: Entry, journal: Journal) -> int:
+    """The newest change of that setting which is not confirmed yet; 0 when there is none."""
+    found = (
+        e.id for e in journal.entries() if chain.unconfirmed(e) and alike.one_setting(e, draft)
+    )
+    return max(found, default=0)
 
 
 def _along(change: Change, first: Entry | None, journal: Journal) -> Change:

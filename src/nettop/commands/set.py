@@ -113,7 +113,7 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
     planned = {c.setting for c in changes}
     same_now = tuple(
-        Result(text, value, value, "unchanged", after=value)
+        _so_already(Result(text, value, value, "unchanged", after=value), source)
         for text, value in wanted
         if text not in planned
     )
@@ -127,6 +127,20 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     if args.keep and os.geteuid() == 0:
         results += _keep(wanted, results, args, source)
     return finish(results, notes, as_json=args.json)
+
+
+def _so_already(seen: Result, source: Source) -> Result:
+    """A change that is so already, and whether that lasts; a journal not read says nothing."""
+    from ..changes.apply import so_already
+    from ..changes.journal import Journal
+    from ..settings import Host
+
+    if not source.live:
+        return seen
+    try:
+        return so_already(seen, Host(source=source), Journal())
+    except OSError:
+        return seen
 
 
 def finish(
