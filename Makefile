@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run test check golden lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run test check map golden lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -25,6 +25,9 @@ $(READY): pyproject.toml
 
 run: $(READY) ## start nettop on this host
 	@$(VENV)/bin/nettop $(ARGS)
+
+map: $(READY) ## the layers of the code, from the top
+	@$(PY) tests/layers.py
 
 check: $(READY) ## format, lint, types
 	$(PY) -m ruff format --check src tests

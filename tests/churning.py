@@ -12,9 +12,9 @@ import socket
 import struct
 from pathlib import Path
 
-from nettop.netlink.codec import attributes, messages
-from nettop.recording import Replay, load
-from nettop.source import Request
+from nettop.host.netlink.codec import attributes, messages
+from nettop.host.recording import Replay, load
+from nettop.host.request import Request
 
 HOST = Path(__file__).parents[1] / "rules/demo.host.gz"
 LASTS = 3  # moments that a name lasts
@@ -92,9 +92,13 @@ class Churning(Replay):
 
     # -- answers ------------------------------------------------------------
 
-    def text(self, path: str) -> str:
-        """The file's text."""
-        text = self._told(super().text(self._asked(path)))
+    def data(self, path: str) -> bytes:
+        """The file's bytes."""
+        text = super().data(self._asked(path)).decode("utf-8", "surrogateescape")
+        return self._present(path, self._told(text)).encode("utf-8", "surrogateescape")
+
+    def _present(self, path: str, text: str) -> str:
+        """A file's text with the present numbers."""
         if re.fullmatch(r"/proc/\d+(/task/\d+)?/stat", path):
             number, _, rest = text.partition(" ")
             return f"{self._pid(number)} (job{self.turn}{rest[rest.rfind(')') :]}"

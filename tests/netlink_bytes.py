@@ -5,8 +5,8 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping
 
-from nettop.netlink.codec import HEADER, NESTED, attribute
-from nettop.source import Request
+from nettop.host.netlink.codec import HEADER, NESTED, attribute
+from nettop.host.request import Request
 
 u8 = struct.Struct("=B").pack
 u32 = struct.Struct("=I").pack

@@ -14,11 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from nettop.advice.check import moments, verdict
-from nettop.advice.expression import Expression
-from nettop.advice.load import files, read
-from nettop.advice.load import tests as own_tests
-from nettop.advice.rule import Rule
+from nettop.advice.judge.rule_tests import moments, verdict
+from nettop.advice.language.expression import Expression
+from nettop.advice.rules.load import files, read
+from nettop.advice.rules.load import tests as own_tests
+from nettop.advice.rules.rule import Rule
 from nettop.commands.rules import recorded
 
 PACK = Path(__file__).parents[1] / "rules"

@@ -6,19 +6,19 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from nettop.advice.rule import Finding, Silent, Wanted
+from nettop.advice.rules.rule import Finding, Silent, Wanted
 from nettop.facts import Facts, Profile
-from nettop.facts.capture import Capture
-from nettop.facts.core import Core
-from nettop.facts.flow import Flow
-from nettop.facts.host import Host
-from nettop.facts.nic import Channels, Coalesce, Counters, Feature, Nic, Pause, Pcie, Ring
-from nettop.facts.path import Path, Stage
-from nettop.facts.process import Process
-from nettop.facts.queue import Queue
-from nettop.frame import Frame
-from nettop.panes.past import Past
-from nettop.panes.scene import Made, Note, Pending, Progress, Scene, Step
+from nettop.facts.kinds.capture import Capture
+from nettop.facts.kinds.core import Core
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Feature, Nic, Pause, Pcie, Ring
+from nettop.facts.kinds.path import Path, Stage
+from nettop.facts.kinds.process import Process
+from nettop.facts.kinds.queue import Queue
+from nettop.frame.rates import Frame
+from nettop.views.past import Past
+from nettop.views.scene import Made, Note, Pending, Progress, Scene, Step
 
 WALL = 1_790_000_000.0
 

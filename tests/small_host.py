@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from nettop.source import Live
+from nettop.host.source import Live
 
 CPUS = 4
 

@@ -8,7 +8,7 @@ from functools import cache
 from scenes import FAR, RING, SACK, WALL, lossy
 
 from nettop.facts import Facts
-from nettop.panes.scene import Made, Note, Paper, Pending, Result, Scene, View
+from nettop.views.scene import Made, Note, Paper, Pending, Result, Scene, View
 
 RATE = 938.4e6 / 8  # bytes/s that arrive once nothing is lost
 

@@ -9,15 +9,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from nettop.advice.condition import Judged
-from nettop.advice.evaluate import Scope, evaluate
-from nettop.advice.expression import ExpressionError, condition, parse
-from nettop.advice.functions import KEEP, cpu_list, pow2, setting
-from nettop.advice.inline import facts
-from nettop.advice.moment import Moment
-from nettop.advice.native import code_of, compiled, true_on, value_of
-from nettop.advice.rule import Rule, Words
-from nettop.advice.template import template
+from nettop.advice.judge.condition import Judged
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.loop import code_of, true_on
+from nettop.advice.language.evaluate import Scope, evaluate
+from nettop.advice.language.expression import condition, parse
+from nettop.advice.language.functions.cpus import cpu_list
+from nettop.advice.language.functions.numbers import pow2
+from nettop.advice.language.moment import Moment
+from nettop.advice.language.native import compiled, value_of
+from nettop.advice.language.syntax import ExpressionError
+from nettop.advice.language.template import template
+from nettop.advice.language.values import KEEP, setting
+from nettop.advice.rules.rule import Rule, Words
 from nettop.facts import Facts
 
 NIC: dict[str, Any] = {
@@ -399,8 +403,7 @@ def test_functions_of_numbers() -> None:
 
 
 def test_every_field_of_every_fact_is_a_word_with_a_type() -> None:
-    from nettop.advice.vocabulary import ANY, words
-    from nettop.facts import KINDS
+    from nettop.advice.language.vocabulary import ANY, KINDS, words
 
     loose = [
         f"{kind.__name__}.{name}"

@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from nettop.advice.inline import facts
-from nettop.advice.judge import Judge, Judgement
-from nettop.advice.load import read
-from nettop.advice.rule import Rule
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge, Judgement
+from nettop.advice.rules.load import read
+from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts
 
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from nettop.advice import build
-from nettop.advice.build import parsed
-from nettop.advice.check import check
-from nettop.advice.load import RuleError, files, load, read
+from nettop.advice.judge.rule_tests import check
+from nettop.advice.rules import file as build
+from nettop.advice.rules.file import parsed
+from nettop.advice.rules.load import RuleError, files, load, read
 from nettop.facts import Facts
 
 PACK = Path(__file__).parents[1] / "rules"
@@ -248,7 +248,7 @@ def test_earlier_facts_and_recordings(tmp_path: Path) -> None:
     assert [o.number for o in check(late) if not o.passed] == [1]
 
     def recorded(name: str, profile: str | None) -> list[Facts]:
-        from nettop.advice.inline import facts
+        from nettop.advice.judge.inline_facts import facts
 
         assert (name, profile) == ("hosts/a.host", None)
         return [facts({"nic": {"mtu": 900}}, "server")]

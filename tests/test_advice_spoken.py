@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from nettop.advice import spoken
-from nettop.advice.explain import page
-from nettop.advice.expression import condition, parse
-from nettop.advice.load import load
-from nettop.advice.rule import Rule
+from nettop.advice.language import words as spoken
+from nettop.advice.language.expression import condition, parse
+from nettop.advice.rules.explain import page
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Rule
 from nettop.config import rules_folder
 
 RULES = load([rules_folder()])

@@ -26,10 +26,10 @@ from typing import Any
 
 import pytest
 
-from nettop.advice import inline
-from nettop.advice.judge import Judge
-from nettop.advice.load import load
-from nettop.advice.rule import Finding, Rule
+from nettop.advice.judge import inline_facts as inline
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Finding, Rule
 from nettop.facts import PROFILES
 
 CASES = Path(__file__).parent / "cases"

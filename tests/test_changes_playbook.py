@@ -41,7 +41,7 @@ WANTED = {
     "cpufreq.governor@all": ("powersave", "performance"),
     "service.running@irqbalance": ("on", "off"),
     "route.initcwnd@10.0.0.0/8": ("none", "20"),
-    "link.txqueuelen@it's \"{{x}}": ("1000", "2000"),
+    "link.txqueuelen@it's\"{{x}}": ("1000", "2000"),
     "link.txqueuelen@a\x01\u200bb": ("1000", "2000"),
 }
 HERE_ONLY = {

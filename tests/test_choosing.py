@@ -11,12 +11,11 @@ from scenes import FAR, RING, SACK, Found, lossy
 from textual import events
 
 from nettop import config, panes
-from nettop.advice.rule import Finding, Wanted
+from nettop.advice.rules.rule import Finding, Wanted
+from nettop.host.source import Live
 from nettop.panes import asking
 from nettop.panes.cursor import target
-from nettop.panes.scene import Ended, Made, Pending, Question, Scene, View
-from nettop.source import Live
-from nettop.text import line, text_of
+from nettop.terms.text import line, text_of
 from nettop.tui.actions import Actions
 from nettop.tui.engine import merge
 from nettop.tui.keys import Ask, press
@@ -24,6 +23,7 @@ from nettop.tui.notes import Update
 from nettop.tui.planning import taken_back
 from nettop.tui.reading import Reading
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.scene import Ended, Made, Pending, Question, Scene, View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")
 

@@ -13,7 +13,7 @@ import pytest
 
 from nettop import cli, commands
 from nettop.cli import main
-from nettop.recording import Replay, load
+from nettop.host.recording import Replay, load
 
 HOSTS = ("vm-e1000e.host", "guest-idle.host")
 

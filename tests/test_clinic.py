@@ -10,7 +10,7 @@ from clinic import cure, peers, scoreboard, ward
 from clinic.place import served
 from clinic.scenario import Scenario, scenarios, score, wards
 
-from nettop.advice.load import load
+from nettop.advice.rules.load import load
 from nettop.config import rules_folder
 
 ALL = [one for name in wards() for one in scenarios(name)]

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import cpulist, irqname
 from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
-from nettop.recording import Replay
-from nettop.source import Live
+from nettop.host.recording import Replay
+from nettop.host.source import Live
+from nettop.terms import cpulist, irqname
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES", "")
 needs_samples = pytest.mark.skipif(

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettop import collect
-from nettop.frame import Entry, entries
-from nettop.recording import Record, Replay, parse
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.frame.rates import Entry, entries
+from nettop.host.recording import Record, Replay, parse
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 MINE = (
     "conntrack", "cpu", "cpufreq", "cpuidle", "interrupts", "iommu", "irqs", "kernel", "meself",

@@ -12,12 +12,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import config, cpulist
+from nettop import config
 from nettop.collect import irqs, kernel, netclass, processes, queues, sysctls, topology
 from nettop.collect import names as collector_names
-from nettop.recording import Record, Replay
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.recording import Record, Replay
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.terms import cpulist
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES", "")
 MINE = ("irqs", "kernel", "netclass", "processes", "queues", "sysctls", "topology")
@@ -557,7 +558,7 @@ def test_parameters_that_rules_name_are_read() -> None:
 
 def test_a_process_and_its_main_thread_are_not_mistaken_for_each_other() -> None:
     from nettop.collect.processes import Row, parse
-    from nettop.frame import key_of
+    from nettop.frame.fields import key_of
 
     line = b"7 (a) S 1 1 1 0 -1 0 0 0 0 0 90 10 0 0 20 0 3 0 55" + b" 0" * 30
     assert key_of(Row)(parse(line)) != key_of(Row)(parse(line, 7))

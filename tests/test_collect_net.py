@@ -32,10 +32,10 @@ from nettop.collect import (
     vmstat,
     xdp_sockets,
 )
-from nettop.recording import Record, Replay
-from nettop.sampler import Sampler
-from nettop.scrub import scrub
-from nettop.source import Live
+from nettop.host.recording import Record, Replay
+from nettop.host.scrub import scrub
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 MINE = (
     "conntrack", "cpufreq", "cpuidle", "iommu", "meself", "packet_sockets", "pci", "rdma",

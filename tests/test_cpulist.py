@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import cpulist
+from nettop.terms import cpulist
 
 CPUS = st.sets(st.integers(0, 3000), max_size=60)
 

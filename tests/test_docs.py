@@ -17,20 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from nettop import (
-    __version__,
-    bounds,
-    cli,
-    collect,
-    commands,
-    facts,
-    manual,
-    panes,
-    settings,
-    trials,
-)
-from nettop.advice import vocabulary
+from nettop import __version__, cli, collect, commands, panes, settings, trials
+from nettop.advice.language import vocabulary
+from nettop.commands import _manual as manual
 from nettop.commands import completion, man
+from nettop.files import bounds
 from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
 
 REPO = Path(__file__).parents[1]
@@ -272,7 +263,7 @@ def test_a_command_and_its_options_have_help(command: manual.Command) -> None:
 def test_every_word_of_rules_has_help() -> None:
     silent = [
         f"{name}.{field}"
-        for name, kind in facts.KINDS.items()
+        for name, kind in vocabulary.KINDS.items()
         for field, word in vocabulary.words(kind).items()
         if not word.help
     ]

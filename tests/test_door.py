@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from nettop import peer
+from nettop.trials import peer
 from nettop.trials.far import door, link
 
 TOKEN = "00112233445566778899aabbccddeeff"

@@ -11,20 +11,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop import collect
-from nettop.bpf import btf, drops
 from nettop.collect import drop_reasons
-from nettop.facts import path
-from nettop.facts.host import Host
 from nettop.facts.joined import Joiner, _reasons
-from nettop.facts.nic import Counters, Nic
-from nettop.observe import Observer
+from nettop.facts.kinds import path
+from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.nic import Counters, Nic
+from nettop.host.bpf import btf, drops
+from nettop.host.recording import Record, Replay
+from nettop.host.source import Live
 from nettop.panes.path import reasons as told
-from nettop.panes.scene import View
-from nettop.recording import Record, Replay
-from nettop.sampler import Sampler
-from nettop.source import Live
-from nettop.text import text_of
+from nettop.sampling.sampler import Sampler
+from nettop.terms.text import text_of
 from nettop.tui import keys
+from nettop.views.observer import Observer
+from nettop.views.scene import View
 
 KERNEL = {
     0: "SKB_NOT_DROPPED_YET", 1: "SKB_CONSUMED", 2: "SKB_DROP_REASON_NOT_SPECIFIED",

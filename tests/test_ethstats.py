@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, nest, number, text, u64
 
 from nettop.collect import ethstats, nicstats, nicstats_raw
-from nettop.drivers import Plan
-from nettop.frame import Entry, Frame
-from nettop.netlink import statistics
-from nettop.netlink.codec import attribute
+from nettop.collect._drivers import Plan
+from nettop.frame.rates import Entry, Frame
+from nettop.host.netlink import statistics
+from nettop.host.netlink.codec import attribute
 from nettop.panes import nic as panes_nic
-from nettop.panes.scene import View
-from nettop.sampler import Sampler
-from nettop.text import text_of
+from nettop.sampling.sampler import Sampler
+from nettop.terms.text import text_of
+from nettop.views.scene import View
 
 PHY, MAC, CTRL, RMON = range(4)
 

@@ -11,8 +11,8 @@ import pytest
 
 from nettop.facts import Facts
 from nettop.facts.joined import NEEDS, Joiner
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 
 def load(path: Path) -> ModuleType:

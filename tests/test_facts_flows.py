@@ -11,7 +11,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from nettop import collect, legacy
+from nettop import collect
+from nettop.collect import _legacy as legacy
 from nettop.collect import (
     addresses,
     conntrack,
@@ -40,16 +41,17 @@ from nettop.collect import (
     sysctls,
     topology,
 )
-from nettop.facts import Facts, bottleneck, capture, distance, path, profile
-from nettop.facts.core import Core
+from nettop.facts import Facts, bottleneck, distance, profile
 from nettop.facts.counters import middle
-from nettop.facts.flow import Flow
 from nettop.facts.joined import NEEDS, Joiner, triple
-from nettop.facts.nic import Counters, Nic, Pcie
-from nettop.facts.queue import Queue
+from nettop.facts.kinds import capture, path
+from nettop.facts.kinds.core import Core
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.nic import Counters, Nic, Pcie
+from nettop.facts.kinds.queue import Queue
 from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, toeplitz
 from nettop.facts.wiring import Routes
-from nettop.frame import Entry, Frame, entries
+from nettop.frame.rates import Entry, Frame, entries
 
 Tables = Mapping[str, Sequence[Any]]
 KEY = bytes.fromhex(
@@ -641,11 +643,11 @@ def test_who_limits_a_flow(
 
 
 def test_harmful_sysctl_lines() -> None:
+    text = "\n\nnet.ipv4.tcp_tw_recycle = 1\nnet.ipv4.tcp_rmem = 4096 131072 134217728\n"
     lines = [
-        sysctl_files.Row("/etc/sysctl.conf", 3, "net.ipv4.tcp_tw_recycle", "1"),
-        sysctl_files.Row("/etc/sysctl.conf", 4, "net.ipv4.tcp_rmem", "4096 131072 134217728"),
-        sysctl_files.Row(
-            "/etc/sysctl.d/9.conf", 1, "net.ipv4.tcp_rmem", "10000000 10000000 10000000"
+        *sysctl_files.parse(text, "/etc/sysctl.conf"),
+        *sysctl_files.parse(
+            "net.ipv4.tcp_rmem = 10000000 10000000 10000000", "/etc/sysctl.d/9.conf"
         ),
     ]
     assert joined({"sysctl_files": lines}).host.legacy == (

@@ -35,8 +35,8 @@ from nettop.collect import (
 )
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
-from nettop.facts.nic import Nic
-from nettop.frame import Frame, entries
+from nettop.facts.kinds.nic import Nic
+from nettop.frame.rates import Frame, entries
 
 Tables = Mapping[str, Sequence[Any]]
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from nettop.commands import Refused, open_source, rate
-from nettop.facts.nic import Nic
+from nettop.commands import open_source, rate
+from nettop.facts.kinds.nic import Nic
+from nettop.terms.errors import Refused
 
 HEAD = "Inter-|   Receive  |  Transmit\n face |bytes packets|bytes packets\n"
 

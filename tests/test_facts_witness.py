@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.facts.queue import Queue
+from nettop.facts.kinds.queue import Queue
 from nettop.facts.witness import (
     EXCESS,
     NOTHING,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import formulas as f
+from nettop.terms import formulas as f
 
 G = 1e9
 M = 1e6

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.frame import Entry, counter, entries, gauge, label, light, per_second, vector
+from nettop.frame.fields import counter, gauge, label, light, vector
+from nettop.frame.rates import Entry, entries, per_second
 
 
 @light

@@ -264,7 +264,7 @@ def test_a_user_is_given_the_line_that_root_would_type(
     from nettop.cli import main
 
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    monkeypatch.setattr("nettop.trust.SYSTEM", ("/nonexistent",))
+    monkeypatch.setattr("nettop.files.trust.SYSTEM", ("/nonexistent",))
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "none"))
     monkeypatch.setenv("SSH_CONNECTION", "192.0.2.7 50000 192.0.2.1 22")
     name = "net.ipv4.tcp_fin_timeout"

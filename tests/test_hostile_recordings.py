@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 from limited import limited, sentence
 
-from nettop import bounds
-from nettop.archive import RecordingError, load, parse
 from nettop.collect import netdev
-from nettop.recording import Replay
-from nettop.sampler import Sampler
+from nettop.files import bounds
+from nettop.host.archive import RecordingError, load, parse
+from nettop.host.recording import Replay
+from nettop.sampling.sampler import Sampler
 
 HOST = Path(__file__).parent / "hosts/guest-idle.host"
 MIB = 1 << 20

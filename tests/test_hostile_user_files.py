@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from limited import limited
 
-from nettop import bounds
-from nettop.advice.build import RuleError, build
-from nettop.advice.load import load, read
+from nettop.advice.rules.file import RuleError, build
+from nettop.advice.rules.load import load, read
 from nettop.changes.journal import Journal
+from nettop.files import bounds
 from nettop.trials import results
 
 HOST = str(Path(__file__).parent / "hosts/guest-idle.host")

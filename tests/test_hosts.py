@@ -18,9 +18,9 @@ import pytest
 from nettop import collect, panes
 from nettop.cli import main
 from nettop.facts import Facts
-from nettop.observe import Observation, Observer
-from nettop.recording import Record, Replay, load
-from nettop.sampler import Sampler
+from nettop.host.recording import Record, Replay, load
+from nettop.sampling.sampler import Sampler
+from nettop.views.observer import Observation, Observer
 
 HERE = Path(__file__).parent
 HOSTS = sorted([*(HERE / "hosts").glob("*.host"), *(HERE / "hosts").glob("*.host.gz")])

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import layers
 import pytest
 
 SRC = Path(__file__).parents[1] / "src/nettop"
@@ -18,18 +19,21 @@ MODULES = sorted(SRC.rglob("*.py"))
 ALLOWED = {
     "textual": ("tui",),
     "rich": ("tui",),
-    "subprocess": ("trials", "peer.py", "changes", "settings"),
-    "socket": ("source.py", "netlink", "settings", "trials", "facts/toeplitz.py"),
-    "fcntl": ("source.py", "netlink", "settings", "trials", "changes"),
+    "subprocess": ("trials", "changes", "settings"),
+    "socket": ("host", "settings", "trials", "facts/toeplitz.py"),
+    "fcntl": ("host", "settings", "trials", "changes"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
-    "ctypes": ("bpf", "trials", "changes/namespaces.py"),
+    "ctypes": ("host/bpf", "trials", "changes/namespaces.py"),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
 }
-PURE = ("facts", "advice", "panes", "formulas.py", "text.py", "units.py", "frame.py")
+PURE = ("facts", "advice", "panes", "terms", "frame")
 # reading rule files and the folder of panes; nothing of the host
-FILES_ALLOWED = ("advice/load.py", "advice/check.py", "advice/coverage.py", "panes/__init__.py")
+FILES_ALLOWED = (
+    "advice/rules/load.py", "advice/judge/rule_tests.py", "advice/rules/coverage.py",
+    "panes/__init__.py", "terms/modules.py",
+)  # fmt: skip
 
 
 def place(path: Path) -> str:
@@ -113,3 +117,39 @@ def test_a_headless_command_loads_nothing_heavy(words: list[str]) -> None:
     code, loaded = json.loads(done.stdout.splitlines()[-1])
     assert code in (0, 1), done.stderr
     assert not HEAVY & set(loaded)
+
+
+def test_every_folder_has_a_rank_and_nothing_lies_flat() -> None:
+    there = {p.name for p in SRC.iterdir() if p.is_dir() and any(p.glob("*.py"))}
+    flat = {p.stem for p in SRC.glob("*.py")} - {"__init__"}
+    assert flat == {"cli", "__main__"}
+    assert there | flat == set(layers.RANKS)
+
+
+def test_imports_run_downwards_and_never_in_a_circle() -> None:
+    edges = layers.imports()
+    assert layers.climbing(edges) == []
+    assert layers.cycles(edges) == []
+    assert layers.cycles({name: set(to) for name, to in layers.folders(edges).items()}) == []
+
+
+def test_the_check_of_layers_sees_a_climb_and_a_circle() -> None:
+    edges = {
+        "nettop.terms.x": {"nettop.facts.y"},
+        "nettop.facts.y": {"nettop.terms.x", "nettop.facts.z"},
+        "nettop.facts.z": {"nettop.facts.y"},
+    }
+    assert layers.climbing(edges) == ["nettop.terms.x (rank 0) imports nettop.facts.y (rank 5)"]
+    assert layers.cycles(edges) == [["nettop.facts.y", "nettop.facts.z", "nettop.terms.x"]]
+
+
+def test_what_reasons_knows_no_configuration_and_no_host() -> None:
+    between = layers.folders(layers.imports())
+    for folder in layers.PURE:
+        assert not {"host", "config"} & between.get(folder, {}).keys(), folder
+
+
+@pytest.mark.parametrize("folder", sorted(set(layers.RANKS) - {"cli", "__main__"}))
+def test_a_folder_says_what_it_takes_and_gives(folder: str) -> None:
+    text = ast.get_docstring(ast.parse((SRC / folder / "__init__.py").read_text())) or ""
+    assert len(text.splitlines()) > 2, folder

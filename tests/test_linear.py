@@ -12,11 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from nettop import bounds, drivers, irqname
-from nettop.advice.build import RuleError, build
-from nettop.archive import RecordingError, parse
+from nettop.advice.rules.file import RuleError, build
+from nettop.collect import _drivers as drivers
 from nettop.collect import interrupts, sysctl_files
-from nettop.scrub import Names, scrub
+from nettop.files import bounds
+from nettop.host.archive import RecordingError, parse
+from nettop.host.pseudonyms import Names
+from nettop.host.scrub import scrub
+from nettop.terms import irqname
 
 SIZE = 1 << 16
 CAP = 60.0  # seconds of CPU

@@ -16,11 +16,12 @@ from scenes import lossy
 
 from nettop import panes
 from nettop.facts import Facts
-from nettop.packed import Layout, Packed
-from nettop.panes import page, past
-from nettop.panes.past import COARSE, FINE, Past, Port
-from nettop.panes.scene import Scene, View
+from nettop.panes import page
+from nettop.terms.packed import Layout, Packed
 from nettop.tui.engine import Engine, merge
+from nettop.views import past
+from nettop.views.past import COARSE, FINE, Past, Port
+from nettop.views.scene import Scene, View
 
 FRAMES = 5 * 72  # all moments, panes and sizes, and 120 times new names: more than any cache holds
 BOUND = 1000  # memory blocks: eight for each time of new names

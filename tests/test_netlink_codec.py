@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import bitset, device, message, nest, number, text, u8
 
-from nettop.netlink import codec, ethtool, kernel, route
-from nettop.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
+from nettop.host.netlink import codec, ethtool, kernel, route
+from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
 
 TABLE = {
     **numbered(1, "small:B short:H word long:Q signed:i"),

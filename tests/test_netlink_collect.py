@@ -42,12 +42,12 @@ from nettop.collect import (
     routes,
     rss,
 )
-from nettop.frame import light
-from nettop.netlink import driver, ethtool, legacy, optics
-from nettop.netlink.codec import attribute
-from nettop.recording import Record, Replay
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.frame.fields import light
+from nettop.host.netlink import driver, ethtool, legacy, optics
+from nettop.host.netlink.codec import attribute
+from nettop.host.recording import Record, Replay
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 LINKS = (
     link(1, "lo", number(4, 65536), attribute(16, u8(0)), flags=0x10049, kind=772)

@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from nettop.netlink import kernel
-from nettop.netlink.codec import HEADER
-from nettop.netlink.kernel import Kernel
-from nettop.source import Live, Request
+from nettop.host.netlink import kernel
+from nettop.host.netlink.codec import HEADER
+from nettop.host.netlink.kernel import Kernel
+from nettop.host.request import Request
+from nettop.host.source import Live
 
 PORT = 4242
 ASK = Request("route", 18, b"", "route/links", dump=True)

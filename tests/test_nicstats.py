@@ -15,13 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, number, u64
 
-from nettop import drivers
+from nettop.collect import _drivers as drivers
 from nettop.collect import drvinfo, irqs, nicqueues, nicstats, nicstats_raw
 from nettop.collect._driver_statistics import Reading
-from nettop.facts.nic import Counters
-from nettop.netlink import driver, netdev
-from nettop.netlink.codec import attribute
-from nettop.sampler import Sampler
+from nettop.facts.kinds.nic import Counters
+from nettop.host.netlink import driver, netdev
+from nettop.host.netlink.codec import attribute
+from nettop.sampling.sampler import Sampler
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of outputs")

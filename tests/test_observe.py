@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from nettop.observe import Observer, watch
+from nettop.views.observer import Observer, watch
 
 
 @dataclass

@@ -15,7 +15,7 @@ import pytest
 
 from nettop import panes
 from nettop.cli import main
-from nettop.recording import parse
+from nettop.host.recording import parse
 
 HOST = Path(__file__).parent / "hosts" / "guest-transfer.host"
 OTHER = HOST.with_name("guest-idle.host")

@@ -10,15 +10,15 @@ import pytest
 from scenes import RING, SCENES, WALL, big, healthy, lately, lossy, storied
 
 from nettop import panes
-from nettop.facts.nic import Counters
-from nettop.facts.path import Path, Stage
+from nettop.facts.kinds.nic import Counters
+from nettop.facts.kinds.path import Path, Stage
 from nettop.panes import history, outcome, page, path, trend
 from nettop.panes import tests as tests_pane
-from nettop.panes.past import FINE, Past
-from nettop.panes.scene import Progress, Scene, Spot, View, chosen, nic_of
-from nettop.text import Line, line_cells, text_of
+from nettop.terms.text import Line, line_cells, text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import KEYS, shown_as
+from nettop.views.past import FINE, Past
+from nettop.views.scene import Progress, Scene, Spot, View, chosen, nic_of
 
 GOLDEN = pathlib.Path(__file__).parent / "golden" / "panes"
 SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))
@@ -463,7 +463,7 @@ def test_hot_queues_of_many_come_first_with_their_cores() -> None:
 def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> None:
     from stories import PROOF
 
-    from nettop.panes.scene import Progress
+    from nettop.views.scene import Progress
 
     half = replace(PROOF, before=PROOF.before[:3], after=PROOF.after[:2], interval=(0.31, 0.36),
                    middle=0.335)  # fmt: skip

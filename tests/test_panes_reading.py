@@ -9,18 +9,19 @@ from typing import Any
 import pytest
 from scenes import SCENES, big, healthy, lossy, storied
 
-from nettop import panes, text, units
+from nettop import panes
 from nettop.cli import main
 from nettop.config import rules_folder
-from nettop.facts.nic import Counters
-from nettop.facts.path import Path, Stage
+from nettop.facts.kinds.nic import Counters
+from nettop.facts.kinds.path import Path, Stage
 from nettop.panes import grid, history, overview, page, path
 from nettop.panes.parts import Column, widths
-from nettop.panes.scene import Progress, Scene, View
-from nettop.text import ascii_only, text_of
-from nettop.tui import kept
+from nettop.terms import text, units
+from nettop.terms.text import ascii_only, text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import KEYS
+from nettop.views import kept
+from nettop.views.scene import Progress, Scene, View
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:

@@ -66,9 +66,10 @@ def test_plain_is_the_overview(recording: str, capsys: pytest.CaptureFixture[str
 
 
 def test_serve_quotes_what_it_runs() -> None:
-    args = argparse.Namespace(replay="my host.gz", root=None, netns=None, interface="eth0",
-                              interval=None, demo=False)  # fmt: skip
-    assert serve.command(args).endswith("-m nettop --replay 'my host.gz' --interface eth0")
+    parser = argparse.ArgumentParser()
+    serve.arguments(parser)
+    args = parser.parse_args(["--replay", "my host.gz", "--interface", "eth0"])
+    assert {"--replay=my host.gz", "--interface=eth0"} < set(serve.command(args))
 
 
 def test_serve_refuses_an_odd_port(capsys: pytest.CaptureFixture[str]) -> None:

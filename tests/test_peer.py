@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop import peer
+from nettop.trials import peer
 
 FAR = Path(peer.__file__).parent / "trials" / "far"
 
@@ -157,7 +157,7 @@ def test_stopping_lets_a_tool_say_its_last_words() -> None:
 def test_nothing_outlives_a_killed_nettop(number: int) -> None:
     program = (
         "import signal, time\n"
-        "from nettop import peer\n"
+        "from nettop.trials import peer\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
         "end = peer.HERE.start('keep', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
         "print(end.process.pid, end.wait_for('pid'), flush=True)\n"

@@ -14,8 +14,7 @@ from typing import Final
 
 import pytest
 
-from nettop import peer
-from nettop.trials import end
+from nettop.trials import end, peer
 
 # A far end that takes the job, behaves as a sampler, and does ODD in every other program.
 FAKE: Final = """

@@ -8,11 +8,11 @@ import pytest
 from scenes import RING, storied
 
 from nettop import panes
-from nettop.panes.scene import Question, Scene, View
 from nettop.tui import keys
 from nettop.tui.keys import Ask
 from nettop.tui.read_only import HARMLESS, REFUSED
 from nettop.tui.screen import Nettop
+from nettop.views.scene import Question, Scene, View
 
 
 class Host:

@@ -8,9 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.recording import LONGEST, Record, RecordingError, Replay, load, parse
-from nettop.source import Live, Request
-from nettop.tape import Tape, save
+from nettop.host.recording import LONGEST, Record, RecordingError, Replay, load, parse
+from nettop.host.request import Request
+from nettop.host.source import Live
+from nettop.host.tape import Tape, save
 
 
 def asked(source: Replay | Live | Record) -> None:

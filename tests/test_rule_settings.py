@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from nettop import settings
-from nettop.advice import load
+from nettop.advice.rules import load
 
 RULES = Path(__file__).parents[1] / "rules"
 

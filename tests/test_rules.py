@@ -12,13 +12,14 @@ from pathlib import Path
 import pytest
 import rule_mutation
 
-from nettop.advice import address, explain, papers
-from nettop.advice.check import check
-from nettop.advice.coverage import MOST, Coverage, _read, coverage, ids
-from nettop.advice.judge import Judge
-from nettop.advice.load import files, load, read
-from nettop.advice.load import tests as own_tests
-from nettop.advice.rule import Rule
+from nettop.advice.judge.judge import Judge
+from nettop.advice.judge.rule_tests import check
+from nettop.advice.rules import explain, papers
+from nettop.advice.rules import settings as address
+from nettop.advice.rules.coverage import MOST, Coverage, _read, coverage, ids
+from nettop.advice.rules.load import files, load, read
+from nettop.advice.rules.load import tests as own_tests
+from nettop.advice.rules.rule import Rule
 from nettop.commands.rules import recorded
 
 PACK = Path(__file__).parents[1] / "rules"
@@ -161,8 +162,8 @@ def test_the_page_of_all_rules_is_current() -> None:
 
 
 def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
-    from nettop.advice.condition import Judged
-    from nettop.advice.native import code_of
+    from nettop.advice.judge.condition import Judged
+    from nettop.advice.judge.loop import code_of
 
     slow = [
         rule.id

@@ -7,10 +7,10 @@ from collections import Counter
 import pytest
 
 from nettop import panes
-from nettop.observe import Observer
-from nettop.patience import PATIENT, REST, STRANGE
-from nettop.recording import Replay
-from nettop.source import Live
+from nettop.host.recording import Replay
+from nettop.host.source import Live
+from nettop.sampling.refresh import PATIENT, REST, STRANGE
+from nettop.views.observer import Observer
 
 FILES = {
     "/proc/stat": "cpu0 1 0 1 9 0 0 0 0 0 0\n",

@@ -9,9 +9,9 @@ import pytest
 from netlink_bytes import Fake, counters, link
 
 from nettop.collect import interrupts
-from nettop.recording import Replay
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.recording import Replay
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 EACH_SECOND = 1000
 

@@ -16,18 +16,18 @@ from scenes import lossy
 from small_host import Small
 
 from nettop import panes
-from nettop.commands import Refused
+from nettop.commands import open_source
 from nettop.facts import Facts
-from nettop.observe import Observer
+from nettop.host.recording import Replay
+from nettop.host.source import Source
 from nettop.panes import page
-from nettop.panes.past import Past
-from nettop.panes.scene import Scene, View
-from nettop.recording import Replay
-from nettop.source import Source
-from nettop.text import line_cells
-from nettop.tui.app import open_source
+from nettop.terms.errors import Refused
+from nettop.terms.text import line_cells
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.observer import Observer
+from nettop.views.past import Past
+from nettop.views.scene import Scene, View
 
 HOSTS = Path(__file__).parent / "hosts"
 

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.recording import Replay
-from nettop.scrub import Names, scrub
+from nettop.host.pseudonyms import Names
+from nettop.host.recording import Replay
+from nettop.host.scrub import scrub
 
 KEY = b"k" * 32
 

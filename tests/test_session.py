@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from nettop.session import ssh_peer
+from nettop.host.session import ssh_peer
 
 TOLD = "192.0.2.7 50000 192.0.2.1 22"
-ASK = "from nettop.session import ssh_peer; print(ssh_peer('{}'))"
+ASK = "from nettop.host.session import ssh_peer; print(ssh_peer('{}'))"
 
 
 def tree(proc: Path, *environments: bytes) -> None:

@@ -12,8 +12,8 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from nettop import settings
-from nettop.recording import Replay, load
-from nettop.sampler import Sampler
+from nettop.host.recording import Replay, load
+from nettop.sampling.sampler import Sampler
 from nettop.settings import Host, _text, irq
 
 HOSTS = Path(__file__).parent / "hosts"
@@ -127,7 +127,7 @@ def test_interrupts_are_found_by_sysfs_then_by_name(host: Host, tmp_path: Path) 
 @examples(deadline=None)
 @given(st.sets(st.integers(0, 300)))
 def test_cpu_lists_and_masks_mean_the_same(cpus: set[int]) -> None:
-    from nettop.cpulist import mask
+    from nettop.terms.cpulist import mask
 
     text = _text.ranges(cpus)
     assert _text.cpus(text) == cpus

@@ -14,10 +14,11 @@ from nettop import settings
 from nettop.changes import Change, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
-from nettop.netlink import ethtool
-from nettop.netlink.codec import HEADER, NESTED, attribute, attributes, decode, encode
+from nettop.host.netlink import ethtool
+from nettop.host.netlink.codec import HEADER, NESTED, attribute, attributes, decode, encode
+from nettop.host.request import Request
+from nettop.host.source import Live
 from nettop.settings import Host
-from nettop.source import Live, Request
 
 QUIET = Terms(confirm=0)
 FEATURES = ("tx-checksum-ipv4", "tx-scatter-gather", "tx-tcp-segmentation", "rx-gro", "highdma")

@@ -27,13 +27,14 @@ import test_settings_ethtool as played
 from lab.inside.changed import CHANGES as DRIVERS
 from netns import test_changes_kernel as namespace
 
-from nettop import settings, trust
+from nettop import settings
 from nettop.changes import plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
-from nettop.netlink.codec import NESTED, attribute, attributes
+from nettop.files import trust
+from nettop.host.netlink.codec import NESTED, attribute, attributes
+from nettop.host.request import Request
 from nettop.settings import Host
-from nettop.source import Request
 
 PLACES = ("files", "messages", "kernel", "drivers")
 QUIET = Terms(confirm=0)
@@ -147,7 +148,7 @@ def test_a_service_is_put_back(
         f'[ "$1" = stop ] && : > {group}/cgroup.procs\nexit 0\n'
     )
     stand_in.chmod(0o755)
-    monkeypatch.setattr("nettop.trust.SYSTEM", (str(stand_in.parent), *trust.SYSTEM))
+    monkeypatch.setattr("nettop.files.trust.SYSTEM", (str(stand_in.parent), *trust.SYSTEM))
     back_and_forth(host, book, "service.running@irqbalance", "off")
     assert log.read_text() == "stop irqbalance.service\nstart irqbalance.service\n"
 

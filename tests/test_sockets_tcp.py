@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from netlink_bytes import Fake, link, message, text
 
 from nettop.collect import sockets_tcp
-from nettop.netlink.codec import attribute
-from nettop.sampler import Sampler
+from nettop.host.netlink.codec import attribute
+from nettop.sampling.sampler import Sampler
 
 
 def tcp_info(size: int = 280, **changed: int) -> bytes:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.source import Live
+from nettop.host.source import Live
 
 
 @pytest.mark.parametrize("folder", ["proc", "sys"])
@@ -46,7 +46,7 @@ def test_what_is_read_every_second_stays_open(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_what_needs_more_than_one_read_is_opened_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nettop.source._OPEN", {"/proc/kallsyms"})
+    monkeypatch.setattr("nettop.host.source._OPEN", {"/proc/kallsyms"})
     source = Live()
     for _ in range(2):
         assert source.data("/proc/kallsyms").count(b"\n") > 1000

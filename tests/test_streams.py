@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nettop import commands, streams
+from nettop import commands
+from nettop.files import streams
 
 HOST = str(Path(__file__).parent / "hosts/guest-transfer.host")
 DEMO = str(Path(__file__).parents[1] / "rules/demo.host.gz")
@@ -144,7 +145,7 @@ def test_a_closed_stream_s_number_is_not_given_to_a_file(
     home: dict[str, str], tmp_path: Path
 ) -> None:
     program = (
-        "import os, sys; from nettop import streams; streams.adopt();"
+        "import os, sys; from nettop.files import streams; streams.adopt();"
         f"file = open({str(tmp_path / 'journal')!r}, 'w'); assert file.fileno() > 2, file;"
         "print('x'); print('y', file=sys.stderr); assert sys.stdin.read() == ''"
     )
@@ -230,7 +231,7 @@ def test_a_device_s_name_is_shown_and_not_obeyed(home: dict[str, str], tmp_path:
         ["watch", "--for", "2", *where],
     ):
         code, out, err = run(words, "</dev/null", home)
-        assert code in (0, 1, 2, 3), (words, err.decode())
+        assert code in (0, 1, 2, 3, 4), (words, err.decode())
         assert b"\x1b" not in out + err, words
         assert b"\x07" not in out + err, words
 

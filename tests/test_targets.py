@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from nettop import cli, commands, devname, settings
-from nettop.argument import assignment, whole
+from nettop import cli, commands, settings
 from nettop.cli import main
+from nettop.commands._argument import assignment, whole
+from nettop.terms import devname
 
 HOST = "tests/hosts/guest-transfer.host"
 # the value of a setting may be empty: net.ipv4.ip_local_reserved_ports is, by default

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from nettop import text, units
+from nettop.terms import text, units
 
 
 @given(st.text(max_size=60))

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from nettop.changes.journal import Journal
-from nettop.peer import Cancelled
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
 from nettop.trials.experiment import METRICS, Plan, Sample
+from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
     Latency,
     Loss,

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from nettop import cli
-from nettop.peer import Cancelled
 from nettop.trials import results, tune
 from nettop.trials.experiment import METRICS, Plan
+from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
 from nettop.trials.run import TrialError

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.frame import Entry
+from nettop.frame.rates import Entry
 from nettop.trials.result import Interval, Loss, Measured, Options
 from nettop.trials.run import TrialError
 from nettop.trials.tools import (

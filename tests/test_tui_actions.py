@@ -11,19 +11,19 @@ from scenes import RING, lossy
 
 from nettop.changes import Change
 from nettop.changes.journal import Entry, Journal
+from nettop.host.source import Live
 from nettop.panes.cores import spread_of
-from nettop.panes.scene import Made, Scene, View
-from nettop.source import Live
 from nettop.trials import prove
 from nettop.trials import result as trials
 from nettop.trials.result import Standing
 from nettop.tui.actions import Actions
 from nettop.tui.changing import Changing
-from nettop.tui.kept import result_of
 from nettop.tui.keys import Ask
 from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import Bench, options_of
+from nettop.views.kept import result_of
+from nettop.views.scene import Made, Scene, View
 
 WANTED = [("ring.rx@eth0", "512")]
 FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "reverse": "no"}
@@ -318,7 +318,7 @@ def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
 ) -> None:
     from nettop.changes import guard, plan
     from nettop.changes.apply import Terms, apply
-    from nettop.tui.kept import journal
+    from nettop.views.kept import journal
 
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
     host = fake_host.make(tmp_path / "host")
@@ -335,7 +335,7 @@ def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
         heard.scene = replace(heard.scene, journal=made, pending=pending)
 
     look()
-    changing.do_undo(Ask("undo"), View(), heard.scene)
+    changing.take_back([heard.scene.journal[0].id])
     assert (mtu.read_text().strip(), "pending" in heard.last) == ("1500", True)
     before = heard.scene  # this countdown was not yet on the screen
     look()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from nettop.observe import Observer
-from nettop.panes.scene import Scene, View
-from nettop.recording import Replay, load
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.recording import Replay, load
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 from nettop.tui.engine import Engine
+from nettop.views.observer import Observer
+from nettop.views.scene import Scene, View
 
 KNOWN_ONCE = ["topology", "features", "linkmodes", "links"]
 

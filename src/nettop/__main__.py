@@ -40,7 +40,8 @@ def main() -> int:
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if interruptible:  # a shell's background job is not
         signal.signal(signal.SIGINT, _leave)
-    from nettop import cli, streams
+    from nettop import cli
+    from nettop.files import streams
 
     sys.excepthook, sys.unraisablehook = _escaped, _ignored
     streams.adopt()

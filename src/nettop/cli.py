@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from typing import Any
 
 from . import __version__, commands
-from .argument import word
-from .streams import UNREAD, Unwritten, abandon
-from .text import ascii_only, lacking, safe
-from .trust import path
+from .commands._argument import word
+from .files.streams import UNREAD, Unwritten, abandon
+from .files.trust import path
+from .terms.errors import Refused, nearest
+from .terms.text import ascii_only, lacking, safe
 
 DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit
@@ -121,20 +122,32 @@ def _run(words: list[str]) -> int:
         return 0
     name = "top" if not words or words[0].startswith("-") else words.pop(0)
     if name not in commands.names(hidden=True):
-        near = commands.nearest(name, commands.names())
+        near = nearest(name, commands.names())
         _tell(f"nettop: unknown command {name!r}{near}; see nettop --help")
         return 2
     try:
         return int(commands.run(name, _command(name).parse_args(words)))
     except SystemExit as end:
         return int(end.code or 0)
-    except commands.Refused as refused:
+    except Refused as refused:
         _tell(f"nettop: {refused}")
         return refused.code
     except Unwritten:
         raise
+    except BrokenPipeError:  # nobody takes what the screen writes
+        abandon()
+        return UNREAD
     except Exception as error:
+        if _interrupted(error):
+            raise KeyboardInterrupt from error
         return _fault(name, error)
+
+
+def _interrupted(error: BaseException | None) -> bool:
+    """Whether an interrupt is behind it: inside a class body Python raises RuntimeError from it."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 def _fault(name: str, error: Exception) -> int:
@@ -157,7 +170,7 @@ def _fault(name: str, error: Exception) -> int:
 
 def _of_a_file(error: Exception) -> bool:
     """Whether a configuration or rule file of the user's is at fault, and the sentence says so."""
-    from .advice.build import RuleError
+    from .advice.rules.file import RuleError
     from .config import ConfigError
 
     return isinstance(error, (ConfigError, RuleError))

@@ -22,9 +22,9 @@ import make_big  # type: ignore[import-not-found]
 
 from nettop.collect import sockets_tcp
 from nettop.facts.joined import NEEDS, Joiner
-from nettop.frame import Frame, entries
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.frame.rates import Frame, entries
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 UNKNOWN = dict.fromkeys(sockets_tcp.Row.__dataclass_fields__)
 

@@ -30,11 +30,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "hosts"))
 import make_big  # type: ignore[import-not-found]
 
 from nettop.facts.joined import NEEDS
-from nettop.observe import Observer
+from nettop.host.source import Live
 from nettop.panes import page
-from nettop.panes.past import Past
-from nettop.panes.scene import Scene, View
-from nettop.source import Live
+from nettop.views.observer import Observer
+from nettop.views.past import Past
+from nettop.views.scene import Scene, View
 
 STAGES = ("sample", "facts", "rules", "lines")
 SETTLED = 4  # frames until everything is imported, compiled and remembered

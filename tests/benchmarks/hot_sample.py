@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 from nettop import collect
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 FILES = {
     "cpu": "/proc/stat",

@@ -158,8 +158,8 @@ def counting(report: int, trace: bool) -> None:
     import gc
 
     from nettop.cli import main
-    from nettop.observe import Observer
     from nettop.tui import engine
+    from nettop.views.observer import Observer
 
     step = engine.Engine._step
     samples = count(1)

@@ -18,16 +18,16 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from nettop.advice import expression
-from nettop.advice.judge import Judge
-from nettop.advice.load import load, read
-from nettop.advice.rule import Rule
+from nettop.advice.judge.judge import Judge
+from nettop.advice.language import expression
+from nettop.advice.rules.load import load, read
+from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts, Profile
-from nettop.facts.core import Core
-from nettop.facts.flow import Flow
-from nettop.facts.host import Host
-from nettop.facts.nic import Coalesce, Counters, Feature, Nic, Ring
-from nettop.facts.queue import Queue
+from nettop.facts.kinds.core import Core
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.nic import Coalesce, Counters, Feature, Nic, Ring
+from nettop.facts.kinds.queue import Queue
 
 FRAMES = 20
 PACK = Path(__file__).parents[2] / "rules"

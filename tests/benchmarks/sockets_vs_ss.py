@@ -16,8 +16,8 @@ import subprocess
 import time
 from statistics import median
 
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 WARM = 3
 

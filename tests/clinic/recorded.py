@@ -16,12 +16,12 @@ from typing import Any
 
 from clinic.scenario import Scenario
 
-from nettop.advice import inline
-from nettop.advice.judge import Judge
-from nettop.advice.load import load as rules
+from nettop.advice.judge import inline_facts as inline
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import load as rules
 from nettop.facts import Facts
-from nettop.observe import Observation, Observer
-from nettop.recording import Replay, load
+from nettop.host.recording import Replay, load
+from nettop.views.observer import Observation, Observer
 
 TESTS = Path(__file__).parents[1]
 RULES = TESTS.parent / "rules"

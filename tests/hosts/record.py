@@ -19,8 +19,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from nettop import collect
-from nettop.recording import Record, Replay
-from nettop.sampler import Sampler
+from nettop.host.recording import Record, Replay
+from nettop.sampling.sampler import Sampler
 
 HERE = Path(__file__).parent
 

@@ -15,9 +15,9 @@ from pathlib import Path
 from make_big import Big, step, write  # type: ignore[import-not-found]
 
 from nettop import collect
-from nettop.recording import Record, save
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.recording import Record, save
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 HERE = Path(__file__).parent
 MOMENTS = 5

@@ -18,8 +18,8 @@ pytestmark = [
 NAME = f"nt-procsys-{os.getpid()}"
 SCRIPT = """
 import json
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.host.source import Live
 wanted = ["netdev", "netclass", "queues", "kernel", "sysctls", "irqs", "sockets_udp"]
 frame = Sampler(Live()).take(wanted)
 print(json.dumps({

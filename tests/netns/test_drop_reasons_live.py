@@ -17,10 +17,10 @@ from pathlib import Path
 
 import pytest
 
-from nettop.bpf import call
-from nettop.bpf.drops import Counter
-from nettop.observe import Observer
-from nettop.source import Live
+from nettop.host.bpf import call
+from nettop.host.bpf.drops import Counter
+from nettop.host.source import Live
+from nettop.views.observer import Observer
 
 pytestmark = [
     pytest.mark.netns,
@@ -143,7 +143,7 @@ def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
     counter.close()  # it can be had: the rest is the other process's
     script = (
         "import json, sys, time\n"
-        "from nettop.source import Live\n"
+        "from nettop.host.source import Live\n"
         "source = Live()\n"
         "print(json.dumps(len(source.drops())), flush=True)\n"
         "time.sleep(60)\n"
@@ -161,8 +161,8 @@ def test_a_killed_nettop_leaves_nothing_in_the_kernel(counter: Counter) -> None:
 def test_without_the_right_it_is_one_sentence() -> None:
     script = (
         "import ctypes, mmap, os\n"  # later, nobody may read where they lie
-        "import nettop.bpf.drops\n"
-        "from nettop.source import Live\n"
+        "import nettop.host.bpf.drops\n"
+        "from nettop.host.source import Live\n"
         "os.setresuid(65534, 65534, 65534)\n"
         "try:\n    Live().drops()\n"
         "except OSError as error:\n    print(error.strerror)\n"

@@ -19,10 +19,10 @@ from typing import Any
 import pytest
 import veth
 
-from nettop.cpulist import parse
-from nettop.frame import Frame
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.frame.rates import Frame
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.terms.cpulist import parse
 
 pytestmark = [
     pytest.mark.netns,
@@ -33,8 +33,8 @@ READ = """
 import json, sys
 from dataclasses import asdict
 from nettop.frame import values
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.host.source import Live
 frame = Sampler(Live()).take(sys.argv[1:])
 print(json.dumps({name: [values(row) for row in frame.rows(name)] for name in frame.tables}))
 """

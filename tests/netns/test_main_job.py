@@ -30,8 +30,8 @@ PEER = "10.96.0.2"
 # Runs inside the namespace, four observations a second: what the flows pane would show of iperf3.
 WATCH = """
 import json, sys, time
-from nettop.observe import Observer
-from nettop.source import Live
+from nettop.views.observer import Observer
+from nettop.host.source import Live
 observer = Observer(Live())
 last = observer.step().frame.at
 due, out = time.monotonic(), []

@@ -22,15 +22,15 @@ HERE, _ = veth.spaces("netlink")
 READ = """
 import json, sys
 from dataclasses import asdict
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.host.source import Live
 frame = Sampler(Live()).take(sys.argv[1:])
 print(json.dumps([{t: [asdict(r) for r in frame.rows(t)] for t in frame.tables}, frame.missing]))
 """
 PUT = """
 import json, sys
-from nettop.netlink import ethtool
-from nettop.netlink.kernel import Kernel
+from nettop.host.netlink import ethtool
+from nettop.host.netlink.kernel import Kernel
 what, device, values = sys.argv[1], sys.argv[2], json.loads(sys.argv[3])
 try:
     ethtool.put(Kernel(), what, device, values)
@@ -171,7 +171,7 @@ def test_driver_statistics_survive_a_change_of_queues() -> None:
     script = """
 import json, subprocess, sys
 from nettop.collect import nicstats_raw, nicqueues
-from nettop.source import Live
+from nettop.host.source import Live
 source, memory = Live(), {}
 def read():
     source_at[0] += 1

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import pytest
 
 from nettop.collect import links, routes
-from nettop.recording import Replay, parse
+from nettop.host.recording import Replay, parse
 
 pytestmark = [
     pytest.mark.netns,

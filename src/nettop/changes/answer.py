@@ -17,7 +17,7 @@ import tty
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from ..streams import ERASE, control
+from ..files.streams import ERASE, control
 
 QUIET: Final = 0.3  # seconds without a byte, before an Enter and after it
 _PASTES, _NO_PASTES = "\x1b[?2004h", "\x1b[?2004l"

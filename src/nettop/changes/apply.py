@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.errors import sentence
 from . import Change, Result, alike, chain, guard, place
 from .journal import Entry, Journal, since_boot
-from .plan import forecast, refused, sentence
+from .plan import forecast, refused
 from .settle import carrier, look, look_beside, settle
 
 CONFIRM = 30.0  # seconds a risky change lives without being confirmed

@@ -22,11 +22,11 @@ import time
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from ..trust import environment, program
+from ..files.trust import environment, program
+from ..terms.errors import sentence
 from . import Result, alike, chain, outcome, place
 from .chain import READY
 from .journal import Busy, Entry, Journal, since_boot
-from .plan import sentence
 
 if TYPE_CHECKING:
     from ..settings import Host

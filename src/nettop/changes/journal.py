@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
-from .. import bounds
-from ..trust import trusted
+from ..files import bounds
+from ..files.trust import trusted
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
 _LOCK_PAUSE = 0.02

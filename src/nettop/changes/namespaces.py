@@ -191,8 +191,8 @@ def main(paths: Sequence[str]) -> None:
 
 
 def _devices() -> dict[str, str]:
+    from ..host.source import Live
     from ..settings import _device
-    from ..source import Live
 
     source = Live()
     found = {}

@@ -7,10 +7,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from ..settings import Host
+from ..terms.errors import sentence
 from . import Result, alike, place, target
 from .journal import Entry
 from .namespaces import Survey
-from .plan import sentence
 from .settle import look
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .. import settings
+from ..host.source import Source
 from ..settings import Address
-from ..source import Source
 
 OURS = "90-nettop.conf"
 _LINK = ("/etc/systemd/network", "/run/systemd/network", "/usr/lib/systemd/network")

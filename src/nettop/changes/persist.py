@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .. import settings
+from ..host.source import Source
 from ..settings import Host, kept
-from ..source import Source
+from ..terms.errors import sentence
 from . import Change, Result
 from .apply import Terms, apply
 from .journal import Journal
-from .plan import forecast, refused, sentence
+from .plan import forecast, refused
 
 
 def wanted(setting: str, value: str) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from functools import cache
 
-from ..netlink.netns import cookie
+from ..host.netlink.netns import cookie
 
 NAMESPACES = "/run/netns"
 

@@ -7,7 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from .. import settings
-from ..source import Source
+from ..host.source import Source
+from ..terms.errors import sentence
 from . import Change, Result, data
 
 
@@ -97,12 +98,3 @@ def describe(setting: str, value: str, source: Source) -> dict[str, Any]:
         found.setdefault("shell", "")
         found["because"] = sentence(error)
     return found
-
-
-def sentence(error: BaseException) -> str:
-    """One sentence for what went wrong."""
-    if isinstance(error, OSError) and error.strerror:
-        return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
-    if error.args and isinstance(error.args[0], str):
-        return error.args[0]
-    return str(error) or type(error).__name__

@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
+from ..files.trust import sudo
 from ..settings import Address
-from ..trust import sudo
 from . import Change, Result, text
 from .journal import Journal
 

@@ -7,9 +7,9 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..files.streams import ERASE, control
 from ..settings import Host
-from ..streams import ERASE, control
-from ..text import safe
+from ..terms.text import safe
 from . import Result, answer, chain, guard, outcome, risk
 from .journal import Journal, since_boot
 from .namespaces import Survey

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import struct
 
-from ..netlink.codec import attribute, attributes, messages
-from ..netlink.route import names
+from ..host.netlink.codec import attribute, attributes, messages
+from ..host.netlink.route import names
+from ..host.request import Request
+from ..host.source import Source
 from ..settings.route import packed
-from ..source import Request, Source
 
 _GETROUTE = 26
 _DST, _OIF = 1, 4

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
+from ..terms.errors import sentence
 from . import Result, alike, chain, outcome, target
 from .journal import Entry, Journal
 from .namespaces import Survey
-from .plan import sentence
 from .settle import carrier, look, settle
 
 

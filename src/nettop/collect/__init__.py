@@ -19,7 +19,7 @@ from functools import cache
 from importlib import import_module
 from types import ModuleType
 
-from ..folder import modules
+from ..terms.modules import modules
 
 
 @cache

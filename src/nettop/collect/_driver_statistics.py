@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import drivers
-from ..frame import Partly
-from ..netlink import driver, route
-from ..source import Source
+from ..frame.rates import Partly
+from ..host.netlink import driver, route
+from ..host.source import Source
+from . import _drivers as drivers
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
 _NEW_INTERFACES = 5.0  # seconds between looks for interfaces that came

@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from typing import Any
 
-from ..netlink import ethtool, legacy
-from ..source import Source
+from ..host.netlink import ethtool, legacy
+from ..host.source import Source
 
 
 def every(source: Source, what: str) -> dict[str, dict[str, Any]]:

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..netlink import statistics
-from ..source import Source
+from ..host.netlink import statistics
+from ..host.source import Source
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
 _LOOK = 10.0  # seconds between questions to all

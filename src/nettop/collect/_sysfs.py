@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .. import cpulist
-from ..source import Source
+from ..host.source import Source
+from ..terms import cpulist
 
 T = TypeVar("T")
 

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import gauge, label
-from ..netlink import route
-from ..netlink.codec import decode, messages
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import decode, messages
+from ..host.source import Source
 
 EVERY = 5.0
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..frame import gauge, label
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.source import Source
 from ._settings import every
 
 EVERY = 10.0

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..bounds import count
-from ..frame import counter, gauge
-from ..source import Source
+from ..files.bounds import count
+from ..frame.fields import counter, gauge
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 2.0

@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import cpulist
-from ..bounds import counts
-from ..frame import counter, label, light
-from ..source import Source
+from ..files.bounds import counts
+from ..frame.fields import counter, label, light
+from ..host.source import Source
+from ..terms import cpulist
 
 USER_HZ: Final = 100
 _SLIP: Final = 10.0  # seconds; a longer step back is a CPU that was taken out and put back

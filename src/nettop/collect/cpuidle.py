@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import cpulist
-from ..frame import counter, gauge, label
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
+from ..terms import cpulist
 from . import _sysfs
 
 EVERY: Final = 5.0

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..bounds import count
-from ..frame import counter, label, light
-from ..source import Source
+from ..files.bounds import count
+from ..frame.fields import counter, label, light
+from ..host.source import Source
 
 EVERY: Final = 0.9
 ON_REQUEST: Final = True

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .. import drivers
-from ..frame import gauge, label
-from ..netlink import driver, route
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import driver, route
+from ..host.source import Source
+from . import _drivers as drivers
 
 EVERY = 30.0
 

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import counter, label, light
-from ..source import Source
+from ..frame.fields import counter, label, light
+from ..host.source import Source
 from ._standard_statistics import readings
 
 EVERY = 0.9

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import gauge, label, light
-from ..netlink import ethtool
-from ..netlink.codec import Bits
-from ..source import Source
+from ..frame.fields import gauge, label, light
+from ..host.netlink import ethtool
+from ..host.netlink.codec import Bits
+from ..host.source import Source
 
 EVERY = 10.0
 

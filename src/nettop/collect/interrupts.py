@@ -23,9 +23,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final
 
-from ..bounds import BOUNDS, count, exceeded
-from ..frame import counter, gauge, label, light, vector
-from ..source import Source
+from ..files.bounds import BOUNDS, count, exceeded
+from ..frame.fields import counter, gauge, label, light, vector
+from ..host.source import Source
 
 TIMELESS: Final = True
 

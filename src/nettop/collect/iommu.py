@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import gauge, label
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 300.0

@@ -15,9 +15,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import gauge, label, light
-from ..netlink import netdev, route
-from ..source import Source
+from ..frame.fields import gauge, label, light
+from ..host.netlink import netdev, route
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 5.0

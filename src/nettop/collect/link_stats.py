@@ -12,10 +12,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, gauge, label, light
-from ..netlink import route
-from ..netlink.codec import attributes, messages
-from ..source import Source
+from ..frame.fields import counter, gauge, label, light
+from ..host.netlink import route
+from ..host.netlink.codec import attributes, messages
+from ..host.source import Source
 
 ELSE = "netdev"
 

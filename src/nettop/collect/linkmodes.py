@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, gauge, label
-from ..netlink import ethtool
-from ..netlink.codec import Bits
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.netlink import ethtool
+from ..host.netlink.codec import Bits
+from ..host.source import Source
 
 EVERY = 5.0
 

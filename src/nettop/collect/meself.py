@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..frame import counter, gauge, label
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
 from . import _sysfs, processes
 
 

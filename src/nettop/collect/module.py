@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ..frame import gauge, label
-from ..netlink import ethtool, optics, route
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import ethtool, optics, route
+from ..host.source import Source
 
 EVERY = 30.0
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..bounds import counts
-from ..frame import counter, label, light
-from ..source import Source
+from ..files.bounds import counts
+from ..frame.fields import counter, label, light
+from ..host.source import Source
 
 
 @light

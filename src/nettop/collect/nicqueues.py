@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any, Final
 
-from ..drivers import QUEUE_COUNTS
-from ..frame import counter, label
-from ..netlink import netdev, route
-from ..source import Source
+from ..frame.fields import counter, label
+from ..host.netlink import netdev, route
+from ..host.source import Source
 from ._driver_statistics import Reading, readings, told
+from ._drivers import QUEUE_COUNTS
 
 EVERY = 0.2
 MEMORY = "statistics"

@@ -10,12 +10,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import drivers
-from ..drivers import COUNTS
-from ..frame import counter, gauge, label
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
+from . import _drivers as drivers
 from . import _standard_statistics
 from ._driver_statistics import Reading, readings, told
+from ._drivers import COUNTS
 
 EVERY = 0.2
 MEMORY = "statistics"

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import counter, gauge, label, light
-from ..source import Source
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
 from ._driver_statistics import readings, told
 
 EVERY = 0.9

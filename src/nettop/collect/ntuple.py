@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..frame import Partly, gauge, label
-from ..netlink import driver, route
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..frame.rates import Partly
+from ..host.netlink import driver, route
+from ..host.source import Source
 
 EVERY = 30.0
 

@@ -10,10 +10,11 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..bounds import count
-from ..frame import counter, gauge, label
-from ..netlink.codec import attributes, messages
-from ..source import Request, Source
+from ..files.bounds import count
+from ..frame.fields import counter, gauge, label
+from ..host.netlink.codec import attributes, messages
+from ..host.request import Request
+from ..host.source import Source
 
 EVERY: Final = 1.0
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..frame import counter, gauge, label
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
 from ._settings import every, flag
 
 EVERY = 5.0

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from ..frame import gauge, label
-from ..netlink import ethtool
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import ethtool
+from ..host.source import Source
 
 EVERY = 10.0
 

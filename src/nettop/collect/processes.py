@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
-from .. import cpulist
-from ..bounds import count, counts
-from ..frame import counter, gauge, label, light
-from ..source import Source
+from ..files.bounds import count, counts
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
+from ..terms import cpulist
 from . import _sysfs
 from .cpu import USER_HZ
 

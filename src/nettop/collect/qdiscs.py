@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, gauge, label
-from ..netlink import route
-from ..netlink.codec import decode, messages
-from ..source import Source
+from ..frame.fields import counter, gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import decode, messages
+from ..host.source import Source
 
 EVERY = 0.9
 

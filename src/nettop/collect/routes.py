@@ -11,10 +11,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import gauge, label
-from ..netlink import route
-from ..netlink.codec import decode, messages
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import decode, messages
+from ..host.source import Source
 
 EVERY = 10.0
 

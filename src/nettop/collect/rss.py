@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import gauge, label
-from ..netlink import driver, route
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.netlink import driver, route
+from ..host.source import Source
 
 EVERY = 10.0
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass, fields
 from functools import cache, lru_cache
 from typing import Any, Final
 
-from ..bounds import count
-from ..frame import counter, gauge
-from ..source import Source
+from ..files.bounds import count
+from ..frame.fields import counter, gauge
+from ..host.source import Source
 from . import _sysfs
 
 # What each field adds up, as `Section.Name`.

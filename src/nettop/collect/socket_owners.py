@@ -12,8 +12,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..frame import gauge, label
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 5.0

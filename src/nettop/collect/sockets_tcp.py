@@ -13,10 +13,10 @@ from dataclasses import dataclass, fields
 from functools import cache
 from typing import Any, Final, NamedTuple
 
-from ..frame import counter, gauge, label, light
-from ..netlink import diag, route
-from ..netlink.codec import attributes, text
-from ..source import Source
+from ..frame.fields import counter, gauge, label, light
+from ..host.netlink import diag, route
+from ..host.netlink.codec import attributes, text
+from ..host.source import Source
 
 _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16

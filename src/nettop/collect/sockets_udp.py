@@ -12,9 +12,9 @@ from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Final
 
-from ..bounds import count, counts
-from ..frame import counter, gauge, label, light
-from ..source import Source
+from ..files.bounds import count, counts
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 1.0

@@ -9,10 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .. import cpulist
-from ..bounds import counts
-from ..frame import counter, label, light
-from ..source import Source
+from ..files.bounds import counts
+from ..frame.fields import counter, label, light
+from ..host.source import Source
+from ..terms import cpulist
 
 _KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
 

@@ -11,10 +11,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import cpulist
-from ..bounds import counts
-from ..frame import counter, gauge, label, light
-from ..source import Source
+from ..files.bounds import counts
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
+from ..terms import cpulist
 
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU

@@ -11,9 +11,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final
 
-from ..frame import gauge, label
-from ..source import Source
-from . import _sysfs
+from ..frame.fields import gauge, label
+from ..host.source import Source
+from . import _legacy, _sysfs
 
 EVERY: Final = 60.0
 
@@ -34,6 +34,7 @@ class Row:
     key: str = gauge("parameter, written as sysctl(8) does")
     value: str = gauge("value; runs of white space are single spaces")
     wins: bool = gauge("no later line sets the same parameter", default=True)
+    harmful: bool = gauge("old advice that harms today (rules/legacy-sysctls.toml)", default=False)
 
 
 def read(source: Source) -> list[Row]:
@@ -74,9 +75,9 @@ def parse(text: str, file: str) -> list[Row]:
         key, equals, value = plain.partition("=")
         if not equals or plain.startswith(("#", ";")):
             continue
-        rows.append(
-            Row(file, number, name(key.strip().lstrip("-").strip()), " ".join(value.split()))
-        )
+        known, text = name(key.strip().lstrip("-").strip()), " ".join(value.split())
+        harmful = _legacy.harmful(known, text) is not None
+        rows.append(Row(file, number, known, text, harmful=harmful))
     return rows
 
 

@@ -13,8 +13,8 @@ from functools import cache
 from typing import Any, Final
 
 from .. import config
-from ..frame import gauge, label
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.source import Source
 
 EVERY: Final = 10.0
 

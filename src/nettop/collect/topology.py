@@ -13,9 +13,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from .. import cpulist
-from ..frame import gauge, label
-from ..source import Source
+from ..frame.fields import gauge, label
+from ..host.source import Source
+from ..terms import cpulist
 from . import _sysfs
 
 EVERY: Final = 30.0

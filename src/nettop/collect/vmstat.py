@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from ..frame import counter, gauge
-from ..source import Source
+from ..frame.fields import counter, gauge
+from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 2.0

@@ -9,9 +9,10 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..frame import counter, gauge, label
-from ..netlink.codec import attributes, messages
-from ..source import Request, Source
+from ..frame.fields import counter, gauge, label
+from ..host.netlink.codec import attributes, messages
+from ..host.request import Request
+from ..host.source import Source
 
 EVERY: Final = 2.0
 OPTIONAL: Final = True  # few kernels have the module xsk_diag

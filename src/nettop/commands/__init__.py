@@ -18,26 +18,18 @@ from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, TextIO
 
-from ..argument import interface, namespace
-from ..folder import modules
-from ..trust import program
+from ..files.trust import program
+from ..terms.errors import Refused, nearest
+from ..terms.modules import modules
+from ._argument import interface, namespace
 
 if TYPE_CHECKING:
-    from ..frame import Frame
+    from ..frame.rates import Frame
+    from ..host.source import Source
     from ..settings import Address
-    from ..source import Source
 
 SCHEMA = 1
 NAMESPACES = "/run/netns"
-
-
-class Refused(Exception):  # noqa: N818
-    """One sentence for the user and the exit code: 2 usage, 3 could not look, 4 not done."""
-
-    def __init__(self, sentence: str, code: int = 2) -> None:
-        """`sentence` names what is at fault and what to do."""
-        super().__init__(sentence)
-        self.code = code
 
 
 @cache
@@ -56,14 +48,6 @@ def run(name: str, args: argparse.Namespace) -> int:
     _tell_once.cache_clear()
     code: int = command(name).run(args)
     return code
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)`, or nothing when nothing is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {found[0]}?)" if found else ""
 
 
 def source_arguments(parser: argparse.ArgumentParser) -> None:
@@ -147,17 +131,20 @@ def _mounted(path: str) -> bool:
         return False
 
 
-def open_source(args: argparse.Namespace) -> Source:
-    """The host that the arguments name: this one, a directory or a recording."""
-    from ..source import Live
+def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = False) -> Source:
+    """The host that the arguments name: this one, a directory or a recording.
+
+    `pace` and `loop` say how a recording is played: see `Replay`.
+    """
+    from ..host.source import Live
 
     if getattr(args, "netns", None):
         enter_netns(args.netns)
     if getattr(args, "replay", None):
-        from ..recording import RecordingError, Replay, load
+        from ..host.recording import RecordingError, Replay, load
 
         try:
-            return Replay(load(args.replay))
+            return Replay(load(args.replay), pace=pace, loop=loop)
         except OSError as error:
             raise Refused(f"cannot read {args.replay}: {error.strerror or error}", 3) from None
         except RecordingError as error:
@@ -179,8 +166,8 @@ def known_interface(frame: Frame, name: str | None) -> None:
 
 def absent(source: Source, address: Address, error: Exception) -> Refused | None:
     """The usage error behind a setting that could not be read: its target is not there."""
-    from ..changes.plan import sentence
     from ..settings import kind
+    from ..terms.errors import sentence
 
     if not isinstance(error, OSError) or error.errno not in (errno.ENOENT, errno.ENODEV):
         return None
@@ -241,7 +228,7 @@ def unseen(text: str) -> str:
 
 def say(*lines: str, to: TextIO | None = None) -> None:
     """Print lines for people; whatever a host put into one, it stays one line and only shows."""
-    from ..text import safe
+    from ..terms.text import safe
 
     print("\n".join(map(safe, lines)), file=to)
 

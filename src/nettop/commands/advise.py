@@ -23,9 +23,9 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rule import Finding, Silent
-    from ..observe import Observation
-    from ..source import Source
+    from ..advice.rules.rule import Finding, Silent
+    from ..host.source import Source
+    from ..views.observer import Observation
 
 HELP = "what is wrong on this host, why, and the exact change"
 SEVERITIES = ("critical", "warning", "advice", "info")
@@ -65,8 +65,9 @@ def run(args: argparse.Namespace) -> int:
 def look(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..config import ConfigError
-    from ..observe import Observer, watch
-    from . import Refused, known_interface, tell_faults
+    from ..terms.errors import Refused
+    from ..views.observer import Observer, watch
+    from . import known_interface, tell_faults
 
     try:
         observer = Observer(
@@ -160,7 +161,7 @@ def _tell(source: Source, found: Finding) -> None:
     """A finding in full."""
     from textwrap import wrap
 
-    from ..advice.explain import figures
+    from ..advice.rules.explain import figures
     from ..changes import text
 
     say("", f"{MARKS[found.severity]} {found.id}  {found.title}")

@@ -9,21 +9,20 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from ..argument import target
+from ..terms.errors import Refused, nearest
 from . import (
-    Refused,
     duration_argument,
     json_argument,
     must_be_live,
-    nearest,
     open_source,
     profile_argument,
     source_arguments,
 )
+from ._argument import target
 
 if TYPE_CHECKING:
-    from ..advice.rule import Finding
-    from ..source import Source
+    from ..advice.rules.rule import Finding
+    from ..host.source import Source
 
 HELP = "do what a finding advises"
 

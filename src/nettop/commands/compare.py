@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from . import duration_argument, emit, json_argument, open_source, say
 
 if TYPE_CHECKING:
-    from ..observe import Observation
+    from ..views.observer import Observation
 
 HELP = "what differs between two hosts or recordings"
 SETTINGS = (

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..manual import Command, Option
+    from ._manual import Command, Option
 
 HELP = "print the completion of a shell"
 SHELLS = ("bash", "zsh", "fish")
@@ -39,7 +39,7 @@ def run(args: argparse.Namespace) -> int:
 
 def script(shell: str) -> str:
     """The completion of that shell."""
-    from ..manual import every
+    from ._manual import every
 
     made = {"bash": bash, "zsh": zsh, "fish": fish}[shell](every())
     return "\n".join(made) + "\n"

@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 import sys
 
-from ..argument import whole
-from . import Refused, enter_netns, json_argument, netns_argument
+from ..terms.errors import Refused
+from . import enter_netns, json_argument, netns_argument
+from ._argument import whole
 
 HELP = "keep a change that would revert by itself"
 
@@ -33,8 +34,8 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.guard import confirm
     from ..changes.journal import Journal
     from ..changes.outcome import late
-    from ..changes.plan import sentence
     from ..settings import Host
+    from ..terms.errors import sentence
     from .set import finish
 
     if args.netns is not None:

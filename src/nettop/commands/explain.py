@@ -13,23 +13,22 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from ..argument import target as rule_and_target
+from ..terms.errors import Refused, nearest
 from . import (
-    Refused,
     duration_argument,
     emit,
     json_argument,
-    nearest,
     open_source,
     profile_argument,
     say,
     source_arguments,
 )
+from ._argument import target as rule_and_target
 
 if TYPE_CHECKING:
-    from ..advice.rule import Finding, Rule, Silent
-    from ..observe import Observation
-    from ..source import Source
+    from ..advice.rules.rule import Finding, Rule, Silent
+    from ..host.source import Source
+    from ..views.observer import Observation
 
 MANY = 8  # targets that are named when another was meant
 HELP = "why a rule speaks or keeps silent"
@@ -77,8 +76,8 @@ def _verdicts(last: Observation, rule: Rule) -> dict[str, Finding | Silent]:
 
 
 def _document(source: Source, rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Any:
-    from ..advice.explain import data
-    from ..advice.rule import Silent
+    from ..advice.rules.explain import data
+    from ..advice.rules.rule import Silent
     from .advise import finding_json
 
     targets = [
@@ -91,9 +90,9 @@ def _document(source: Source, rule: Rule, verdicts: Mapping[str, Finding | Silen
 
 
 def _print(rule: Rule, verdicts: Mapping[str, Finding | Silent], *, one: bool) -> None:
-    from ..advice.explain import page, verdict
-    from ..advice.papers import references
-    from ..advice.rule import Silent
+    from ..advice.rules.explain import page, verdict
+    from ..advice.rules.papers import references
+    from ..advice.rules.rule import Silent
     from ..config import rules_folder
 
     known = references(rules_folder())
@@ -108,8 +107,8 @@ def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]
 
     A rule may have a target for every queue of a large host.
     """
-    from ..advice.explain import figures
-    from ..advice.rule import Silent
+    from ..advice.rules.explain import figures
+    from ..advice.rules.rule import Silent
 
     if not verdicts:
         yield f"Here: nothing to judge, this host shows no {rule.over}."
@@ -131,6 +130,6 @@ def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]
 
 
 def _silence(said: Silent, begin: str = "") -> list[str]:
-    from ..text import safe, wrap
+    from ..terms.text import safe, wrap
 
     return wrap(safe(f"{begin}{said.rule}@{said.target} is silent: {said.because}"), 80)

@@ -11,9 +11,8 @@ import contextlib
 import sys
 from typing import TYPE_CHECKING
 
-from ..argument import assignment, assigns, change
+from ..terms.errors import Refused
 from . import (
-    Refused,
     duration_argument,
     emit,
     json_argument,
@@ -21,20 +20,21 @@ from . import (
     profile_argument,
     source_arguments,
 )
+from ._argument import assignment, assigns, change
 
 if TYPE_CHECKING:
     from ..changes import Change
-    from ..source import Source
+    from ..host.source import Source
 
 HELP = "findings or settings as a script, sysctl.d, systemd files or a playbook"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    from ..changes.export import FORMATS
+    from ..changes.export import formats
 
     parser.add_argument("what", nargs="+", type=change, metavar="FINDING|SETTING=VALUE")
-    parser.add_argument("--format", choices=FORMATS, default="shell", help="(shell)")
+    parser.add_argument("--format", choices=formats(), default="shell", help="(shell)")
     duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
     profile_argument(parser)
     json_argument(parser)
@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the text; 4 when part of it has no place in that format."""
     from ..changes.export import export
-    from ..text import safe
+    from ..terms.text import safe
 
     source = open_source(args)
     changes = wanted(source, args)
@@ -63,7 +63,7 @@ def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
     """The changes named: of findings, and settings with their values."""
     from .. import settings
     from ..changes import Change
-    from ..changes.plan import sentence
+    from ..terms.errors import sentence
     from .apply import findings
 
     names = [word for word in args.what if not assigns(word)]

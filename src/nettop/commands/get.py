@@ -8,10 +8,11 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, absent, emit, json_argument, open_source, source_arguments
+from ..terms.errors import Refused
+from . import absent, emit, json_argument, open_source, source_arguments
 
 if TYPE_CHECKING:
-    from ..source import Source
+    from ..host.source import Source
 
 HELP = "show settings as they are now"
 
@@ -31,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
         emit(found)
         return 0
     from ..changes import text as told
-    from ..text import safe
+    from ..terms.text import safe
 
     for text, known in found.items():
         value = told(known["value"])
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
 def one(source: Source, text: str) -> dict[str, Any]:
     """One setting's value and limits."""
     from .. import settings
-    from ..changes.plan import sentence
+    from ..terms.errors import sentence
 
     try:
         address = settings.parse(text)

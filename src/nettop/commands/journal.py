@@ -7,7 +7,8 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
-from . import Refused, emit, enter_netns, json_argument, netns_argument, tell_faults
+from ..terms.errors import Refused
+from . import emit, enter_netns, json_argument, netns_argument, tell_faults
 
 if TYPE_CHECKING:
     from ..changes.journal import Entry
@@ -30,9 +31,9 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.journal import ROOTS, Journal
     from ..changes.namespaces import Survey
     from ..changes.outcome import ended, overtaken
-    from ..changes.plan import sentence
     from ..settings import Host
-    from ..text import safe
+    from ..terms.errors import sentence
+    from ..terms.text import safe
 
     if args.netns is not None:
         enter_netns(args.netns)

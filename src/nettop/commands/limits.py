@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from typing import Any, Final
 
-from .. import formulas as f
-from .. import units
+from ..terms import formulas as f
+from ..terms import units
 from . import duration_argument, emit, json_argument
 
 HELP = "what a link can carry: packet rates, goodput, windows, interrupts"

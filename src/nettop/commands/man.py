@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ..manual import Command, Option
+    from ._manual import Command, Option
 
 HELP = "print the manual page"
 EXITS = (
@@ -53,7 +53,8 @@ def page() -> str:
 
 
 def _lines() -> Iterator[str]:
-    from .. import __version__, manual
+    from .. import __version__
+    from . import _manual as manual
 
     every = {command.name: command for command in manual.every()}
     yield f'.TH NETTOP 1 "" "nettop {__version__}" "User Commands"'

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import argparse
 
-from ..argument import target
-from . import Refused, emit, json_argument, nearest, say
+from ..terms.errors import Refused, nearest
+from . import emit, json_argument, say
+from ._argument import target
 from .rules import every_rule
 
 HELP = "do not show a finding again"

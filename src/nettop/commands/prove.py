@@ -17,21 +17,13 @@ import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from ..argument import assignment, assigns, change, whole
-from . import (
-    Refused,
-    duration_argument,
-    emit,
-    json_argument,
-    nearest,
-    netns_argument,
-    profile_argument,
-    tell_faults,
-)
+from ..terms.errors import Refused, nearest
+from . import duration_argument, emit, json_argument, netns_argument, profile_argument, tell_faults
+from ._argument import assignment, assigns, change, whole
 from .test import options_of, stopper, tell, trial_arguments
 
 if TYPE_CHECKING:
-    from ..advice.rule import Finding
+    from ..advice.rules.rule import Finding
     from ..trials.prove import Bench
     from ..trials.tune import Offer
 
@@ -103,9 +95,9 @@ def run(args: argparse.Namespace) -> int:
 
 def attempt(work: Any) -> dict[str, Any]:
     """Run an experiment; what stops it is one sentence and an exit code."""
-    from ..changes.plan import sentence
-    from ..peer import Cancelled, PeerError
+    from ..terms.errors import sentence
     from ..trials.lever import LeverError
+    from ..trials.peer import Cancelled, PeerError
     from ..trials.run import TrialError
 
     try:
@@ -145,8 +137,8 @@ def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, s
 def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
     """What held for HELD seconds at any moment of the look, by its id; no longer than `wanted`."""
     from ..config import ConfigError
-    from ..observe import Observer, watch
-    from ..source import Live
+    from ..host.source import Live
+    from ..views.observer import Observer, watch
 
     try:
         observer = Observer(Live(), profile=args.profile, window=min(HELD, args.look))
@@ -179,8 +171,8 @@ def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
     import time
     from dataclasses import replace
 
-    from ..peer import Cancelled, PeerError
     from ..trials import run as runner
+    from ..trials.peer import Cancelled, PeerError
 
     over, flows = threading.Event(), threading.Event()
     options = replace(on.options, seconds=seconds + 4, warmup=0.0)

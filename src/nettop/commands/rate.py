@@ -10,22 +10,14 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any, Final
 
-from ..argument import interface
-from . import (
-    Refused,
-    duration_argument,
-    emit,
-    json_argument,
-    nearest,
-    open_source,
-    say,
-    source_arguments,
-)
+from ..terms.errors import Refused, nearest
+from . import duration_argument, emit, json_argument, open_source, say, source_arguments
+from ._argument import interface
 
 if TYPE_CHECKING:
-    from ..facts.nic import Nic
-    from ..frame import Frame
-    from ..source import Source
+    from ..facts.kinds.nic import Nic
+    from ..frame.rates import Frame
+    from ..host.source import Source
 
 HELP = "how much an interface moves: counted, on the wire, payload"
 STILL: Final = ("links", "netclass", "netdev", "drvinfo", "linkmodes", "kernel")
@@ -54,7 +46,7 @@ def run(args: argparse.Namespace) -> int:
 def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
     """The document that --json prints; `Refused` for an unknown name or unreadable counters."""
     from ..facts.joined import build
-    from ..sampler import Sampler
+    from ..sampling.sampler import Sampler
 
     still = Sampler(source).take(STILL)
     nics = {nic.name: nic for nic in build(still).nics}
@@ -118,7 +110,7 @@ def direction(
     nic: Nic, size: float | None, count: float | None, *, fcs: bool = False
 ) -> dict[str, Any]:
     """One direction: counted, and what follows for the wire and for TCP payload."""
-    from .. import formulas
+    from ..terms import formulas
 
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
@@ -148,7 +140,7 @@ def superpackets(nic: Nic, mean: float | None) -> str | None:
 
 def text(found: dict[str, Any]) -> list[str]:
     """The same as lines for a person."""
-    from .. import units
+    from ..terms import units
 
     out = [f"{found['interface']}: over {found['seconds']:.3f} s"]
     for way, name in (("rx", "received"), ("tx", "sent")):

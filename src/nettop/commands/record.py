@@ -14,8 +14,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from ..terms.errors import Refused
 from . import (
-    Refused,
     drop_reasons_argument,
     duration_argument,
     emit,
@@ -25,7 +25,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..source import Source
+    from ..host.source import Source
 
 HELP = "record the host into one file"
 _STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -48,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample every table and write down what was asked of the host, moment by moment."""
-    from ..tape import Tape
+    from ..host.tape import Tape
 
     inner = open_source(args)
     if args.file == "-":
@@ -75,9 +75,10 @@ def run(args: argparse.Namespace) -> int:
 def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None]) -> int:
     """Hand each moment to `write` as it ends; how many there were."""
     from .. import collect
-    from ..recording import Record
-    from ..sampler import Sampler
-    from ..scrub import Names, scrub
+    from ..host.pseudonyms import Names
+    from ..host.recording import Record
+    from ..host.scrub import scrub
+    from ..sampling.sampler import Sampler
 
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
     source = Record(inner, comment=comment)

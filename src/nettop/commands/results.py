@@ -12,7 +12,8 @@ import argparse
 from collections.abc import Mapping
 from typing import Any
 
-from . import Refused, emit, json_argument, nearest, tell_faults
+from ..terms.errors import Refused, nearest
+from . import emit, json_argument, tell_faults
 
 HELP = "what earlier tests and experiments said"
 DOINGS = ("list", "show", "compare", "learned")
@@ -77,7 +78,7 @@ def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _figure(figure: float | None, unit: str) -> str:
-    from ..units import scaled
+    from ..terms.units import scaled
 
     if figure is None:
         return unit
@@ -89,7 +90,7 @@ def _figure(figure: float | None, unit: str) -> str:
 
 
 def _safe(text: str) -> str:
-    from ..text import safe
+    from ..terms.text import safe
 
     return safe(text)
 

@@ -18,11 +18,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from . import Refused, emit, json_argument, nearest, tell_faults
+from ..terms.errors import Refused, nearest
+from . import emit, json_argument, tell_faults
 
 if TYPE_CHECKING:
-    from ..advice.check import Outcome, Recorded
-    from ..advice.rule import Rule
+    from ..advice.judge.rule_tests import Outcome, Recorded
+    from ..advice.rules.rule import Rule
     from ..facts import Facts
 
 HELP = "list, show, check and test the rules"
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
 def every_rule() -> tuple[Rule, ...]:
     """All rules, the user's thresholds applied; a file of the user's that is wrong is told."""
     from .. import config
-    from ..advice.load import RuleError, load
+    from ..advice.rules.load import RuleError, load
 
     settings = config.load()
     tell_faults(settings.faults)
@@ -69,7 +70,7 @@ def rule_named(name: str) -> Rule:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from ..advice import explain
+    from ..advice.rules import explain
 
     rules = every_rule()
     if args.markdown:
@@ -89,8 +90,8 @@ def _list(args: argparse.Namespace) -> int:
 
 def _show(args: argparse.Namespace) -> int:
     from .. import config
-    from ..advice import explain
-    from ..advice.papers import references
+    from ..advice.rules import explain
+    from ..advice.rules.papers import references
 
     if not args.names:
         raise Refused("which rule? nettop rules list shows them all", 2)
@@ -106,7 +107,7 @@ def _show(args: argparse.Namespace) -> int:
 def paths(names: Sequence[str]) -> list[Path]:
     """The rule files that are named; those of all folders when none is."""
     from .. import config
-    from ..advice.load import files
+    from ..advice.rules.load import files
 
     given = [Path(name) for name in names] or config.rule_folders()
     found: list[Path] = []
@@ -118,9 +119,9 @@ def paths(names: Sequence[str]) -> list[Path]:
 
 
 def _check(args: argparse.Namespace) -> int:
-    from ..advice.address import check as check_addresses
-    from ..advice.check import check
-    from ..advice.load import RuleError, read
+    from ..advice.judge.rule_tests import check
+    from ..advice.rules.load import RuleError, read
+    from ..advice.rules.settings import check as check_addresses
 
     wrong: list[str] = []
     outcomes: list[Outcome] = []
@@ -157,8 +158,8 @@ def recorded(path: Path) -> Recorded:
     """How a test's recorded host is read: beside the rule file, or under tests/ of a checkout."""
 
     def moments(name: str, profile: str | None) -> Sequence[Facts]:
-        from ..advice.inline import InlineError, NoRecordingError
-        from ..recording import RecordingError
+        from ..advice.judge.inline_facts import InlineError, NoRecordingError
+        from ..host.recording import RecordingError
 
         places = [path.parent / name, *(folder / "tests" / name for folder in path.parents)]
         found = next((place for place in places if place.is_file()), None)
@@ -175,11 +176,9 @@ def recorded(path: Path) -> Recorded:
 @lru_cache(maxsize=32)
 def _moments(path: Path, profile: str | None) -> tuple[Facts, ...]:
     """The facts of a recording, which many rules look at; values, so they can be shared."""
-    from ..facts.joined import NEEDS, Joiner
-    from ..recording import Replay, load
-    from ..sampler import frames
+    from ..facts.joined import Joiner, needs
+    from ..host.recording import Replay, load
+    from ..sampling.sampler import frames
 
     source, joiner = Replay(load(str(path))), Joiner()
-    return tuple(
-        joiner.build(frame, profile=profile) for frame in frames(source, lambda: NEEDS, lambda: 1)
-    )
+    return tuple(joiner.build(frame, profile=profile) for frame in frames(source, needs, lambda: 1))

@@ -12,7 +12,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from . import Refused, json_argument, nearest, not_utf_8
+from ..terms.errors import Refused, nearest
+from . import json_argument, not_utf_8
 
 HELP = "the meaning of every field of --json"
 FILE = Path(__file__).parents[1] / "schema.json"

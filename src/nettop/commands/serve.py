@@ -16,8 +16,8 @@ import os
 import sys
 from importlib.util import find_spec
 
+from ..terms.errors import Refused
 from . import (
-    Refused,
     drop_reasons_argument,
     duration_argument,
     interface_argument,

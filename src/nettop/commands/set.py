@@ -13,9 +13,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..argument import ip_address
+from ..terms.errors import Refused
 from . import (
-    Refused,
     absent,
     duration_argument,
     emit,
@@ -24,11 +23,12 @@ from . import (
     open_source,
     source_arguments,
 )
+from ._argument import ip_address
 
 if TYPE_CHECKING:
     from ..changes import Change, Result
     from ..changes.journal import Journal
-    from ..source import Source
+    from ..host.source import Source
 
 HELP = "change settings, journaled and undoable"
 
@@ -73,7 +73,7 @@ def ssh_argument(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Change it; 2 unknown or not allowed there, 4 not done, 5 reverted."""
     from .. import settings
-    from ..changes.plan import sentence
+    from ..terms.errors import sentence
 
     source = open_source(args)
     if not args.dry_run:
@@ -96,7 +96,8 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
 
     from .. import settings
     from ..changes import Result, owners
-    from ..changes.plan import forecast, plan, sentence, unfit
+    from ..changes.plan import forecast, plan, unfit
+    from ..terms.errors import sentence
 
     try:
         changes = plan(wanted, source)
@@ -168,7 +169,7 @@ def _dry(
 ) -> int:  # fmt: skip
     """Show what would become of it, in the form in which it is told when it is done."""
     from ..changes import persist, report
-    from ..text import safe
+    from ..terms.text import safe
 
     seen = [_to_confirm(one, args, source) for one in seen]
     files: dict[str, str] = {}
@@ -212,7 +213,7 @@ def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
 
 def peer_of(args: argparse.Namespace) -> str | None:
     """The other end of this SSH session."""
-    from ..session import ssh_peer
+    from ..host.session import ssh_peer
 
     found: str | None = getattr(args, "ssh_peer", None) or ssh_peer()
     return found
@@ -222,8 +223,8 @@ def told_journal(notes: Sequence[str]) -> Journal:
     """The journal, once what it has to tell was told; Refused when it cannot be used."""
     from ..changes.guard import notices
     from ..changes.journal import Journal
-    from ..changes.plan import sentence
-    from ..text import safe
+    from ..terms.errors import sentence
+    from ..terms.text import safe
 
     journal = Journal()
     try:

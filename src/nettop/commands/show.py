@@ -14,25 +14,24 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..argument import whole
+from ..terms.errors import Refused, nearest
 from . import (
-    Refused,
     drop_reasons_argument,
     duration_argument,
     interface_argument,
     known_interface,
-    nearest,
     open_source,
     profile_argument,
     say,
     source_arguments,
     tell_faults,
 )
+from ._argument import whole
 
 if TYPE_CHECKING:
-    from ..panes.scene import Made, Pending
-    from ..source import Source
-    from ..text import Line
+    from ..host.source import Source
+    from ..terms.text import Line
+    from ..views.scene import Made, Pending
 
 HELP = "print a pane of the screen as text"
 SGR = {
@@ -83,26 +82,27 @@ def run(args: argparse.Namespace) -> int:
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
     """Sample, draw, print, until the end."""
     from ..config import ConfigError, load
-    from ..observe import Observer
-    from ..panes import pane
-    from ..panes.past import Past
-    from ..panes.scene import Scene, Spot, View
-    from ..text import ascii_only
-    from ..tui.engine import step
-    from ..tui.kept import origin, stored, studies
-    from ..units import Units
+    from ..panes import chosen_columns, pane
+    from ..terms.text import ascii_only
+    from ..terms.units import Units
+    from ..views.kept import origin, stored, studies
+    from ..views.observer import Observer
+    from ..views.past import Past
+    from ..views.scene import Scene, Spot, View
+    from ..views.steps import step
 
     try:
         settings = load()
+        columns, wrong = chosen_columns(settings.get("columns", {}))
         observer = Observer(host, profile=args.profile, interface=args.interface)
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
-    tell_faults(observer.faults)
+    tell_faults((*observer.faults, *wrong))
     observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(
         pane=name, nic=args.interface or "", spots={name: Spot(filter=args.filter or "")},
-        columns={of: tuple(wanted) for of, wanted in settings.get("columns", {}).items()},
+        columns=columns,
     )  # fmt: skip
     module = pane(name)
     past = Past()
@@ -142,9 +142,9 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 
 def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     """What was changed here; one sentence where that cannot be read."""
-    from ..changes.plan import sentence
     from ..settings import Host
-    from ..tui.kept import journal
+    from ..terms.errors import sentence
+    from ..views.kept import journal
 
     try:
         return journal(Host.at())
@@ -155,8 +155,8 @@ def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
 
 def put(rows: Sequence[Line], ascii_only: bool) -> None:
     """Print lines, without the empty ones at the end; coloured on a terminal."""
-    from ..streams import control
-    from ..text import fit_line, plain, text_of
+    from ..files.streams import control
+    from ..terms.text import fit_line, plain, text_of
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
     told = []

@@ -8,16 +8,8 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from . import (
-    Refused,
-    duration_argument,
-    emit,
-    json_argument,
-    nearest,
-    open_source,
-    say,
-    source_arguments,
-)
+from ..terms.errors import Refused, nearest
+from . import duration_argument, emit, json_argument, open_source, say, source_arguments
 
 HELP = "every table nettop reads, as data"
 
@@ -33,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the tables."""
     from .. import collect
-    from ..sampler import Sampler
+    from ..sampling.sampler import Sampler
 
     known = collect.names()
     for name in args.table or ():
@@ -59,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _row(entry: Any) -> dict[str, Any]:
-    from ..frame import values
+    from ..frame.fields import values
 
     now: dict[str, Any] = values(entry.now)
     if entry.per_s is not None:

@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from . import Refused, emit, json_argument, nearest, netns_argument
+from ..terms.errors import Refused, nearest
+from . import emit, json_argument, netns_argument
 from .test import options_of, stopper, tell, trial_arguments
 
 if TYPE_CHECKING:
@@ -99,10 +100,10 @@ def _show(study: Study, *, as_json: bool) -> int:
 
 
 def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
-    from ..peer import Cancelled, PeerError
     from ..trials import report
     from ..trials import run as runner
     from ..trials import study as studies
+    from ..trials.peer import Cancelled, PeerError
 
     most = args.seconds
     try:

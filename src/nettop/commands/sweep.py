@@ -12,7 +12,8 @@ from __future__ import annotations
 
 import argparse
 
-from . import Refused, emit, json_argument, netns_argument
+from ..terms.errors import Refused
+from . import emit, json_argument, netns_argument
 from .prove import attempt, bench_arguments, bench_of
 
 HELP = "several values of a setting in turn: which is best"

@@ -15,17 +15,9 @@ import threading
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
-from ..argument import host, prefix, whole
-from . import (
-    Refused,
-    duration_argument,
-    emit,
-    interface_argument,
-    json_argument,
-    nearest,
-    netns_argument,
-    pause,
-)
+from ..terms.errors import Refused, nearest
+from . import duration_argument, emit, interface_argument, json_argument, netns_argument, pause
+from ._argument import host, prefix, whole
 
 if TYPE_CHECKING:
     from ..trials.result import Options, Progress, Result
@@ -106,7 +98,7 @@ def _scaled(text: str, step: float) -> float:
 
 def cpus(text: str) -> tuple[int, ...]:
     """A CPU list such as 0-2,5; for argparse."""
-    from .. import cpulist
+    from ..terms import cpulist
 
     try:
         found = cpulist.parse(text)
@@ -158,7 +150,7 @@ def stopper() -> threading.Event:
 
 def tell(progress: Progress) -> None:
     """One line of narration for each second, rewritten on a terminal."""
-    from .. import units
+    from ..terms import units
 
     if not sys.stderr.isatty():
         return
@@ -196,8 +188,8 @@ def run(args: argparse.Namespace) -> int:
 
 def one(tool: str, options: Options) -> Result:
     """One trial from the command line; errors as sentences."""
-    from ..peer import Cancelled, PeerError
     from ..trials import run as runner
+    from ..trials.peer import Cancelled, PeerError
 
     try:
         return runner.run(tool, options, tell, stopper())
@@ -225,7 +217,7 @@ def _list(args: argparse.Namespace) -> int:
 
 def text(result: Result) -> str:
     """The result for people."""
-    from .. import units
+    from ..terms import units
 
     m, o = result.measured, result.options
     streams, moved = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"

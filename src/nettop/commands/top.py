@@ -6,12 +6,13 @@ import argparse
 import os
 import sys
 
+from ..terms.errors import Refused
 from . import (
-    Refused,
     drop_reasons_argument,
     duration_argument,
     enter_netns,
     interface_argument,
+    open_source,
     profile_argument,
     source_arguments,
 )
@@ -66,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
         os.dup2(1, 2)
     from ..tui.app import run as draw
 
-    return draw(args)
+    return draw(args, open_source(args, pace=1.0, loop=True))
 
 
 def demo() -> str:

@@ -14,14 +14,15 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from ..argument import whole
-from . import Refused, json_argument, must_be_live, open_source, source_arguments
+from ..terms.errors import Refused
+from . import json_argument, must_be_live, open_source, source_arguments
+from ._argument import whole
 from .set import carriers, confirm_argument, ssh_argument
 
 if TYPE_CHECKING:
     from ..changes import Result
     from ..changes.journal import Journal
-    from ..source import Source
+    from ..host.source import Source
 
 HELP = "take back what nettop changed"
 
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace) -> int:
     """Undo; 2 for a number there is not, 4 when something is in conflict."""
     from ..changes import privilege
     from ..changes.journal import Journal
-    from ..changes.plan import sentence
+    from ..terms.errors import sentence
     from .set import finish
 
     source = open_source(args)

@@ -44,7 +44,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print beginnings and ends; 1 when a finding at or above --fail-on was seen."""
-    from ..observe import Observer
+    from ..views.observer import Observer
 
     source = open_source(args)
     observer = Observer(source, profile=args.profile, interface=args.interface)

@@ -9,14 +9,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from .capture import Capture
-from .core import Core
-from .flow import Flow
-from .host import Host
-from .nic import Nic
-from .path import Path
-from .process import Process
-from .queue import Queue
+from .kind import Kind
+from .kinds.capture import Capture
+from .kinds.core import Core
+from .kinds.flow import Flow
+from .kinds.host import Host
+from .kinds.nic import Nic
+from .kinds.path import Path
+from .kinds.process import Process
+from .kinds.queue import Queue
 
 PROFILES = ("bulk-lan", "bulk-wan", "latency", "capture", "server")
 
@@ -46,18 +47,13 @@ class Facts:
     paths: tuple[Path, ...] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # of kinds with a `build`
 
-
-KINDS: Mapping[str, type] = {
-    "host": Host, "nic": Nic, "queue": Queue, "core": Core, "flow": Flow,
-    "process": Process, "capture": Capture, "path": Path,
-}  # fmt: skip
-
-
-def targets(facts: Facts, over: str) -> tuple[Any, ...]:
-    """The facts a rule of that `over` is judged on, one evaluation each."""
-    return {
-        "host": (facts.host,), "nic": facts.nics, "queue": facts.queues, "core": facts.cores,
-        "flow": facts.flows, "process": facts.processes, "capture": facts.captures,
-        "path": facts.paths,
-    }[over]  # fmt: skip
+    def of(self, kind: Kind) -> tuple[Any, ...]:
+        """The facts of a kind: the targets of a rule over it."""
+        if kind.build is not None:
+            return self.more.get(kind.name, ())
+        if kind.name == "host":
+            return (self.host,)
+        found: tuple[Any, ...] = getattr(self, kind.plural)
+        return found

@@ -10,9 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from .core import Core
-from .flow import Flow
-from .nic import Nic
+from .kinds.core import Core
+from .kinds.flow import Flow
+from .kinds.nic import Nic
 
 FULL_LINK: Final = 0.95  # of what TCP can carry at this MTU
 FULL_BUS: Final = 0.80  # of the slot after coding; packet headers and descriptors take the rest

@@ -13,7 +13,7 @@ from functools import cache
 from operator import attrgetter
 from typing import Any, Final
 
-from .nic import Counters
+from .kinds.nic import Counters
 
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 

@@ -7,15 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .. import formulas
-from ..frame import Entry
+from ..frame.rates import Entry
+from ..terms import formulas
 from . import bottleneck, distance
-from .core import Core
-from .flow import Flow
+from .kinds.core import Core
+from .kinds.flow import Flow
+from .kinds.nic import Nic
+from .kinds.process import Tasks, Use
+from .kinds.queue import Queue
 from .landing import COMPUTED, Landing, Site, seen
-from .nic import Nic
-from .process import Tasks, Use
-from .queue import Queue
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64

@@ -10,18 +10,19 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..frame import Entry, Frame
-from . import Facts, capture, core, flows, path, process, profile, queue, sums, traffic, witness
-from .core import Core, Duty, Load
-from .flow import Flow
+from ..frame.rates import Entry, Frame
+from . import Facts, flows, profile, sums, traffic, witness
+from .kinds import capture, core, kinds, path, process, queue
+from .kinds.core import Core, Duty, Load
+from .kinds.flow import Flow
+from .kinds.nic import Nic
+from .kinds.process import Process, Tasks
+from .kinds.queue import Counted
 from .landing import Landing
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
-from .nic import Nic
 from .place import Place
 from .port import STILL, Port, first, ports
-from .process import Process, Tasks
-from .queue import Counted
 from .wiring import Routes
 
 NEEDS: Final = (
@@ -33,6 +34,11 @@ NEEDS: Final = (
     "softirqs", "softnet", "sysctl_files", "sysctls", "topology", "xdp_sockets",
 )  # fmt: skip
 """The tables that facts are made of (and `netdev`, where `link_stats` cannot be read)."""
+
+
+def needs() -> tuple[str, ...]:
+    """Every table that facts are made of, those of the kinds that build their own among them."""
+    return (*NEEDS, *(table for kind in kinds().values() for table in kind.needs))
 
 
 @dataclass(slots=True)
@@ -120,6 +126,8 @@ class Joiner:
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
+        own = {kind.name: kind.build(frame, facts) for kind in kinds().values() if kind.build}
+        facts = replace(facts, more=own) if own else facts
         return facts if interface is None else only(facts, interface)
 
     def _place(self, frame: Frame) -> Place:
@@ -307,13 +315,7 @@ def triple(text: str | None) -> tuple[int, ...]:
 
 def harmful(lines: Iterable[Any]) -> list[str]:
     """The harmful lines of sysctl files, as `file:line key=value`."""
-    from ..legacy import harmful as judge
-
-    return [
-        f"{row.file}:{row.line} {row.key}={row.value}"
-        for row in lines
-        if judge(row.key or "", row.value or "") is not None
-    ]
+    return [f"{row.file}:{row.line} {row.key}={row.value}" for row in lines if row.harmful]
 
 
 def _owners(found: Sequence[Any]) -> dict[int, tuple[int, str]]:

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
+from .kinds.queue import Queue
 from .port import Port
-from .queue import Queue
 from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of
 from .wiring import Routes
 

@@ -47,7 +47,7 @@ def assign(
     interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers;
     `served` the queues (`eth0/rx-0`) that the kernel says an interrupt serves.
     """
-    from .. import irqname  # its patterns take a while to compile: only where lines are joined
+    from ..terms import irqname  # its patterns take a while to compile: only where lines are joined
 
     served = served or {}
     mine: dict[str, list[tuple[int, Any, str]]] = {}
@@ -110,13 +110,13 @@ def aliases(netclass: Sequence[Any], ports: Mapping[str, Port]) -> dict[str, str
 
 
 def _owner(action: str, aliases: Mapping[str, str]) -> str | None:
-    from .. import irqname
+    from ..terms import irqname
 
     return aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
 
 
 def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> tuple[Line, ...]:
-    from .. import irqname
+    from ..terms import irqname
 
     places = irqname.places((action for _, _, action in found), driver or None)
     lines = [

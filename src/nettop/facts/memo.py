@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from operator import is_
 from typing import Any, TypeVar
 
-from ..frame import Entry
+from ..frame.rates import Entry
 
 _T = TypeVar("_T")
 

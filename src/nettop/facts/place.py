@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .core import Spot
+from .kinds.core import Spot
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .. import formulas
+from ..terms import formulas
 from . import wiring
-from .nic import Channels, Coalesce, Feature, Pause, Pcie, Ring
+from .kinds.nic import Channels, Coalesce, Feature, Pause, Pcie, Ring
 from .place import Place
 from .toeplitz import key_bytes, symmetric
 

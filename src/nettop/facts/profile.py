@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from . import Profile
-from .capture import Capture
 from .counters import middle
-from .flow import Flow
-from .nic import Nic
+from .kinds.capture import Capture
+from .kinds.flow import Flow
+from .kinds.nic import Nic
 
 QUIET: Final = 125_000.0  # bytes/s: below 1 Mbit/s nothing can be told
 BUSY_PACKETS: Final = 1000.0  # packets/s that make small packets a purpose

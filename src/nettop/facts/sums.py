@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Any, Final
 
-from ..frame import Frame
-from .core import Core, Load
+from ..frame.rates import Frame
 from .counters import middle, total
-from .flow import Flow
-from .host import Host
-from .nic import Nic
+from .kinds.core import Core, Load
+from .kinds.flow import Flow
+from .kinds.host import Host
+from .kinds.nic import Nic
 from .place import Place
 from .port import first
 

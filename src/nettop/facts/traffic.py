@@ -6,16 +6,17 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .. import formulas
-from ..frame import Entry, Frame
-from . import counters, queue
-from .core import Load
+from ..frame.rates import Entry, Frame
+from ..terms import formulas
+from . import counters
 from .counters import Parts
+from .kinds import queue
+from .kinds.core import Load
+from .kinds.nic import Nic
+from .kinds.queue import Counted, Queue, Slot
 from .lines import Lines, Served, by_cpu
-from .nic import Nic
 from .place import Place
 from .port import Port
-from .queue import Counted, Queue, Slot
 
 _NOTHING: Final = Counted()
 _QUIET: Final[Mapping[int, float]] = {}

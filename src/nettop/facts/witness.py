@@ -12,7 +12,7 @@ from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
-from .queue import Queue
+from .kinds.queue import Queue
 
 EXCESS: Final = 1.25  # times the queue's count; headers and repeats are in the count only
 TRICKLE: Final = 125_000.0  # bytes/s; less of a queue proves nothing

@@ -10,16 +10,17 @@ file.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
+from typing import Any
 
-from ..folder import modules
+from ..terms.errors import nearest
+from ..terms.modules import modules
 
 _SHARED = frozenset(
-    (
-        "scene past parts table grid corelist trend page path asking outcome clock cursor listed"
-    ).split()
+    "parts table grid corelist trend page path asking outcome clock cursor listed".split()
 )  # modules that are no pane
 
 
@@ -46,3 +47,27 @@ def columns(name: str) -> tuple[str, ...]:
     from .table import names_of
 
     return names_of(getattr(pane(name), "COLUMNS", ()))
+
+
+def chosen_columns(configured: Mapping[str, Any]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The columns of each pane's table, from `[columns]` of the configuration; and what is wrong.
+
+    A table that does not exist, or with a column that it does not have, is left out and told.
+    """
+    chosen: dict[str, tuple[str, ...]] = {}
+    faults: list[str] = []
+    with_tables = [name for name in names() if columns(name)]
+    for table, wanted in configured.items():
+        known = columns(table) if table in with_tables else ()
+        strange = [name for name in wanted if name not in known] if isinstance(wanted, list) else []
+        if not known:
+            near = nearest(table, with_tables) or f"; there are {', '.join(with_tables)}"
+            faults.append(f"config.toml: columns of an unknown table {table!r}{near}")
+        elif not isinstance(wanted, list) or not wanted:
+            faults.append(f"config.toml: columns.{table} is a list of {', '.join(known)}")
+        elif strange:
+            near = nearest(str(strange[0]), known) or f"; there are {', '.join(known)}"
+            faults.append(f"config.toml: columns.{table} has no column {strange[0]!r}{near}")
+        else:
+            chosen[table] = tuple(wanted)
+    return chosen, faults

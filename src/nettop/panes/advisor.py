@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..advice.spoken import named, told
-from ..text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
-from ..units import seconds
+from ..advice.language.words import named, told
+from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
+from ..terms.units import seconds
+from ..views.scene import Scene, View, under
 from . import listed
 from .clock import clock
 from .listed import Listed
 from .parts import listing, matches, section, severity, waiting
-from .scene import Scene, View, under
 
 TITLE = "Advisor"
 KEY = "5"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..text import Line, cells, ends, fit_line, line
+from ..terms.text import Line, cells, ends, fit_line, line
+from ..views.scene import Question, View
 from .parts import section
-from .scene import Question, View
 
 INDENT = "     "  # before the rest of a row that is too long
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, line, stacked
-from ..units import UNKNOWN, brief, percent
+from ..terms.text import Line, line, stacked
+from ..terms.units import UNKNOWN, brief, percent
 from . import grid
 from .parts import KINDS, Cell, Column, core_load, kinds
 from .table import fitted, names_of

@@ -10,11 +10,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, cells, crop, fit, fit_line, level, line
-from ..units import brief, packets, percent
+from ..terms.text import Line, cells, crop, fit, fit_line, level, line
+from ..terms.units import brief, packets, percent
+from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
-from .scene import Scene, Spot, View, under
 
 TITLE = "Cores & IRQs"
 KEY = "2"

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..views.scene import Scene, View, chosen, under
 from . import pane
-from .scene import Scene, View, chosen, under
 
 # The panes with keys that change or stop something. In the others the cursor stays where it is
 # (flows: the busiest; history: now) and rows pass under it.

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, area, fit, fit_line, line, line_cells, wrap
-from ..units import UNKNOWN, amount, count, seconds, share, size
+from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
+from ..terms.units import UNKNOWN, amount, count, seconds, share, size
+from ..views.past import Past, Trace
+from ..views.scene import Scene, View, chosen
 from .grid import beside, in_columns
 from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
-from .past import Past, Trace
-from .scene import Scene, View, chosen
 from .table import fitted
 
 TITLE = "Flows"

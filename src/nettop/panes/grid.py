@@ -8,8 +8,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, fit, fit_line, level, line, stacked
-from ..units import percent
+from ..terms.text import Line, fit, fit_line, level, line, stacked
+from ..terms.units import percent
 from .parts import KINDS, core_load, kinds
 
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))

@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from typing import Final
 
-from ..text import Line, area, cells, fit, fit_line, level, line, resample
-from ..units import count, scaled, seconds, size
+from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
+from ..terms.units import count, scaled, seconds, size
+from ..views.past import Moment
+from ..views.scene import Made, Scene, View, nic_of
 from .grid import merge
 from .parts import flow_words, section
-from .past import Moment
-from .scene import Made, Scene, View, nic_of
 
 TITLE = "History"
 KEY = "7"

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..text import Line, fit_line, line
-from ..units import seconds
+from ..terms.text import Line, fit_line, line
+from ..terms.units import seconds
+from ..views.scene import Made, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
-from .scene import Made, Scene, View, under
 
 TITLE = "Journal"
 KEY = "8"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from ..text import Line, cells, crop, ends, fit, line
+from ..terms.text import Line, cells, crop, ends, fit, line
+from ..views.scene import STANDING, Ended, Made, Scene
 from .clock import clock
 from .parts import severity
-from .scene import STANDING, Ended, Made, Scene
 
 KEPT: Final = 20  # ended findings that are listed
 SLACK: Final = 5.0  # seconds by which a change may precede the first sight of its finding

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
-from ..text import Line, fit, fit_line, line
-from ..units import amount, count, link, packets, per_second, scaled, share
+from ..terms.text import Line, fit, fit_line, line
+from ..terms.units import amount, count, link, packets, per_second, scaled, share
+from ..views.scene import Scene, View, nic_of, under
 from . import path
 from .cores import ranges
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
-from .scene import Scene, View, nic_of, under
 from .table import fitted
 
 TITLE = "NIC"

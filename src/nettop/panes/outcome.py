@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from ..text import Line, area, bar, fit, fit_line, line
-from ..units import scaled
+from ..terms.text import Line, area, bar, fit, fit_line, line
+from ..terms.units import scaled
+from ..views.scene import Paper, Result
 from .clock import when
 from .parts import Column, flow_words, heading, row, section, widths
-from .scene import Paper, Result
 
 
 def figure(value: float, unit: str) -> str:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from ..text import Line, bar, crop, ends, fit, fit_line, line
-from ..units import UNKNOWN, brief, count, per_second, percent
+from ..terms.text import Line, bar, crop, ends, fit, fit_line, line
+from ..terms.units import UNKNOWN, brief, count, per_second, percent
+from ..views.past import lost
+from ..views.scene import Scene, View, nic_of, under
 from . import grid, history, listed, path, trend
 from .parts import (
     Column,
@@ -17,8 +19,6 @@ from .parts import (
     waiting,
     widths,
 )
-from .past import lost
-from .scene import Scene, View, nic_of, under
 
 TITLE = "Overview"
 KEY = "1"

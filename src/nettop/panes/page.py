@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..text import Line, crop, ends, fit_line, line, line_cells
-from ..units import percent, seconds
+from ..terms.text import Line, crop, ends, fit_line, line, line_cells
+from ..terms.units import percent, seconds
+from ..views.scene import Scene, View
 from . import asking, cursor, names, pane
-from .scene import Scene, View
 
 PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
 REASON = 24  # columns from which it is begun why the profile is what it is

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from ..facts import Facts
-from ..text import Line, cells, ends, fit, fit_line, line, line_cells, over
-from ..units import UNKNOWN
+from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over
+from ..terms.units import UNKNOWN
 
 T = TypeVar("T")
 

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from ..facts import Facts
-from ..text import Line, bar, cells, ends, fit, fit_line, line, line_cells
-from ..units import Units, brief, link, packets, per_second, scaled, share
+from ..terms.text import Line, bar, cells, ends, fit, fit_line, line, line_cells
+from ..terms.units import Units, brief, link, packets, per_second, scaled, share
 
 _SHORT: Final = {"packets/s": "pps", "bit/s": "b/s", "interrupts/s": "irq/s"}
 _FEW_CELLS: Final[dict[str, Callable[[float], str]]] = {  # where a stage has eight cells

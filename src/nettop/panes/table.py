@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from ..text import Line
+from ..terms.text import Line
 from .parts import Cell, Column, heading, row, widths
 
 _EDGE: Final[Line] = ((" ", ""),)  # before the first column, whichever it is

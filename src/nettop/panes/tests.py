@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from ..text import Line, bar, fit, fit_line, line, line_cells
-from ..units import percent, scaled, seconds
+from ..terms.text import Line, bar, fit, fit_line, line, line_cells
+from ..terms.units import percent, scaled, seconds
+from ..views.scene import Paper, Progress, Result, Scene, View, under
 from . import outcome
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
-from .scene import Paper, Progress, Result, Scene, View, under
 
 TITLE = "Tests"
 KEY = "6"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ..text import Line, area, fit, line
-from ..units import per_second
+from ..terms.text import Line, area, fit, line
+from ..terms.units import per_second
+from ..views.scene import Scene
 from .grid import beside
-from .scene import Scene
 
 _LABEL: Final = 13
 _IDLE: Final = 0.01  # share of the link below which a graph stays low, however its noise moves

@@ -1,1 +1,5 @@
-"""The screen in a browser: who may enter (`door`), what is answered (`site`), one screen."""
+"""The screen in a browser: `nettop serve`.
+
+Takes HTTP requests on loopback, gives the page and one screen process for each web socket. `door`
+decides who may enter, `site` what is answered, `child` runs one screen. Knows no other folder.
+"""

@@ -39,9 +39,9 @@ from importlib import import_module
 from types import ModuleType
 from typing import Any
 
-from .. import devname
-from ..folder import modules
-from ..source import Source
+from ..host.source import Source
+from ..terms import devname
+from ..terms.modules import modules
 from ._host import Host
 
 _NO_PART = re.compile("")
@@ -237,7 +237,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:
 
 def shell(address: Address, value: str, source: Source | None = None) -> str:
     """The line an expert would type."""
-    from ..source import Live
+    from ..host.source import Live
 
     return "; ".join(d.shell() for d in deeds(source or Live(), address, value))
 

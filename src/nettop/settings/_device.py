@@ -16,9 +16,9 @@ from __future__ import annotations
 
 import os
 
-from ..netlink import route
-from ..netlink.codec import Field, decode, messages
-from ..source import Source
+from ..host.netlink import route
+from ..host.netlink.codec import Field, decode, messages
+from ..host.source import Source
 
 _PERMANENT = {54: Field("permanent", "raw")}  # IFLA_PERM_ADDRESS, Linux 5.6
 

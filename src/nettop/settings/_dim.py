@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from ..source import Source
+from ..host.source import Source
 from . import Address
 from ._ethtool import values
 

@@ -6,12 +6,12 @@ import errno
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ..netlink import ethtool, legacy
-from ..source import Source
+from ..host.netlink import ethtool, legacy
+from ..host.source import Source
 from . import Host
 
 if TYPE_CHECKING:
-    from ..netlink.kernel import Kernel
+    from ..host.netlink.kernel import Kernel
 
 
 def values(source: Source, what: str, nic: str) -> dict[str, Any]:

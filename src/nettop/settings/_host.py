@@ -6,9 +6,9 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from ..draft import write
-from ..source import Live, Source
-from ..trust import environment, program
+from ..files.draft import write
+from ..files.trust import environment, program
+from ..host.source import Live, Source
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class Host:
         """Ask the kernel by netlink to change something; OSError with the kernel's own sentence."""
         if not self.real:
             raise FileNotFoundError(2, "a directory has no netlink", self.root)
-        from ..netlink.kernel import Kernel
+        from ..host.netlink.kernel import Kernel
 
         kernel = Kernel()
         try:

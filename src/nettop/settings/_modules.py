@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 
 _NAME = re.compile(r"/([a-z0-9_]+)\.ko")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 from . import Address
 
 _QUEUE = re.compile(r"(rx|tx)-\d{1,5}\Z")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from .. import cpulist
+from ..terms import cpulist
 
 _ON = frozenset({"on", "yes", "true", "1", "y"})
 _OFF = frozenset({"off", "no", "false", "0", "n"})

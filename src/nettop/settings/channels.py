@@ -6,7 +6,7 @@ table: all that is recorded beside the change, and put back with it.
 
 from __future__ import annotations
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import field, put, values
 from ._text import number

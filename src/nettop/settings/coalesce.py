@@ -6,7 +6,7 @@ steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11).
 
 from __future__ import annotations
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits, _dim
 from ._ethtool import field, put, values
 from ._text import number, switch

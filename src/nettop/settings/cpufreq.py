@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 
 RISK = "none"

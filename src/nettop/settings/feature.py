@@ -9,9 +9,9 @@ from __future__ import annotations
 import difflib
 from dataclasses import dataclass
 
-from ..netlink import ethtool
-from ..netlink.codec import Bits
-from ..source import Source
+from ..host.netlink import ethtool
+from ..host.netlink.codec import Bits
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch

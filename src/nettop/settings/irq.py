@@ -11,9 +11,9 @@ import contextlib
 import re
 
 from ..collect import interrupts
-from ..cpulist import parse as parse_list
-from ..irqname import actions, places
-from ..source import Source
+from ..host.source import Source
+from ..terms.cpulist import parse as parse_list
+from ..terms.irqname import actions, places
 from . import Address, Deed, Host, Keep, Limits, _device
 from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, ranges

@@ -13,7 +13,7 @@ from __future__ import annotations
 import socket
 from itertools import pairwise
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Limits, _device, irq
 from ._text import cpus as numbers
 from ._text import ranges, switch

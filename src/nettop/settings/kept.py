@@ -12,9 +12,9 @@ from __future__ import annotations
 import os
 import re
 
-from .. import devname
-from ..draft import write as write_whole
-from ..source import Source
+from ..files.draft import write as write_whole
+from ..host.source import Source
+from ..terms import devname
 from . import Address, Deed, Host, Limits, link, parse, portable
 from .sysctl import foreign
 

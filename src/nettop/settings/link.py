@@ -10,8 +10,9 @@ import os
 import struct
 from typing import Any
 
-from ..netlink.codec import Field, attribute, decode, messages, numbered
-from ..source import Request, Source
+from ..host.netlink.codec import Field, attribute, decode, messages, numbered
+from ..host.request import Request
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._sysfs import interface, text
 from ._text import number, switch

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._sysfs import interface, text
 from ._text import number, switch

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Limits, process
 from ._text import number
 

@@ -11,8 +11,8 @@ import re
 import socket
 import struct
 
-from ..netlink.driver import FLOW_TYPES, GRXCLSRULE, receive_rings
-from ..source import Source
+from ..host.netlink.driver import FLOW_TYPES, GRXCLSRULE, receive_rings
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from .route import packed
 

@@ -6,7 +6,7 @@ offered. So autoneg is turned off before rx and tx, and turned on after them.
 
 from __future__ import annotations
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import field, put
 from ._text import switch

@@ -5,8 +5,8 @@ What they do is the driver's business (ethtool --show-priv-flags); many restart 
 
 from __future__ import annotations
 
-from ..netlink import ethtool
-from ..source import Source
+from ..host.netlink import ethtool
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch

@@ -9,8 +9,8 @@ from __future__ import annotations
 import os
 import re
 
-from ..cpulist import parse as parse_list
-from ..source import Source
+from ..host.source import Source
+from ..terms.cpulist import parse as parse_list
 from . import Address, Deed, Host, Limits
 from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, cpus, ranges

@@ -16,9 +16,9 @@ import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from ..netlink.codec import Field, attributes, decode, messages, numbered, text
-from ..netlink.route import NEWQDISC, names, qdiscs
-from ..source import Source
+from ..host.netlink.codec import Field, attributes, decode, messages, numbered, text
+from ..host.netlink.route import NEWQDISC, names, qdiscs
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits, _modules
 
 RISK = "none"

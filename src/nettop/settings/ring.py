@@ -5,7 +5,7 @@ Many drivers restart the device for it and drop the link for seconds; some round
 
 from __future__ import annotations
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import field, put, values
 from ._text import number

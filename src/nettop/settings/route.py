@@ -12,9 +12,9 @@ import socket
 import struct
 from dataclasses import dataclass
 
-from ..netlink.codec import NESTED, attribute, attributes, messages
-from ..netlink.route import NEWROUTE, names, routes
-from ..source import Source
+from ..host.netlink.codec import NESTED, attribute, attributes, messages
+from ..host.netlink.route import NEWROUTE, names, routes
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 from ._text import number, switch
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 import struct
 
-from ..netlink import driver
-from ..source import Source
+from ..host.netlink import driver
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits
 
 RISK = "queues"

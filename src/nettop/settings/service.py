@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Limits
 from ._text import switch
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Keep, Limits, _modules
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from ..source import Source
+from ..host.source import Source
 from . import Address, Deed, Host, Limits, process
 from ._sysfs import cpu_range, some_online
 from ._text import ranges

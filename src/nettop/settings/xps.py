@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from ..cpulist import mask, parse_mask
-from ..source import Source
+from ..host.source import Source
+from ..terms.cpulist import mask, parse_mask
 from . import Address, Deed, Host, Keep, Limits
 from ._sysfs import interface, known_cpus, queue, text
 from ._text import cpu_list, cpus, ranges

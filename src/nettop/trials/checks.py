@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from statistics import median
 from typing import Any, Final
 
-from .. import formulas, units
+from ..terms import formulas, units
 from .result import Check, Measured, Options, Side
 
 SLACK: Final = 1.005  # clocks of two ends differ a little

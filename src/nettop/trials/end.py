@@ -18,7 +18,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, Final, Self
 
-from ..text import safe as printable
+from ..terms.text import safe as printable
 from .said import message
 
 LINE: Final = 8 << 20  # bytes of one line

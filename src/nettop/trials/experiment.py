@@ -14,9 +14,9 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 from typing import Any, Final
 
-from ..peer import Cancelled
 from . import statistics
 from .lever import Lever
+from .peer import Cancelled
 from .result import Progress, Result, Side, Standing, record
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard

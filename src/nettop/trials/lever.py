@@ -14,13 +14,14 @@ from collections.abc import Sequence
 from types import TracebackType
 from typing import Final, Protocol, Self
 
-from .. import peer, settings
+from .. import settings
 from ..changes import Change, Result
 from ..changes.apply import Terms, apply
 from ..changes.journal import Journal
 from ..changes.plan import plan
 from ..changes.undo import undo
 from ..settings import Host
+from . import peer
 
 PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by its risk
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import settings
 from ..changes import text as told
-from ..source import Live
+from ..host.source import Live
 from . import experiment, results
 from . import run as runner
 from .experiment import Metric, Plan, Sample
@@ -247,7 +247,7 @@ def describe(document: Mapping[str, Any]) -> str:
 
 
 def _figures(values: Sequence[float], unit: str) -> str:
-    from ..units import scaled
+    from ..terms.units import scaled
 
     if unit.startswith("bit/s"):
         return "  ".join(scaled(value, "b/s") for value in values)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from .. import bounds
 from ..config import state_folder
-from ..draft import write
+from ..files import bounds
+from ..files.draft import write
 
 
 def folder() -> Path:

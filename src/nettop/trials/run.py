@@ -14,10 +14,9 @@ from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any, Final
 
-from .. import peer
-from ..peer import Cancelled, End, Peer, PeerError
-from . import checks, sides, tool
+from . import checks, peer, sides, tool
 from .leftovers import ended
+from .peer import Cancelled, End, Peer, PeerError
 from .result import Measured, Options, Progress, Result
 
 Watch = Callable[[Progress], None]

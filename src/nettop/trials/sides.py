@@ -10,8 +10,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from ..peer import End, Peer, PeerError
 from .end import ANSWER
+from .peer import End, Peer, PeerError
 from .result import Options, Progress, Side
 
 MODES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
@@ -228,7 +228,7 @@ NIC: Final = (
 def settings(interface: str | None = None) -> dict[str, str]:
     """The settings in force here that decide a transfer, as far as this host shows them."""
     from .. import settings as tunables
-    from ..source import Live
+    from ..host.source import Live
 
     found = {}
     source = Live()

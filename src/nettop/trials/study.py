@@ -30,10 +30,10 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Final
 
-from ..peer import Cancelled, PeerError
 from . import results
 from . import run as runner
 from .lever import LeverError, Switch
+from .peer import Cancelled, PeerError
 from .result import Options, Progress, Result
 from .run import TrialError, Watch, nobody
 
@@ -260,7 +260,7 @@ def run(
             except Cancelled:
                 stopped, why = True, "cancelled"
             except (TrialError, PeerError, LeverError, OSError, ValueError, LookupError) as error:
-                from ..changes.plan import sentence
+                from ..terms.errors import sentence
 
                 why = sentence(error)
         if why:

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from ..changes.plan import sentence
-from ..peer import Cancelled
+from ..terms.errors import sentence
 from . import prove, results
 from .lever import LeverError
+from .peer import Cancelled
 from .prove import Bench
 from .run import TrialError
 

@@ -15,12 +15,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..changes import Change
-from ..panes.scene import Question, Scene, View
+from ..host.source import Source
 from ..panes.tests import values
-from ..source import Source
-from ..text import Line, line
+from ..terms.text import Line, line
+from ..views.kept import journal, notices, origin, root_journal, stored, studies
+from ..views.scene import Question, Scene, View
 from .changing import Changing
-from .kept import journal, notices, origin, root_journal, stored, studies
 from .notes import Post, asked, note, recording
 from .planning import Planning
 from .trying import Bench, options_of
@@ -75,9 +75,9 @@ class Actions:
             try:
                 work()
             except Exception as error:
-                from ..sampler import reason
+                from ..terms.errors import sentence
 
-                self.post(note(f"{name}: {reason(error)}", "bad"))
+                self.post(note(f"{name}: {sentence(error)}", "bad"))
 
         thread = threading.Thread(target=run, name=f"nettop-{name}", daemon=True)
         self.threads = [*(t for t in self.threads if t.is_alive()), thread]

@@ -7,32 +7,33 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any
 
-from .. import bounds
+from ..files import bounds
 
 if TYPE_CHECKING:
-    from ..panes.scene import View
-    from ..source import Source
+    from ..host.source import Source
+    from ..views.scene import View
     from .screen import Nettop, Tick
 
 PROCESSOR_AFTER = 3.0  # seconds: asking costs a second of a core, the first picture comes first
 
 
-def run(options: argparse.Namespace) -> int:
-    """Draw until the user quits; the exit code."""
+def run(options: argparse.Namespace, source: Source) -> int:
+    """Draw `source` until the user quits; the exit code."""
     from .. import __version__, trials
     from ..config import load, muted
 
     settings = load()
-    source = open_source(options)
     environment()
-    from ..panes.scene import Scene
-    from ..text import ascii_only
-    from ..units import Units
-    from .kept import origin
+    from ..panes import chosen_columns
+    from ..terms.text import ascii_only
+    from ..terms.units import Units
+    from ..views.kept import origin
+    from ..views.scene import Note, Scene
 
     interval = float(options.interval or settings.get("interval", 1.0))
     demo = bool(getattr(options, "demo", False))  # always as new
@@ -51,6 +52,10 @@ def run(options: argparse.Namespace) -> int:
         tools=trials.names(),
         origin=origin(source),
         mutes=tuple(muted()),
+        notes=tuple(
+            Note(f"left out: {wrong}", "bad", time.time())
+            for wrong in chosen_columns(settings.get("columns", {}))[1]
+        ),
     )
 
     from .actions import Actions
@@ -100,23 +105,6 @@ def tell(app: Nettop, message: Any) -> None:
         app.post_message(message)
 
 
-def open_source(options: argparse.Namespace) -> Source:
-    """This host, a directory, or a recording played at its own pace, again and again."""
-    if getattr(options, "replay", None):
-        from ..commands import Refused
-        from ..recording import RecordingError, Replay, load
-
-        try:
-            return Replay(load(options.replay), pace=1.0, loop=True)
-        except OSError as error:
-            raise Refused(f"cannot read {options.replay}: {error.strerror or error}", 3) from None
-        except RecordingError as error:
-            raise Refused(f"{options.replay}: {error}", 3) from None
-    from ..commands import open_source as plain_source
-
-    return plain_source(options)
-
-
 def environment() -> None:
     """What Textual reads once, when it is imported: no animations, few frames over SSH."""
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
@@ -132,7 +120,7 @@ def theme(wanted: str) -> str:
     if wanted in themes.NAMES:
         return wanted
     if wanted:
-        from ..commands import Refused, nearest
+        from ..terms.errors import Refused, nearest
 
         raise Refused(f"no theme {wanted!r}{nearest(wanted, themes.NAMES)}", 2)
     rich_colours = (
@@ -147,22 +135,21 @@ KEPT = ("pane", "nic", "fold", "raw", "zoom")
 
 
 def first(settings: Mapping[str, Any]) -> View:
-    """The view as configured, for who has none to remember."""
-    from ..panes.scene import View
+    """The initial view when none was saved."""
+    from ..panes import chosen_columns
+    from ..views.scene import View
 
-    return View(nic=str(settings.get("interface", "")), columns=columns(settings))
-
-
-def columns(settings: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
-    """The columns of each pane's table, as configured."""
-    return {name: tuple(wanted) for name, wanted in settings.get("columns", {}).items()}
+    return View(
+        nic=str(settings.get("interface", "")),
+        columns=chosen_columns(settings.get("columns", {}))[0],
+    )
 
 
 def remembered(settings: Mapping[str, Any]) -> View:
     """The view as it was left, or as configured; anything odd in the file is forgotten."""
     from .. import panes
     from ..config import state_folder
-    from ..panes.scene import Spot, View
+    from ..views.scene import Spot, View
 
     view = first(settings)
     try:
@@ -184,7 +171,7 @@ def remembered(settings: Mapping[str, Any]) -> View:
 def remember(view: View) -> None:
     """Keep what the reader chose; a disk that cannot be written does not matter."""
     from ..config import state_folder
-    from ..draft import write
+    from ..files.draft import write
 
     found = {name: getattr(view, name) for name in KEPT}
     found["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}

@@ -22,7 +22,7 @@ from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
-from ..text import Line
+from ..terms.text import Line
 
 BLANK: Line = ()
 

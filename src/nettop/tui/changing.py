@@ -11,11 +11,11 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from ..panes.scene import Question, Scene, View
-from ..source import Source
-from ..text import Line, text_of
+from ..host.source import Source
+from ..terms.text import Line, text_of
+from ..views.kept import ROOTS
+from ..views.scene import Question, Scene, View
 from . import mutes
-from .kept import ROOTS
 from .notes import Post, note
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
 CONFIRM: Final = 30.0  # seconds in which a change that may cut the link must be confirmed
-ENDING: Final = {"shell": "sh", "sysctl": "conf", "systemd": "txt", "ansible": "yml"}
 
 
 class Changing:
@@ -76,10 +75,11 @@ class Changing:
     def _write(self, name: str, body: Iterable[Line]) -> None:
         import time
 
-        from ..draft import write
+        from ..changes.export import module
+        from ..files.draft import write
 
         stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime())
-        path = os.path.abspath(f"nettop-{stamp}.{ENDING.get(name, 'txt')}")
+        path = os.path.abspath(f"nettop-{stamp}.{module(name).ENDING}")
         rows = (text_of(row)[1:] + "\n" for row in body)
         write(path, "".join(rows), over=False)
         self.post(note(f"written: {path}", "good"))
@@ -118,13 +118,13 @@ class Changing:
         """Under what terms a key changes something."""
         from ..changes import ssh
         from ..changes.apply import Terms
-        from ..session import ssh_peer
+        from ..host.session import ssh_peer
 
         return Terms(finding, confirm=CONFIRM, carries=ssh.carriers(self.source, ssh_peer()))
 
     def _as_root(self, changes: Sequence[Change], finding: str, *more: str) -> tuple[Outcome, ...]:
         from ..changes import privilege
-        from ..session import ssh_peer
+        from ..host.session import ssh_peer
 
         options = [f"--confirm={CONFIRM:g}", *more]
         options += [f"--finding={finding}"] if finding else []
@@ -170,7 +170,7 @@ class Changing:
         """
         from ..changes.journal import Journal
         from ..changes.retract import retract
-        from ..session import ssh_peer
+        from ..host.session import ssh_peer
 
         roots = [one.removeprefix(ROOTS) for one in entries if one.startswith(ROOTS)]
         own = [int(one) for one in entries if not one.startswith(ROOTS)]

@@ -13,16 +13,17 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from ..host.source import Source
 from ..panes import pane
 from ..panes.listed import ending
-from ..panes.past import Past
-from ..panes.scene import Note, Scene, Step, View
-from ..source import Source
+from ..views.past import Past
+from ..views.scene import Note, Scene, Step, View
+from ..views.steps import step
 from .mutes import sorted_by_mutes
 
 if TYPE_CHECKING:
-    from ..observe import Observation, Observer
-    from ..recording import Record
+    from ..host.recording import Record
+    from ..views.observer import Observation, Observer
 
 Post = Callable[[Scene], None]
 LISTEN: Final = 5.0  # seconds between asking the silent rules why
@@ -102,9 +103,9 @@ class Engine(threading.Thread):
                 elif steps % CLEARED == 0:  # Textual leaves cycles whenever it lays out
                     gc.collect()
             except Exception as error:
-                from ..sampler import reason
+                from ..terms.errors import sentence
 
-                say = f"the host could not be looked at: {reason(error)}"
+                say = f"the host could not be looked at: {sentence(error)}"
                 if say != told:
                     self.post(Scene(notes=(Note(say, "bad", time.time()),)))
                 told = say
@@ -112,7 +113,7 @@ class Engine(threading.Thread):
                 return
 
     def _observer(self) -> Observer:
-        from ..observe import Observer
+        from ..views.observer import Observer
 
         observer = Observer(self.source)
         self.profile = observer.profile  # as configured
@@ -162,7 +163,7 @@ class Engine(threading.Thread):
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording, as asked."""
         if self.tape and self.recording is None:
-            from ..recording import Record
+            from ..host.recording import Record
 
             tape = Record(self.source)
             self.recording = self.tape, tape
@@ -170,8 +171,8 @@ class Engine(threading.Thread):
             observer.sampler.memory.clear()  # what is read once must be on the tape too
             observer.sampler.refresh()
         elif not self.tape and self.recording is not None:
-            from ..scrub import scrub
-            from ..tape import save
+            from ..host.scrub import scrub
+            from ..host.tape import save
 
             path, tape = self.recording
             self.recording = None
@@ -208,22 +209,6 @@ class Engine(threading.Thread):
             for wish, finding in wishes.items()
         }
         return {finding: steps for (finding, _), steps in self.plans.items()}
-
-
-def step(setting: str, value: str, source: Source) -> Step:
-    """One wanted value with the command an expert would type, or why it cannot be."""
-    from ..changes import text as value_text
-    from ..changes.plan import describe
-
-    told = describe(setting, value, source)
-
-    def text(value: Any) -> str:
-        return "?" if value is None else value_text(value)
-
-    return Step(
-        setting, text(told["before"]), text(told["after"]), str(told.get("shell", "")),
-        str(told.get("risk", "none")), str(told.get("because", "")),
-    )  # fmt: skip
 
 
 def merge(old: Scene, new: Scene) -> Scene:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ..panes import pane
 from ..panes.grid import beside
-from ..panes.scene import View
-from ..text import Line, fit, line, wrap
+from ..terms.text import Line, fit, line, wrap
+from ..views.scene import View
 from .keys import GROUPS, KEYS, shown_as
 
 

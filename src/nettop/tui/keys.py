@@ -11,8 +11,8 @@ from typing import Final
 
 from ..panes import asking, names, pane, tests
 from ..panes.cursor import kept, target
-from ..panes.scene import Question, Scene, View
-from ..text import text_of
+from ..terms.text import text_of
+from ..views.scene import Question, Scene, View
 from .moving import CHANGES, PAGE, choose, move, sort
 
 

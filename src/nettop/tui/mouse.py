@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..panes import history, page
-from ..panes.scene import Scene, View
-from ..text import Line
+from ..terms.text import Line
+from ..views.scene import Scene, View
 from . import keys
 from .keys import Next
 

@@ -10,7 +10,7 @@ from ..facts import PROFILES
 from ..panes import history, names, pane, tests
 from ..panes.cursor import target
 from ..panes.listed import listed
-from ..panes.scene import Scene, View, chosen
+from ..views.scene import Scene, View, chosen
 
 PAGE: Final = 10
 

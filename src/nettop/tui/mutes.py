@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from .. import config
 from ..panes.listed import may_mute, mutes
-from ..panes.scene import Scene
+from ..views.scene import Scene
 from .notes import Update, note
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from ..panes.scene import Note, Question, Scene
+from ..views.scene import Note, Question, Scene
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]

@@ -10,13 +10,13 @@ import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from ..host.source import Source
 from ..panes import listed
 from ..panes.clock import when
 from ..panes.cores import spread_of
-from ..panes.scene import STANDING, Made, Question, Scene, View
 from ..panes.tests import values
-from ..source import Source
-from ..text import Line, line
+from ..terms.text import Line, line
+from ..views.scene import STANDING, Made, Question, Scene, View
 from .notes import Post, asked, note
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Planning:
         from .. import settings
         from ..changes import owners, privilege, ssh
         from ..changes.apply import CONFIRM, risky
-        from ..session import ssh_peer
+        from ..host.session import ssh_peer
 
         addresses = [settings.parse(one.setting) for one in changes]
         out = []
@@ -144,7 +144,7 @@ class Planning:
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what stands (or the finding's plan) as other tools apply it."""
         from ..changes import Change
-        from ..changes.export import FORMATS, export
+        from ..changes.export import export, formats
         from ..changes.plan import plan
 
         if view.pane == "journal":
@@ -159,7 +159,7 @@ class Planning:
             self.post(note("nothing to export: no change stands, none is under the cursor", "warn"))
             return
         sheets = []
-        for name in FORMATS:
+        for name in formats():
             text, left = export(changes, self.source, name)
             rest = (f"# not expressed: {', '.join(left)}\n",) if left else ()
             sheets.append((name, sheet("".join((text, *rest)))))

@@ -10,8 +10,9 @@ import re
 import threading
 from collections.abc import Callable
 
-from .. import bounds, config
-from ..draft import write
+from .. import config
+from ..files import bounds
+from ..files.draft import write
 
 
 def learn(tell: Callable[[str], None], ask: bool = True) -> None:

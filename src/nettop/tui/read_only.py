@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from ..panes.scene import View
+from ..views.scene import View
 from .keys import Ask
 
 # what concerns the screen itself; every other verb does something to the host or writes a file

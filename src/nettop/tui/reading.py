@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..panes.scene import View
+from ..views.scene import View
 
 
 @dataclass(slots=True)

@@ -18,8 +18,8 @@ from textual.message import Message
 from textual.screen import Screen
 
 from ..panes import page
-from ..panes.scene import Note, Scene, View
-from ..text import Line, plain
+from ..terms.text import Line, plain
+from ..views.scene import Note, Scene, View
 from . import guide, keys, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate

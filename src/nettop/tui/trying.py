@@ -7,8 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from ..panes.scene import Progress, Result, Scene
-from ..units import scaled
+from ..terms.units import scaled
+from ..views.scene import Progress, Result, Scene
 from .notes import Post, note
 
 Wanted = Sequence[tuple[str, str]]
@@ -89,7 +89,7 @@ class Bench:
         form: Mapping[str, str],
         work: Callable[[Callable[[Any], None], threading.Event], None],
     ) -> None:
-        from ..peer import Cancelled
+        from ..trials.peer import Cancelled
 
         if self.cancel is not None:
             self.post(note("a test runs already: Ctrl-X stops it", "warn"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from ..panes.scene import Scene, View
+from ..views.scene import Scene, View
 from .keys import Ask
 
 

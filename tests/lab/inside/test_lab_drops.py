@@ -9,9 +9,9 @@ import time
 
 import pytest
 
-from nettop.observe import Observer
-from nettop.sampler import Sampler
-from nettop.source import Live
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
+from nettop.views.observer import Observer
 
 pytestmark = pytest.mark.topology("two-nodes")
 SENT = 200

@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from lab.inside.kernel import see
 
-from nettop.cpulist import parse
-from nettop.facts.flow import Flow
-from nettop.facts.queue import Queue
-from nettop.observe import Observation, Observer
-from nettop.source import Live
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.queue import Queue
+from nettop.host.source import Live
+from nettop.terms.cpulist import parse
+from nettop.views.observer import Observation, Observer
 
 STREAMS = 24
 PORT = 7300

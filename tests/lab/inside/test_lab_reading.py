@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 from lab.inside.kernel import found, lines, see, usecs
 
-from nettop.cpulist import parse
 from nettop.facts import Facts
-from nettop.facts.nic import Nic
-from nettop.observe import Observer
-from nettop.source import Live
+from nettop.facts.kinds.nic import Nic
+from nettop.host.source import Live
+from nettop.terms.cpulist import parse
+from nettop.views.observer import Observer
 
 pytestmark = pytest.mark.topology("two-nodes")
 DRIVERS = ("e1000e", "vmxnet3")

@@ -13,8 +13,8 @@ from lab.inside.kernel import Nettop, found, see
 
 from nettop.cli import main
 from nettop.facts import Facts
-from nettop.observe import Observation, Observer
-from nettop.source import Live
+from nettop.host.source import Live
+from nettop.views.observer import Observation, Observer
 
 PLACEMENT = {
     "irq-off-node", "irqs-on-one-core", "app-on-irq-core", "app-on-other-node",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..run import Trial, TrialError
 
 if TYPE_CHECKING:
-    from .capture import Wish
+    from ._wish import Wish
 
 Counts = Callable[[], Mapping[str, Any]]
 Summary = Callable[[str], Mapping[str, Any]]

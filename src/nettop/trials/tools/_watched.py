@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from ...collect import packet_sockets
-from ...source import Live
+from ...host.source import Live
 from ..far.sample import interfaces, read
 from ..run import Trial, TrialError
 
 if TYPE_CHECKING:
-    from .capture import Wish
+    from ._wish import Wish
 
 
 @contextmanager

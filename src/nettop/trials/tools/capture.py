@@ -12,13 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from dataclasses import dataclass
 from typing import Any, Final
 
-from ... import formulas
+from ...terms import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._ends import local_address
+from ._wish import Wish
 
 TOOL: Final = "capture"
 PACKAGE: Final = ""
@@ -27,17 +27,6 @@ HELP: Final = "packets captured and lost, by frame size and offered rate"
 PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
 PORT: Final = 7009
 FULL: Final = 0.98  # of what the link carries: with less, what is missing of it was never sent
-
-
-@dataclass(frozen=True, slots=True)
-class Wish:
-    """What is to be captured, and where the process runs."""
-
-    interface: str
-    port: int
-    v6: bool
-    cpus: tuple[int, ...]
-    ring: int = 0  # bytes of its ring; 0: as it likes
 
 
 Captor = Callable[[Trial, Wish], AbstractContextManager[Callable[[], Mapping[str, Any]]]]
@@ -156,7 +145,7 @@ def link(trial: Trial) -> Mapping[str, Any]:
 def carrier(address: str) -> str:
     """The interface that has this address, its first or another; TrialError when none does."""
     from ...collect import addresses
-    from ...source import Live
+    from ...host.source import Live
 
     plain = address.partition("%")[0]  # a link-local one may name its interface
     try:

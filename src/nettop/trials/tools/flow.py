@@ -11,9 +11,9 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from ...frame import Entry
-from ...sampler import Sampler
-from ...source import Live
+from ...frame.rates import Entry
+from ...host.source import Live
+from ...sampling.sampler import Sampler
 from ..result import Interval, Measured
 from ..run import Trial, TrialError
 

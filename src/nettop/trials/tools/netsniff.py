@@ -10,6 +10,7 @@ from ..result import Measured
 from ..run import Trial
 from . import capture
 from ._capturer import Counts, capturing, summary
+from ._wish import Wish
 
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
@@ -23,7 +24,7 @@ def measure(trial: Trial) -> Measured:
     return capture.sweep(trial, sniff)
 
 
-def sniff(trial: Trial, wish: capture.Wish) -> AbstractContextManager[Counts]:
+def sniff(trial: Trial, wish: Wish) -> AbstractContextManager[Counts]:
     """netsniff-ng capturing into nothing."""
     argv = ["netsniff-ng", "--in", wish.interface, "--out", "/dev/null", "--silent"]
     argv += ["--ring-size", f"{max(1, wish.ring >> 10)}KiB"] if wish.ring else []

@@ -10,6 +10,7 @@ from ..result import Measured
 from ..run import Trial
 from . import capture
 from ._capturer import Counts, capturing, summary
+from ._wish import Wish
 
 TOOL: Final = "tcpdump"
 PACKAGE: Final = "tcpdump"
@@ -26,7 +27,7 @@ def measure(trial: Trial) -> Measured:
     return capture.sweep(trial, dump)
 
 
-def dump(trial: Trial, wish: capture.Wish) -> AbstractContextManager[Counts]:
+def dump(trial: Trial, wish: Wish) -> AbstractContextManager[Counts]:
     """Capturing into nothing."""
     argv = ["tcpdump", "-n", "-i", wish.interface, "-w", "/dev/null"]
     argv += ["-B", str(max(1, wish.ring >> 10))] if wish.ring else []

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from typing import Any, Final
 
-from ... import formulas
+from ...terms import formulas
 from .. import statistics
 from ..result import Latency, Loss, Measured
 from ..run import Trial, TrialError

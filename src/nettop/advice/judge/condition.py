@@ -1,0 +1,63 @@
+"""A rule's whole condition: `when`, and none of its `unless`."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from ..language.evaluate import Scope, evaluate
+from ..language.expression import Expression
+from ..language.moment import Moment
+from ..language.vocabulary import SWITCH
+from ..rules.rule import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """A `worst(field, seconds)` of a condition."""
+
+    text: str
+    field: ast.expr
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A rule made ready for judging."""
+
+    rule: Rule
+    condition: Expression
+    worst: tuple[Worst, ...] = ()
+
+    @classmethod
+    def of(cls, rule: Rule) -> Judged:
+        """Put `when` and `unless` together."""
+        condition = whole(rule)
+        calls = condition.calls("worst") if "worst" in condition.text else ()
+        found = [
+            Worst(ast.unparse(call), call.args[0], float(ast.literal_eval(call.args[1])))
+            for call in calls
+        ]
+        return cls(rule, condition, tuple(found))
+
+    def holds(self, row: tuple[Any, ...], moment: Moment, label: Callable[[Any], str]) -> bool:
+        """Whether it is asked in this profile and holds on a row, by the three-valued walk."""
+        if self.rule.profiles is not None and moment.profile not in self.rule.profiles:
+            return False
+        names = moment.scope(self.rule.over, row[0])
+        scope = Scope(names, moment, self.rule.limits, label(row[0]))
+        return evaluate(self.condition, scope).value is True
+
+
+def whole(rule: Rule) -> Expression:
+    """`when and not unless and not unless …` as one expression."""
+    if not rule.unless:
+        return rule.when
+    parts = [rule.when.tree]
+    parts += [ast.UnaryOp(ast.Not(), exempt.when.tree) for exempt in rule.unless]
+    text = " and not ".join(
+        f"({one})" for one in (rule.when.text, *(e.when.text for e in rule.unless))
+    )
+    return Expression(text, rule.over, ast.BoolOp(ast.And(), parts), SWITCH)

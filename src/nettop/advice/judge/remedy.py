@@ -1,0 +1,68 @@
+"""What a rule would do on a target: settings with their values, and words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from ...facts.kinds import kinds
+from ..language.evaluate import Scope
+from ..language.functions.cpus import cpu_list
+from ..language.native import value_of
+from ..language.tunable import CPUS, canonical, known, type_of
+from ..language.values import KEEP, setting
+from ..rules.rule import Fix, Rule, Wanted
+
+
+def remedy(rule: Rule, scope: Scope) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
+    """The settings wanted and the advice, of all fixes that apply; the first of a setting wins."""
+    wanted: dict[str, Wanted | None] = {}
+    advice: list[str] = []
+    for fix in rule.words.fixes:
+        for inner in _spread(fix, scope):
+            if fix.when is not None and value_of(fix.when, inner) is not True:
+                continue
+            if fix.advice is not None:
+                advice.append(fix.advice.prose(inner))
+            if fix.setting is not None:
+                address = fix.setting.name(inner)
+                if address is not None and address not in wanted:
+                    wanted[address] = _want(fix, address, inner)
+    return tuple(one for one in wanted.values() if one), tuple(dict.fromkeys(advice))
+
+
+def _spread(fix: Fix, scope: Scope) -> Iterator[Scope]:
+    if fix.each is None:
+        yield scope
+        return
+    facts, nic = scope.moment.facts, scope.facts.get("nic")
+    for one in facts.of(kinds()[fix.each]):
+        if fix.each == "queue" and nic is not None and one.nic != nic.name:
+            continue
+        yield Scope({**scope.facts, fix.each: one}, scope.moment, scope.limits, scope.target)
+
+
+def _want(fix: Fix, address: str, scope: Scope) -> Wanted | None:
+    """The value wanted; None when unknown, already so, fixed, or more than the driver takes."""
+    expression = fix.to.get(scope.moment.profile) or fix.to.get("default")
+    value = value_of(expression, scope) if expression else None
+    state = known(address, scope.moment)
+    if type_of(address) == CPUS:
+        value = cpu_list(value) if value else None
+    elif isinstance(value, tuple):
+        value = _kept(value, setting(state.now or ""))
+    text = None if value is None else canonical(value)
+    if text is None or text == state.now or state.fixed:
+        return None
+    if state.most is not None and isinstance(value, int | float) and value > state.most:
+        return None
+    return Wanted(address, text, fix.experiment)
+
+
+def _kept(value: tuple[Any, ...], now: Any) -> tuple[Any, ...] | None:
+    """The value with each `keep` replaced by what is there now; None when that is not known."""
+    if KEEP not in value:
+        return value
+    if not isinstance(now, tuple) or len(now) != len(value):
+        return None
+    return tuple(old if new is KEEP else new for old, new in zip(now, value, strict=True))

@@ -1,0 +1,77 @@
+"""Lists of CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any, Final
+
+from ....terms.text import listed
+from ..function import Function
+from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
+
+
+def nth(values: Any, index: float) -> Any:
+    """The index-th value, going round; unknown for an empty list."""
+    return values[int(index) % len(values)] if values else None
+
+
+def _cpus(value: Any) -> tuple[int, ...]:
+    return value if isinstance(value, tuple) else (int(value),)
+
+
+def both(first: Any, second: Any) -> tuple[int, ...]:
+    """What is in both, in the order of the first."""
+    other = frozenset(_cpus(second))
+    return tuple(cpu for cpu in _cpus(first) if cpu in other)
+
+
+def without(first: Any, *others: Any) -> tuple[int, ...]:
+    """The first less all the others (numbers or tuples)."""
+    gone = {cpu for other in others for cpu in _cpus(other)}
+    return tuple(cpu for cpu in _cpus(first) if cpu not in gone)
+
+
+@lru_cache(maxsize=4096)
+def cpu_list(cpus: Any) -> str:
+    """CPUs as the kernel writes them: `0-3,8`; a text passes unchanged."""
+    if isinstance(cpus, str):
+        return cpus
+    out: list[str] = []
+    for low, high in _ranges(sorted({int(cpu) for cpu in _cpus(cpus)})):
+        out.append(str(low) if low == high else f"{low}-{high}")
+    return ",".join(out)
+
+
+def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
+    found: list[tuple[int, int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1] = (found[-1][0], number)
+        else:
+            found.append((number, number))
+    return found
+
+
+FUNCTIONS: Final = {
+    "nth": Function(
+        (TUPLE, NUMBER), ANY, unknown=True, call=nth, words=lambda a: f"one of {a[0]}"
+    ),
+    "both": Function(
+        (ANY, ANY), TUPLE, call=both, words=lambda a: f"{a[0]} that are also {a[1]}"
+    ),
+    "without": Function(
+        (ANY, ANY), TUPLE, rest=True, call=without,
+        words=lambda a: f"{a[0]}, less {listed(a[1:], 'and')}",
+    ),
+    "cpu_list": Function((ANY,), TEXT, call=cpu_list, words=lambda a: a[0]),
+    "beside": Function(
+        (NUMBER,), NUMBER, unknown=True, moment=True, words=lambda a: f"a CPU near {a[0]}"
+    ),
+    "spread": Function(
+        (TUPLE, NUMBER), NUMBER, unknown=True, moment=True, words=lambda a: f"the next of {a[0]}"
+    ),
+    "own_cpus": Function(
+        (NUMBER, NUMBER), TUPLE, unknown=True, moment=True, words=lambda _a: "CPUs of its own"
+    ),
+}  # fmt: skip

@@ -1,0 +1,33 @@
+"""Arithmetic."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ....terms.text import listed
+from ..function import Function
+from ..vocabulary import ANY, NUMBER
+
+
+def pow2(value: float) -> int:
+    """The smallest power of two that is not below the value."""
+    whole = max(1, -int(-value // 1))
+    return 1 << (whole - 1).bit_length()
+
+
+FUNCTIONS: Final = {
+    "min": Function(
+        (ANY,), NUMBER, rest=True, call=min, words=lambda a: f"the smaller of {listed(a, 'and')}"
+    ),
+    "max": Function(
+        (ANY,), NUMBER, rest=True, call=max,
+        words=lambda a: f"{a[0]} (at least 1)" if a[1:] == ["1"]
+        else f"the larger of {listed(a, 'and')}",
+    ),
+    "abs": Function((NUMBER,), NUMBER, call=abs, words=lambda a: a[0]),
+    "round": Function((NUMBER,), NUMBER, call=round, words=lambda a: a[0]),
+    "len": Function((ANY,), NUMBER, call=len, words=lambda a: f"the number of {a[0]}"),
+    "pow2": Function(
+        (NUMBER,), NUMBER, call=pow2, words=lambda a: f"the power of two from {a[0]} on"
+    ),
+}  # fmt: skip

@@ -1,0 +1,150 @@
+"""Text with {expressions} in it: `{nic.ring.rx}` becomes `256 descriptors`, `{nic}` the name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...terms.text import safe
+from ...terms.units import amount
+from .evaluate import Scope, evaluate
+from .expression import Expression, parse
+from .native import value_of
+from .syntax import ExpressionError, Limits, path_of
+from .vocabulary import KINDS, LABELS, NUMBER, find, names
+
+_PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
+_CALLED: Final = {
+    "nic.name": "the interface", "nic": "the interface", "queue.name": "the queue",
+    "core.cpu": "N", "queue.cpu": "N", "nic.irq_top_cpu": "N", "process.irq_cpu": "N",
+    "process.name": "the process", "process": "the process",
+    "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "its profile",
+    "host.name": "the host",
+}  # fmt: skip
+UNKNOWN: Final = "unknown"
+_UNITS: Final = {"ratio": "%", "us": "µs"}
+_TYPED: Final = re.compile(r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$")  # a command so far
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """Pieces of text and expressions in turn."""
+
+    parts: tuple[str | Expression, ...]
+
+    def prose(self, scope: Scope) -> str:
+        """For a person: values with units, unknown ones as "unknown", nothing a terminal obeys."""
+        return "".join(
+            part if isinstance(part, str) else _shown(part, scope) for part in self.parts
+        )
+
+    def name(self, scope: Scope) -> str | None:
+        """For a program: values as they are; None when one is unknown."""
+        out = []
+        for part in self.parts:
+            value = part if isinstance(part, str) else value_of(part, scope)
+            if value is None:
+                return None
+            out.append(str(value))
+        return "".join(out)
+
+    def form(self) -> str:
+        """As an address is written in a rule: `ring.rx@{nic}`."""
+        return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
+
+    def general(self, limits: Limits) -> str:
+        """Without a target: names are "the interface", in a command IF; a figure is N packets."""
+        out = ""
+        for part in self.parts:
+            meaning = part if isinstance(part, str) else _meaning(part, limits)
+            out += "IF" if meaning == "the interface" and _TYPED.search(out) else meaning
+        return out[:1].upper() + out[1:] if out.startswith("the ") else out
+
+
+def _alias(part: Expression) -> str:
+    return next((alias for alias, field in LABELS.items() if field == part.text), part.text)
+
+
+def _meaning(part: Expression, limits: Limits) -> str:
+    path = path_of(part.tree)
+    if path is None:
+        return "[CPUs]" if part.text.startswith("cpu_list(") else "N"
+    if path[0] == "limits":
+        return f"{limits[path[1]]}"
+    if path[-1] in _CALLED or part.text in _CALLED:
+        return _CALLED.get(part.text) or _CALLED[path[-1]]
+    word = find(KINDS[path[0]], path[1:]) if path[0] in KINDS else None
+    if word is None or word.type == NUMBER:
+        unit = word.unit if word is not None else ""
+        return f"N {_UNITS.get(unit, unit)}".rstrip()
+    return f"[{re.split('[:;,]', word.help, maxsplit=1)[0]}]"
+
+
+def _shown(part: Expression, scope: Scope) -> str:
+    result = evaluate(part, scope)
+    if result.value is None:
+        return UNKNOWN
+    if part.text in LABELS.values():  # a process number is a name, not an amount
+        return safe(str(result.value))
+    unit = result.reads[0].unit if len(result.reads) == 1 else ""
+    return safe(shown(result.value, unit))
+
+
+def shown(value: Any, unit: str = "") -> str:
+    """A value for a person: one queue, 1500 bytes (as an MTU is written), lines set apart."""
+    if value in ((), ""):
+        return "none"
+    if isinstance(value, tuple) and any(" " in str(one) for one in value):
+        return "; ".join(map(str, value))
+    if unit == "bytes" and isinstance(value, int | float) and value < _EXACT and value % 1024:
+        return f"{value:.0f} bytes"
+    each = "/s" * unit.endswith("/s")
+    if value == 1 and unit.removesuffix("/s") in _COUNTED:
+        return f"1 {unit.removesuffix(each).removesuffix('s')}{each}"
+    return amount(value, unit)
+
+
+_EXACT: Final = 10_000
+_COUNTED: Final = frozenset(
+    "channels connections cores descriptors events flows frames interrupts lanes lines nodes "
+    "packets pages polls queues segments sockets threads CPUs".split()
+)
+
+
+def template(
+    text: str, over: str, limits: Limits | None = None, also: Collection[str] = ()
+) -> Template:
+    """Read a text with {expressions}; ExpressionError says which is wrong."""
+    parts: list[str | Expression] = []
+    plain = ""
+    pieces = _PIECES.split(text)
+    for index, piece in enumerate(pieces):
+        if index % 2 == 0:
+            plain += piece
+        elif piece in ("{{", "}}"):
+            plain += piece[0]
+        elif len(piece) == 1:
+            other = "a { without its }; write {{ for a brace"
+            raise ExpressionError(
+                other if piece == "{" else "a } without its {; write }} for a brace"
+            )
+        else:
+            word = _full(piece[1:-1].strip(), over, also)
+            parts += [plain, parse(word, over, limits or {}, also=also)]
+            plain = ""
+    parts.append(plain)
+    return Template(tuple(part for part in parts if part))
+
+
+def _full(word: str, over: str, also: Collection[str]) -> str:
+    """The field behind a short name: `nic` is `nic.name`, or `flow.nic` in a rule over flows."""
+    if word not in LABELS:
+        return word
+    if word not in also and word != over and find(names(over)[over], (word,)):
+        return f"{over}.{word}"
+    fact = LABELS[word].partition(".")[0]
+    if fact in names(over) or fact in also:
+        return LABELS[word]
+    raise ExpressionError(f"{{{word}}} has no meaning in a rule over {over}")

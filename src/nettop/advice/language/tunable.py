@@ -1,0 +1,108 @@
+"""What facts already say about a setting: its value now, the most it takes, whether it is fixed.
+
+So that a finding offers nothing that is already so or that the driver refuses. Settings not known
+here are offered as the rule says; `changes.plan` reads the host before anything is written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ...facts.kinds.nic import Nic
+from .functions.cpus import cpu_list
+from .moment import Moment
+from .vocabulary import ANY, NUMBER, SWITCH, TEXT
+
+CPUS: Final = "CPU list"  # a number or a list of numbers is made one
+_PARTS: Final = {"ring": "ring", "coalesce": "coalesce", "pause": "pause", "channels": "channels"}
+_LINK: Final = {
+    "mtu": ("mtu", "max_mtu"),
+    "txqueuelen": ("txqueuelen", None),
+    "gso-max-size": ("gso_max_size", "tso_max_size"),
+    "gro-max-size": ("gro_max_size", None),
+}
+_NAPI: Final = {
+    "threaded": "threaded",
+    "defer-hard-irqs": "defer_hard_irqs",
+    "gro-flush-timeout": "gro_flush_timeout",
+}
+_SWITCHES: Final = ("adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx", "threaded")
+_TYPES: Final = {
+    "ring": NUMBER, "channels": NUMBER, "coalesce": NUMBER, "link": NUMBER, "napi": NUMBER,
+    "pause": SWITCH, "feature": SWITCH, "privflag": SWITCH,
+    "irq": CPUS, "rps": CPUS, "process": CPUS, "thread": CPUS, "qdisc": TEXT, "cpufreq": TEXT,
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """The value now as canonical text, the largest number allowed, whether it cannot be changed."""
+
+    now: str | None = None
+    most: float | None = None
+    fixed: bool = False
+
+
+def type_of(setting: str) -> str:
+    """The type a value of that setting must have; ANY where the setting does not tell."""
+    kind, _, rest = setting.partition(".")
+    name = rest.partition("@")[0]
+    if name in _SWITCHES:
+        return SWITCH
+    if kind == "xps" and name == "cpus":
+        return CPUS
+    return _TYPES.get(kind, ANY)
+
+
+def canonical(value: Any) -> str | None:
+    """A value as settings write it; None for what cannot be one."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return str(int(value)) if value == int(value) else f"{value:g}"
+    if isinstance(value, str):
+        return " ".join(value.split())
+    if isinstance(value, tuple) and value:
+        words = [canonical(part) for part in value]
+        return " ".join(word or "" for word in words) if None not in words else None
+    return None
+
+
+def known(setting: str, moment: Moment) -> Known:
+    """What the facts of this moment say about a setting."""
+    kind, _, rest = setting.partition(".")
+    if kind == "sysctl":
+        text = moment.facts.sysctls.get(rest)
+        return Known(None if text is None else " ".join(text.split()))
+    name, _, target = rest.partition("@")
+    if kind == "process" and name == "affinity":
+        process = moment.processes.get(int(target)) if target.isdigit() else None
+        return Known(cpu_list(process.allowed) if process and process.allowed else None)
+    nic = moment.nics.get(target.partition("/")[0])
+    return Known() if nic is None else _of_nic(kind, name, target, nic, moment)
+
+
+def _of_nic(kind: str, name: str, target: str, nic: Nic, moment: Moment) -> Known:
+    if kind in _PARTS:
+        part, field = getattr(nic, _PARTS[kind]), name.replace("-", "_")
+        return Known(canonical(getattr(part, field, None)), getattr(part, f"{field}_max", None))
+    if kind == "feature":
+        feature = moment.feature(nic, name)
+        return Known(canonical(feature.on), None, feature.fixed) if feature else Known()
+    if kind == "link" and name in _LINK:
+        now, most = _LINK[name]
+        return Known(canonical(getattr(nic, now)), getattr(nic, most) if most else None)
+    if kind == "napi" and name in _NAPI:
+        return Known(canonical(getattr(nic, _NAPI[name])))
+    if kind == "qdisc" and name == "root":
+        return Known(nic.qdisc)
+    if kind == "privflag":
+        return Known(canonical(dict(nic.private_flags).get(name)))
+    queue = moment.queues.get((nic.name, target.partition("/")[2]))
+    if queue is not None and name in ("affinity", "cpus"):
+        cpus = queue.allowed if kind == "irq" else queue.rps_cpus
+        return Known(cpu_list(cpus) if cpus else None)
+    return Known()

@@ -1,0 +1,79 @@
+"""The words an expression may use: facts and their fields, and which fact is whose parent.
+
+Everything comes from the dataclasses of `nettop.facts`; a field added there can be used in a rule
+without a line here.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Any, Final
+
+from ...facts.kinds import kinds
+
+NUMBER: Final = "number"
+TEXT: Final = "text"
+SWITCH: Final = "yes/no"
+TUPLE: Final = "list"
+FACT: Final = "fact"
+ANY: Final = "any"
+
+KINDS: Final = {name: kind.type for name, kind in kinds().items()}
+PARENTS: Final = {name: tuple(kind.parents) for name, kind in kinds().items()}
+LABELS: Final = {word: path for kind in kinds().values() for word, path in kind.names.items()}
+_TYPES: Final = {"int": NUMBER, "float": NUMBER, "str": TEXT, "bool": SWITCH}
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """One field: its type, whether it may be unknown, unit and help; `kind` when it is a fact."""
+
+    type: str
+    optional: bool
+    unit: str
+    help: str
+    kind: Any = None
+
+
+@cache
+def words(kind: type) -> dict[str, Word]:
+    """The fields of a fact."""
+    return {f.name: _word(kind, str(f.type), dict(f.metadata)) for f in fields(kind)}
+
+
+def _word(kind: type, annotation: str, metadata: dict[str, str]) -> Word:
+    plain = annotation.removesuffix(" | None")
+    optional = plain != annotation
+    unit, text = metadata.get("unit", ""), metadata.get("help", "")
+    if plain in _TYPES:
+        return Word(_TYPES[plain], optional, unit, text)
+    if plain.startswith("tuple["):
+        return Word(TUPLE, optional, unit, text)
+    nested: Any = getattr(sys.modules[kind.__module__], plain, None)
+    if not isinstance(nested, type):
+        return Word(ANY, optional, unit, text)
+    return Word(FACT, optional, unit, text, nested)
+
+
+@cache
+def names(over: str) -> dict[str, type]:
+    """The facts an expression of a rule over that fact may name."""
+    known = (over, *PARENTS[over], "host")
+    return {name: KINDS[name] for name in known}
+
+
+@cache
+def find(kind: type, path: tuple[str, ...]) -> Word | None:
+    """The field at the end of a path such as `("ring", "rx")`; None when there is none."""
+    word: Word | None = None
+    here: Any = kind
+    for name in path:
+        if here is None:
+            return None
+        word = words(here).get(name)
+        if word is None:
+            return None
+        here = word.kind
+    return word

@@ -1,0 +1,216 @@
+"""Rules and their verdicts as prose: what is looked for, why, what to change, who says so."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from ...terms.text import safe, wrap
+from ..language.syntax import Limits
+from ..language.words import named, parts, said, told
+from .papers import References, whole
+from .rule import LINKS, Cite, Finding, Fix, Rule
+
+
+def cited(where: Cite) -> str:
+    """One source in a line: who, where, what figure."""
+    parts = [where.get("paper") or where.get("doc"), where.get("place"), where.get("figure")]
+    tail = [f"({where['note']})"] if where.get("note") else []
+    tail += [f"<{where['url']}>"] if where.get("url") else []
+    return " ".join(
+        [": ".join(filter(None, (", ".join(filter(None, parts[:2])), parts[2]))), *tail]
+    )
+
+
+def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
+    """A rule without a target: lines of at most `width` cells; `known` are whole references."""
+    lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
+    lines += wrap(plain(rule.words.title.general(rule.limits)), width)
+    why = plain(rule.words.why.general(rule.limits))
+    lines += ["", *wrap(why, width), ""]
+    if FIGURE.search(why):
+        lines += [
+            *wrap(f"N: the figure on your host, which nettop explain {rule.id} tells.", width),
+            "",
+        ]
+    lines += _titled("Judged on", [_where(rule)], width)
+    lines += _titled(*_when("When", rule), width)
+    lines += _titled("Silent when", _silences(rule), width)
+    limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
+    lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
+    lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
+    lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
+    lines += _sources(rule.words.sources, rule.words.competing, width)
+    lines += _titled("References", whole(rule, known or {}), width)
+    lines += _titled("As the rule has it", [rule.when.text], width)
+    lines += _titled("File", [rule.path], width)
+    return lines
+
+
+def verdict(
+    found: Finding, rule: Rule, width: int = 80, known: References | None = None
+) -> list[str]:
+    """A finding: why it is so on this target, what would change, who says so and who else."""
+    lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
+    lines += wrap(found.title, width)
+    lines += ["", *_titled("Seen here", map(safe, figures(found)), width)]
+    lines += [*wrap(found.why, width), ""]
+    lines += _titled(*_when("It speaks when", rule), width)
+    changes = [
+        f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
+        for one in found.wanted
+    ]
+    lines += _titled("What to do", [*map(safe, changes), *found.advice], width)
+    lines += _titled("Expected", [found.expected], width)
+    lines += _sources(found.sources, found.competing, width)
+    lines += _titled("References", whole(rule, known or {}), width)
+    return lines
+
+
+def _when(title: str, rule: Rule) -> tuple[str, list[str]]:
+    """The condition in words, a line for each thing that must hold."""
+    sides = [said(side, rule.limits) for side in parts(rule.when)]
+    return (f"{title} all of this is so" if len(sides) > 1 else title), sides
+
+
+def figures(found: Finding) -> list[str]:
+    """What was seen on the target."""
+    return [
+        f"{named(line['field'])}: {told(line['field'], line['value'], line['unit'])}"
+        for line in found.evidence
+    ]
+
+
+def data(rule: Rule) -> dict[str, Any]:
+    """A rule as data."""
+    return {
+        "id": rule.id,
+        "surface": rule.surface,
+        "severity": rule.severity,
+        "title": plain(rule.words.title.general(rule.limits)),
+        "why": plain(rule.words.why.general(rule.limits)),
+        "over": rule.over,
+        "links": sorted(rule.links) if rule.links else [],
+        "profiles": sorted(rule.profiles) if rule.profiles else [],
+        "when": rule.when.text,
+        "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
+        "yields": list(rule.yields),
+        "hold": rule.hold,
+        "limits": dict(rule.limits),
+        "encodes": list(rule.encodes),
+        "expected": plain(rule.words.expected.general(rule.limits)),
+        "sources": list(rule.words.sources),
+        "competing": list(rule.words.competing),
+        "fixes": [_fix(fix, rule.limits) for fix in rule.words.fixes],
+        "path": rule.path,
+    }
+
+
+def plain(text: str) -> str:
+    """A template's text for a page without a target: braces of expressions stay as they are."""
+    return " ".join(text.split()) if "\n\n" not in text else text
+
+
+_OVER: Final = {"nic": "interface", "path": "direction of an interface"}
+FIGURE: Final = re.compile(r"\bN\b")
+
+
+def _where(rule: Rule) -> str:
+    every = f"every {_OVER.get(rule.over, rule.over)}" if rule.over != "host" else "the host"
+    profiles = f", where the profile is {_any(rule.profiles)}" if rule.profiles else ""
+    hold = f", once true for {rule.hold:g} s" if rule.hold else ""
+    return f"{every}{_links(rule)}{profiles}{hold}"
+
+
+def _links(rule: Rule) -> str:
+    """The kinds of interface, or the others, whichever are fewer."""
+    if rule.links is None or rule.over == "host":
+        return ""
+    others = frozenset(LINKS) - rule.links
+    if len(others) < len(rule.links):
+        return f" but {_any(others, 'and')}" if others else ""
+    about = "" if rule.over == "nic" else " on an interface"
+    return f"{about} of kind {_any(rule.links)}"
+
+
+def _any(names: Iterable[str], last: str = "or") -> str:
+    *most, end = sorted(names)
+    return f"{', '.join(most)} {last} {end}" if most else end
+
+
+def _silences(rule: Rule) -> list[str]:
+    others = [f"{e.say.general(rule.limits)} ({said(e.when, rule.limits)})" for e in rule.unless]
+    return [*others, *(f"{other} speaks of the same" for other in rule.yields)]
+
+
+def _limit(value: Any) -> str:
+    return ", ".join(value) if isinstance(value, tuple) else f"{value:,.15g}"
+
+
+def _fix(fix: Fix, limits: Limits) -> str:
+    test = f" (if {said(fix.when, limits)})" if fix.when else ""
+    each = f", for each {fix.each}" if fix.each else ""
+    if fix.setting is None:
+        return f"{fix.advice.general(limits) if fix.advice else ''}{test}{each}"
+    chosen = "; ".join(
+        made.text if profile == "default" else f"{profile}: {made.text}"
+        for profile, made in fix.to.items()
+    )
+    words = " (an experiment: prove it)" if fix.experiment else ""
+    return f"{fix.setting.form()} = {chosen}{each}{test}{words}"
+
+
+def _sources(sources: Iterable[Cite], competing: Iterable[Cite], width: int) -> list[str]:
+    lines = _titled("Who says so", [cited(where) for where in sources], width)
+    others = [f"{cited(where)}. Not here: {where['because']}" for where in competing]
+    return lines + _titled("Who says otherwise", others, width)
+
+
+def _titled(title: str, texts: Iterable[str], width: int) -> list[str]:
+    given = [text for text in texts if text]
+    if not given:
+        return []
+    lines = [title]
+    for text in given:
+        wrapped = wrap(text, width - 4)
+        lines += [f"  - {line}" if i == 0 else f"    {line}" for i, line in enumerate(wrapped)]
+    return [*lines, ""]
+
+
+def index(rules: Iterable[Rule]) -> str:
+    """The page that lists all rules (`rules/README.md`), by surface."""
+    by_surface: dict[str, list[Rule]] = {}
+    for rule in sorted(rules, key=lambda one: (one.surface, one.id)):
+        by_surface.setdefault(rule.surface, []).append(rule)
+    count = sum(map(len, by_surface.values()))
+    lines = [
+        "# The rules",
+        "",
+        f"{count} rules, one file each. `nettop rules show ID` prints one as prose, with sources;",
+        "`nettop rules test` runs the tests that each carries. This page is made by",
+        "`nettop rules list --markdown > rules/README.md`; a test keeps it so.",
+    ]
+    for surface, members in by_surface.items():
+        lines += ["", f"## {surface}", "", "| rule | severity | what is wrong | knowledge |"]
+        lines += ["|---|---|---|---|"]
+        lines += [_row(rule) for rule in members]
+    return "\n".join(lines) + "\n"
+
+
+def _row(rule: Rule) -> str:
+    title = plain(rule.words.title.general(rule.limits)).replace("|", "\\|")
+    link = f"[{rule.id}]({rule.surface}/{rule.id}.toml)"
+    return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
+
+
+def summary(rule: Rule) -> Mapping[str, Any]:
+    """A rule in a list."""
+    return {
+        "id": rule.id,
+        "surface": rule.surface,
+        "severity": rule.severity,
+        "over": rule.over,
+        "title": plain(rule.words.title.general(rule.limits)),
+        "path": rule.path,
+    }

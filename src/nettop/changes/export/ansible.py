@@ -1,0 +1,148 @@
+"""Settings as an Ansible playbook: `ansible-playbook FILE`, and back by `--tags undo`.
+
+Modules where Ansible has one (sysctl, service), else the expert's own commands, which report a
+change only where what they show afterwards differs. It passes ansible-lint.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Final
+
+from ... import settings
+from ...host.source import Source
+from ...settings import Address, Deed
+from .. import Change
+
+ENDING: Final = "yml"
+ORDER: Final = 4
+ESCAPES: Final = True
+
+_FILE = "/etc/sysctl.d/91-nettop-ansible.conf"  # nettop's own is for nettop alone to rewrite
+_WIDE, _FOLD = 150, 100  # ansible-lint takes 160 columns
+_PLAIN = re.compile(r"[a-z0-9_./-]+")
+_HEAD = """\
+---
+# Written by nettop. `ansible-playbook THIS` sets it, as often as you like; with `--tags undo` it
+# puts back what the host showed when this was written. The collection ansible.posix comes with the
+# package ansible; beside ansible-core alone: ansible-galaxy collection install ansible.posix
+"""
+
+
+def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ...]]:
+    """The playbook, and the settings that mean nothing on another host."""
+    fit = [change for change in changes if _portable(change, source)]
+    left = tuple(change.setting for change in changes if change not in fit)
+    rows = _play("Network settings advised by nettop", ())
+    for change in fit:
+        rows += _task(settings.parse(change.setting), change.after, source, back=False)
+    back = _play("The settings as they were before", ("never", "undo"))
+    for change in reversed(fit):
+        back += _task(settings.parse(change.setting), change.before, source, back=True)
+    return _HEAD + "\n".join([*rows, "", *back] if fit else ["[]"]) + "\n", left
+
+
+def _portable(change: Change, source: Source) -> bool:
+    """A process number, or a table that only nettop can write, says nothing to another host."""
+    address = settings.parse(change.setting)
+    if address.kind == "service":
+        return True
+    values = (change.before, change.after)
+    deeds = [deed for value in values for deed in settings.portable(source, address, value)]
+    own = any(deed.argv[:1] == ("nettop",) for deed in deeds)
+    return settings.keep(address, change.after) is not None and not own
+
+
+def _play(name: str, tags: tuple[str, ...]) -> list[str]:
+    rows = [f"- name: {name}", "  hosts: all", "  become: true", "  gather_facts: false"]
+    if tags:
+        rows += ["  tags:", *(f"    - {tag}" for tag in tags)]
+    return [*rows, "  tasks:"]
+
+
+def _task(address: Address, value: str, source: Source, *, back: bool) -> list[str]:
+    said = f"{'Put back' if back else 'Set'} {address}".replace("{", "(").replace("}", ")")
+    head = [f"    - name: {_scalar(said)}"]
+    if address.kind == "service":
+        state = "started" if value == "on" else "stopped"
+        name = _scalar(address.target)
+        return [*head, *_module("ansible.builtin.service", {"name": name, "state": state})]
+    if address.kind == "sysctl" and not settings.portable(source, address, value)[0].path:
+        common = {"name": address.name, "sysctl_file": _FILE}
+        if not back:
+            more = {"value": _quoted(value), "sysctl_set": "true", "state": "present"}
+            return [*head, *_module("ansible.posix.sysctl", common | more)]
+        gone = {"state": "absent", "reload": "false"}
+        lead = [f"    - name: {_scalar(f'Keep {address} no longer')}"]
+        head = [*lead, *_module("ansible.posix.sysctl", common | gone), *head]
+    return [*head, *_command(address, value, source)]
+
+
+def _module(name: str, arguments: dict[str, str]) -> list[str]:
+    return [f"      {name}:", *(f"        {key}: {value}" for key, value in arguments.items())]
+
+
+def _command(address: Address, value: str, source: Source) -> list[str]:
+    deeds = settings.portable(source, address, value)
+    show = settings.shows(source, address) or ("cat", *(deed.path for deed in deeds))
+    lines = [
+        "set -eu",
+        f"show() {{ {shlex.join(show)}; }}",
+        "was=$(show)",
+        *map(_line, deeds),
+        '[ "$was" = "$(show)" ] || echo changed',
+    ]
+    return [
+        "      ansible.builtin.shell:",
+        *_block("        cmd", _without_templates("\n".join(lines))),
+        "      register: nettop_done",
+        "      changed_when: \"'changed' in nettop_done.stdout_lines\"",
+    ]
+
+
+def _line(deed: Deed) -> str:
+    """Of ethtool, 80 (pause: 78) may mean that the value is set already."""
+    if deed.path:
+        return f'[ "$(cat {shlex.quote(deed.path)})" = {shlex.quote(deed.text)} ] || {deed.shell()}'
+    if deed.argv[0] == "ethtool":
+        return f"{deed.shell()} || case $? in 78) ;; 80) ;; *) exit 1 ;; esac"
+    return deed.shell()
+
+
+def _without_templates(text: str) -> str:
+    """Nothing for Jinja; the same for a shell, as braces stand in single quotes."""
+    return re.sub(r"\{(?=[{%#])", "{''", text)
+
+
+def _block(key: str, text: str) -> list[str]:
+    """A literal block, or a quoted scalar where a line is too long or cannot be printed."""
+    rows = text.split("\n")
+    if all(row.isprintable() and len(row) < _WIDE for row in rows):
+        return [f"{key}: |", *(f"          {row}" for row in rows)]
+    return [f"{key}: {_quoted(text)}"]
+
+
+def _scalar(text: str) -> str:
+    return text if _PLAIN.fullmatch(text) else _quoted(text)
+
+
+def _quoted(text: str) -> str:
+    """A scalar in double quotes, folded where it is long."""
+    rows, row = [], ""
+    for word in map(_escaped, text):
+        if len(row) >= _FOLD:
+            rows.append(row)
+            row = ""
+            word = "\\ " if word == " " else word  # noqa: PLW2901 - blanks that lead are dropped
+        row += word
+    return '"' + "\\\n          ".join([*rows, row]) + '"'
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return "\\" + letter
+    if letter == "\n":
+        return "\\n"
+    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"

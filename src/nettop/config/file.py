@@ -1,0 +1,146 @@
+"""Where nettop's files are, and what the user's configuration says.
+
+    /etc/nettop/config.toml, then ~/.config/nettop/config.toml (or XDG_CONFIG_HOME)
+
+    theme = "dark"            units = "bits"        interval = 1.0        mouse = true
+    drop_reasons = true                             # count them in the kernel (needs root)
+    [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
+    [columns]                 flows = ["process", "peer", "limit", "rtt"]
+
+`columns` are those of the tables of the panes flows, cores and nic, by their headings in small
+letters, in the order wanted; what does not fit the width is left out from the right.
+
+Rules of the user: `rules/` beside each configuration file. Muted findings: `muted` in the user's
+folder, one `rule@target` a line. All of it is data: nothing in it is ever executed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ..files import bounds
+from ..files.draft import write
+from ..terms.errors import nearest
+from .folders import SYSTEM, ConfigError, must_be_ours, user_folder
+
+KNOWN = {
+    "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
+    "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
+    "drop_reasons": bool,
+}  # fmt: skip
+CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """What the configuration files say; a later file's key wins."""
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    muted: frozenset[str] = frozenset()
+    faults: tuple[str, ...] = ()  # what was left out: a sentence each, with file and key
+
+    def get(self, key: str, default: Any) -> Any:
+        """A value, or the default."""
+        return self.values.get(key, default)
+
+
+def load() -> Config:
+    """Read the configuration. What is wrong is left out and told in `faults`; the rest counts."""
+    values: dict[str, Any] = {}
+    limits: dict[str, dict[str, Any]] = {}
+    hidden: list[str] = []
+    faults: list[str] = []
+    for path in (SYSTEM / "config.toml", user_folder() / "config.toml"):
+        try:
+            found = _read(path)
+        except ConfigError as error:
+            faults.append(str(error))
+            continue
+        for key, value in found.items():
+            try:
+                _check(path, key, value)
+                if key == "limits":
+                    for rule, thresholds in _thresholds(path, value, faults):
+                        limits.setdefault(rule, {}).update(thresholds)
+                else:
+                    values[key] = value
+            except ConfigError as error:
+                faults.append(str(error))
+    try:
+        hidden = muted()
+    except ConfigError as error:
+        faults.append(str(error))
+    return Config(values, limits, frozenset(hidden), tuple(faults))
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        return bounds.tables(_text(path))
+    except ValueError as error:
+        told = str(error) if isinstance(error, ConfigError) else f"{path}: {error}"
+        raise ConfigError(told) from None
+
+
+def _check(path: Path, key: str, value: Any) -> None:
+    if key not in KNOWN:
+        raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
+    if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
+        raise ConfigError(f"{path}: {key} cannot be {_shown(value)}")
+    if value not in CHOICES.get(key, (value,)):
+        raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {_shown(value)}")
+    if key == "interval" and not 0.1 <= value <= 3600:
+        raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {_shown(value)}")
+
+
+def _thresholds(
+    path: Path, tables: Mapping[str, Any], faults: list[str]
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """The thresholds of each rule; what is no threshold goes to `faults`."""
+    for rule, given in tables.items():
+        if not isinstance(given, dict):
+            faults.append(f"{path}: limits.{rule} is a table of numbers")
+            continue
+        good = {k: v for k, v in given.items() if bounds.number(v) or isinstance(v, list)}
+        faults += [
+            f"{path}: limits.{rule}.{k} cannot be {_shown(v)}"
+            for k, v in given.items()
+            if k not in good
+        ]
+        yield rule, good
+
+
+def _shown(value: Any) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else told[:59] + "…"
+
+
+def muted() -> list[str]:
+    """The muted findings, `rule@target` each."""
+    text = _text(user_folder() / "muted")
+    return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
+
+
+def mute(names: Sequence[str]) -> None:
+    """Make these the muted findings; OSError when they cannot be written."""
+    place = user_folder()
+    place.mkdir(parents=True, exist_ok=True)
+    write(place / "muted", "".join(f"{name}\n" for name in names))
+
+
+def _text(path: Path) -> str:
+    """The file's text; nothing where there is none, or where another user's folder hides it."""
+    must_be_ours(path)
+    try:
+        return bounds.read(path, "config").decode("utf-8")
+    except (FileNotFoundError, NotADirectoryError):
+        return ""
+    except (OSError, UnicodeDecodeError) as error:
+        if isinstance(error, PermissionError) and not os.access(path.parent, os.X_OK):
+            return ""  # `sudo -u nobody` with the caller's HOME
+        why = error.strerror if isinstance(error, OSError) else error
+        raise ConfigError(f"{path}: {why}") from None

@@ -1,0 +1,155 @@
+"""A packet socket: who captures where, with what ring, losing how much."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final
+
+from ...frame.fields import gauge, label, light
+from ..kind import Kind
+from .core import Core
+from .nic import Nic
+from .process import Tasks
+from .queue import Queue
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Capture:
+    """One AF_PACKET socket with its owner."""
+
+    inode: int = label("socket inode")
+    nic: str | None = gauge("interface; None: all", default=None)
+    pid: int | None = gauge("owner", default=None)
+    process: str | None = gauge("owner's name", default=None)
+    type: str | None = gauge("raw or dgram", default=None)
+    ring_version: int | None = gauge("TPACKET version; None: no ring", default=None)
+    ring_bytes: int | None = gauge("receive ring", "bytes", default=None)
+    ring_seconds: float | None = gauge(
+        "traffic the ring holds at the present rate", "s", default=None
+    )
+    rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
+    queued: int | None = gauge("bytes waiting", "bytes", default=None)
+    drops_per_s: float | None = gauge("packets the socket lost", "packets/s", default=None)
+    fanout: int | None = gauge("fanout group; None: not in one", default=None)
+    fanout_size: int | None = gauge("sockets in its group", "sockets", default=None)
+    cpu: int | None = gauge("CPU its owner runs on", default=None)
+    node: int | None = gauge("NUMA node of that CPU", default=None)
+    on_irq_cpu: bool | None = gauge(
+        "that CPU takes the NIC's interrupts, or its packets by RPS where it has none", default=None
+    )
+    on_irq_sibling: bool | None = gauge(
+        "that CPU is an SMT sibling of the interrupt's", default=None
+    )
+    off_node: bool | None = gauge("not on the NIC's node", default=None)
+    core_load: float | None = gauge("load of that CPU", "%", default=None)
+    nice: int | None = gauge("nice value of the owner", default=None)
+    elsewhere: tuple[int, ...] = gauge(
+        "CPUs near the interface that neither take its packets nor share a core with its own",
+        default=(),
+    )
+
+
+KIND = Kind(
+    name="capture", type=Capture, plural="captures", key=attrgetter("inode"),
+    target=lambda capture: f"{capture.nic or 'any'}/{capture.inode}", owner=attrgetter("process"),
+    parents={"nic": attrgetter("nic"), "process": attrgetter("pid")},
+    names={"capture": "capture.inode"}, example={"inode": 7001, "nic": "eth0"},
+    tables={"": "packet_sockets"},
+)  # fmt: skip
+
+
+CONTROL: Final = frozenset(
+    "dhclient dhcpcd dhcpd udhcpc systemd-network systemd-resolve NetworkManager nm-dispatcher "
+    "lldpd lldpad wpa_supplicant hostapd connmand arping keepalived ptp4l".split()
+)  # programs that talk to the link itself; their packet sockets are no capture
+ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
+
+
+def listens(row: Any, name: str | None) -> bool:
+    """Whether a packet socket is a capture: a ring, a fanout group, or all protocols.
+
+    DHCP clients and LLDP daemons have packet sockets too, for a few frames of their own.
+    """
+    if row.ring_version is not None or row.fanout is not None:
+        return True
+    return row.protocol in (ALL, None) and name not in CONTROL
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What the other facts say of a capture's surroundings."""
+
+    names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
+    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
+    tasks: Tasks = field(default_factory=Tasks)
+    nics: Mapping[str, Nic] = field(default_factory=dict)
+    cores: Mapping[int, Core] = field(default_factory=dict)
+    queues: Mapping[str, Sequence[Queue]] = field(default_factory=dict)  # by interface
+
+
+def of(entries: Sequence[Any], owners: Mapping[int, tuple[int, str]]) -> list[Any]:
+    """The entries of the packet_sockets table that are captures."""
+    return [
+        entry
+        for entry in entries
+        if listens(entry.now, owners[entry.now.inode][1] if entry.now.inode in owners else None)
+    ]
+
+
+def build(entries: Sequence[Any], scene: Scene) -> tuple[Capture, ...]:
+    """A fact for each capture."""
+    groups = Counter(e.now.fanout for e in entries if e.now.fanout is not None)
+    return tuple(_make(entry, scene, groups) for entry in entries)
+
+
+def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
+    row, rate = entry.now, entry.per_s
+    name = scene.names.get(row.index) if row.index else None
+    pid, process = scene.owners.get(row.inode, (None, None))
+    task = scene.tasks.by_pid.get(pid) if pid is not None else None
+    cpu = task.cpu if task is not None else None
+    core = scene.cores.get(cpu) if cpu is not None else None
+    heard = [
+        nic
+        for nic in scene.nics.values()
+        if nic.name == name or (name is None and nic.kind == "nic")
+    ]
+    taken = {c for nic in heard for c in receiving(nic, scene.queues.get(nic.name, ()))}
+    beside = {s for c in taken if c in scene.cores for s in scene.cores[c].siblings}
+    nodes = {nic.node for nic in heard if nic.node is not None}
+    arrives = sum(nic.per_s.rx_bytes or 0.0 for nic in heard)
+    return Capture(
+        row.inode, name, pid, process, row.type, row.ring_version, row.ring_bytes,
+        row.ring_bytes / arrives if row.ring_bytes and arrives else None,
+        row.rcvbuf, row.queued, rate.drops if rate is not None else None,
+        row.fanout, groups.get(row.fanout) if row.fanout is not None else None,
+        cpu, core.node if core is not None else None,
+        cpu in taken if cpu is not None and taken else None,
+        cpu in beside if cpu is not None and taken else None,
+        core.node not in nodes if core is not None and core.node is not None and nodes else None,
+        100.0 - core.idle if core is not None and core.idle is not None else None,
+        task.row.nice if task is not None else None,
+        _elsewhere(cpu, taken, heard, scene.cores),
+    )  # fmt: skip
+
+
+def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
+    """The CPUs that take its packets off its queues.
+
+    A device without interrupts (veth) is received where its sender runs, unless RPS names CPUs.
+    """
+    if nic.irq_cpus or nic.kind == "nic":
+        return nic.irq_cpus
+    return tuple(sorted({c for q in queues if q.direction == "rx" for c in q.rps_cpus}))
+
+
+def _elsewhere(
+    cpu: int | None, taken: Collection[int], heard: Sequence[Nic], cores: Mapping[int, Core]
+) -> tuple[int, ...]:
+    own = cores.get(cpu) if cpu is not None else None
+    near = {c for nic in heard for c in nic.local_cpus} or set(cores)
+    return tuple(sorted(near - {*taken, cpu, *(own.siblings if own is not None else ())}))

@@ -1,0 +1,242 @@
+"""A network interface with everything known about it: settings, limits, rates, place, drops."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...frame.fields import gauge, label, light
+from ..kind import Kind
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Counters:
+    """What the interface counted: as `nic.per_s` per second, as `nic.total` since it was made.
+
+    Driver names are folded into few by the driver table (`rules/drivers.toml`). None: not reported.
+    """
+
+    rx_bytes: float | None = gauge("bytes received", "bytes", default=None)
+    tx_bytes: float | None = gauge("bytes sent", "bytes", default=None)
+    rx_packets: float | None = gauge("packets received", "packets", default=None)
+    tx_packets: float | None = gauge("packets sent", "packets", default=None)
+    rx_dropped: float | None = gauge("dropped by the stack on receive", "packets", default=None)
+    tx_dropped: float | None = gauge("dropped on send", "packets", default=None)
+    rx_missed: float | None = gauge("missed by the NIC (no buffer)", "packets", default=None)
+    ring_drops: float | None = gauge(
+        "lost because the receive ring was full", "packets", default=None
+    )
+    alloc_fails: float | None = gauge("receive buffers not allocated", "buffers", default=None)
+    phy_errors: float | None = gauge(
+        "frames damaged on the wire (CRC, symbol)", "frames", default=None
+    )
+    length_errors: float | None = gauge("frames of a wrong length", "frames", default=None)
+    phy_discards: float | None = gauge(
+        "dropped by the NIC's port before the ring", "packets", default=None
+    )
+    pause_rx: float | None = gauge("pause frames received", "frames", default=None)
+    pause_tx: float | None = gauge("pause frames sent", "frames", default=None)
+    tx_timeouts: float | None = gauge("transmit watchdog firings", "events", default=None)
+    allowance_bw_in: float | None = gauge(
+        "over the provider's inbound rate", "packets", default=None
+    )
+    allowance_bw_out: float | None = gauge(
+        "over the provider's outbound rate", "packets", default=None
+    )
+    allowance_pps: float | None = gauge("over the provider's packet rate", "packets", default=None)
+    allowance_conntrack: float | None = gauge(
+        "over the provider's flow table", "packets", default=None
+    )
+    interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
+    qdisc_drops: float | None = gauge("dropped by its queueing discipline", "packets", default=None)
+    carrier_changes: float | None = gauge("times the link went up or down", "events", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Ring:
+    """Descriptor ring sizes (ethtool -g)."""
+
+    rx: int | None = gauge("receive ring", "descriptors", default=None)
+    rx_max: int | None = gauge("largest receive ring", "descriptors", default=None)
+    tx: int | None = gauge("transmit ring", "descriptors", default=None)
+    tx_max: int | None = gauge("largest transmit ring", "descriptors", default=None)
+    rx_jumbo: int | None = gauge("jumbo receive ring", "descriptors", default=None)
+    rx_jumbo_max: int | None = gauge("largest jumbo receive ring", "descriptors", default=None)
+    rx_mini: int | None = gauge("mini receive ring", "descriptors", default=None)
+    rx_mini_max: int | None = gauge("largest mini receive ring", "descriptors", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Coalesce:
+    """Interrupt coalescing (ethtool -c). None: the driver does not offer that knob."""
+
+    adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
+    adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
+    rx_usecs: int | None = gauge("receive delay", "us", default=None)
+    rx_frames: int | None = gauge("receive frames before an interrupt", "frames", default=None)
+    tx_usecs: int | None = gauge("transmit delay", "us", default=None)
+    tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
+    rx_usecs_high: int | None = gauge("receive delay at high rate", "us", default=None)
+    rx_profile: str | None = gauge("DIM receive profile", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Ethernet flow control (ethtool -a). None: not supported."""
+
+    autoneg: bool | None = gauge("pause negotiated with the link partner", default=None)
+    rx: bool | None = gauge("obeys pause frames", default=None)
+    tx: bool | None = gauge("sends pause frames", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Channels:
+    """Queues (ethtool -l)."""
+
+    rx: int | None = gauge("receive channels", "channels", default=None)
+    tx: int | None = gauge("transmit channels", "channels", default=None)
+    combined: int | None = gauge("combined channels", "channels", default=None)
+    rx_max: int | None = gauge("most receive channels", "channels", default=None)
+    tx_max: int | None = gauge("most transmit channels", "channels", default=None)
+    combined_max: int | None = gauge("most combined channels", "channels", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Pcie:
+    """The slot (sysfs current_link_* and max_link_*). None: not PCI Express or not told."""
+
+    speed: float | None = gauge("current rate of a lane", "GT/s", default=None)
+    width: int | None = gauge("current lanes", "lanes", default=None)
+    max_speed: float | None = gauge("the device's best rate of a lane", "GT/s", default=None)
+    max_width: int | None = gauge("the device's most lanes", "lanes", default=None)
+    usable: float | None = gauge("what the slot carries after encoding", "bit/s", default=None)
+    aer_correctable: int | None = gauge("corrected bus errors", "errors", default=None)
+    aer_fatal: int | None = gauge("uncorrected bus errors", "errors", default=None)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One offload (ethtool -k): on now, wanted, and whether it can be changed."""
+
+    name: str = label("kernel feature name, e.g. tx-tcp-segmentation")
+    on: bool = gauge("active")
+    wanted: bool = gauge("asked for")
+    fixed: bool = gauge("cannot be changed")
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """One interface. `rx_queues` counts real receive queues; `queues` stand in the queue facts."""
+
+    name: str = label("interface name")
+    kind: str = gauge("nic veth bond bridge vlan tunnel loopback wireless other")
+    index: int = gauge("interface index", default=0)
+    driver: str = gauge("kernel driver; empty when none", default="")
+    driver_version: str | None = gauge("driver version as the driver tells it", default=None)
+    firmware: str | None = gauge("firmware version", default=None)
+    bus: str | None = gauge("bus address, e.g. 0000:41:00.0", default=None)
+    para: bool = gauge(
+        "a hypervisor's device: virtio, ena, gve, vmxnet3, hv_netvsc …", default=False
+    )
+    up: bool | None = gauge("administratively up", default=None)
+    carrier: bool | None = gauge("link detected", default=None)
+    speed: float | None = gauge("link speed", "bit/s", default=None)
+    duplex: str | None = gauge("full or half", default=None)
+    mtu: int | None = gauge("largest packet", "bytes", default=None)
+    max_mtu: int | None = gauge("largest MTU the driver takes", "bytes", default=None)
+    txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
+    promisc: bool | None = gauge("takes every frame", default=None)
+    address: str | None = gauge("MAC address", default=None)
+    addresses: tuple[str, ...] = gauge("IP addresses", default=())
+    master: str | None = gauge("bond or bridge it belongs to", default=None)
+    lower: tuple[str, ...] = gauge("physical ports below a bond, bridge or VLAN", default=())
+    forwards: bool | None = gauge(
+        "its packets are forwarded: ip_forward, bridge or OVS", default=None
+    )
+    node: int | None = gauge("NUMA node; None when unknown or there is one only", default=None)
+    local_cpus: tuple[int, ...] = gauge("CPUs near the device", default=())
+    node_cores: int | None = gauge("physical cores near the device", "cores", default=None)
+    rx_queues: int | None = gauge("receive queues in use", "queues", default=None)
+    tx_queues: int | None = gauge("transmit queues in use", "queues", default=None)
+    irqs: int = gauge("interrupt lines of its queues", "lines", default=0)
+    irq_cpus: tuple[int, ...] = gauge("CPUs that took its receive interrupts lately", default=())
+    irq_top_cpu: int | None = gauge("the CPU with most of its interrupts", default=None)
+    irq_top_share: float | None = gauge(
+        "share of its interrupts on that CPU", "ratio", default=None
+    )
+    irq_off_node: int | None = gauge("queue interrupts served off its node", "lines", default=None)
+    irq_moved: bool | None = gauge(
+        "an interrupt moved to another CPU during this run", default=None
+    )
+    msi: bool | None = gauge("interrupts are message-signalled (False: legacy INTx)", default=None)
+    queue_skew: float | None = gauge(
+        "busiest receive queue against the mean", "ratio", default=None
+    )
+    queues_active: int | None = gauge("receive queues with packets", "queues", default=None)
+    flows: int | None = gauge("known TCP flows through it", "flows", default=None)
+    mean_rx_bytes: float | None = gauge("mean size of a received packet", "bytes", default=None)
+    mean_tx_bytes: float | None = gauge("mean size of a sent packet", "bytes", default=None)
+    rx_load: float | None = gauge(
+        "receive rate against what TCP can carry at this MTU", "ratio", default=None
+    )
+    tx_load: float | None = gauge(
+        "send rate against what TCP can carry at this MTU", "ratio", default=None
+    )
+    qdisc: str | None = gauge("root queueing discipline", default=None)
+    leaf_qdisc: str | None = gauge("kind of the leaves under mq", default=None)
+    rss_key: str | None = gauge("RSS key, colon hex", default=None)
+    rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())
+    rss_symmetric: bool | None = gauge("both directions of a flow reach one queue", default=None)
+    rx_hash_udp4: str | None = gauge(
+        "fields hashed for UDP over IPv4, e.g. sd or sdfn", default=None
+    )
+    ntuple_rules: int | None = gauge("flow-steering rules", "rules", default=None)
+    rps: bool | None = gauge("RPS on for any queue", default=None)
+    rfs: bool | None = gauge("RFS on for any queue", default=None)
+    xps: bool | None = gauge("XPS set on the transmit queues", default=None)
+    xps_one_to_one: bool | None = gauge("each transmit queue has CPUs of its own", default=None)
+    threaded: bool | None = gauge("threaded NAPI", default=None)
+    defer_hard_irqs: int | None = gauge("napi_defer_hard_irqs", "polls", default=None)
+    gro_flush_timeout: int | None = gauge("gro_flush_timeout", "ns", default=None)
+    gso_max_size: int | None = gauge("largest segmentation packet", "bytes", default=None)
+    gro_max_size: int | None = gauge("largest merged packet", "bytes", default=None)
+    tso_max_size: int | None = gauge("largest the device can segment", "bytes", default=None)
+    fec: str | None = gauge("forward error correction in use", default=None)
+    xdp: bool | None = gauge("an XDP program is attached", default=None)
+    af_xdp: bool | None = gauge("an AF_XDP socket is bound", default=None)
+    sriov_vfs: int | None = gauge("virtual functions", "functions", default=None)
+    rdma: str | None = gauge("RDMA device on it, e.g. mlx5_0", default=None)
+    rdma_active: bool | None = gauge("RDMA traffic seen", default=None)
+    module_power: float | None = gauge("optical receive power", "dBm", default=None)
+    module_temperature: float | None = gauge("module temperature", "C", default=None)
+    carries_ssh: bool = gauge("this SSH session runs over it", default=False)
+    capture: bool = gauge("a packet socket listens on it", default=False)
+    manual_affinity: bool | None = gauge("someone set its interrupt affinity by hand", default=None)
+    ring: Ring = gauge("rings", default=Ring())
+    coalesce: Coalesce = gauge("coalescing", default=Coalesce())
+    pause: Pause = gauge("flow control", default=Pause())
+    channels: Channels = gauge("queues", default=Channels())
+    pcie: Pcie = gauge("slot", default=Pcie())
+    features: tuple[Feature, ...] = gauge("offloads; rules ask on(nic, 'rx-gro')", default=())
+    private_flags: tuple[tuple[str, bool], ...] = gauge("driver's private flags", default=())
+    per_s: Counters = gauge("rates", default=Counters())
+    total: Counters = gauge("counts since the interface was made", default=Counters())
+    local_cores: tuple[int, ...] = gauge(
+        "one CPU of each physical core near the device", default=()
+    )
+    rss_obeyed: bool | None = gauge(
+        "its queues count what the RSS table shown would bring them", default=None
+    )
+
+
+KIND = Kind(
+    name="nic", type=Nic, plural="nics", key=attrgetter("name"), target=attrgetter("name"),
+    names={"nic": "nic.name"}, spread=True, example={"name": "eth0", "kind": "nic"},
+    tables={
+        "ring": "rings", "coalesce": "coalesce", "pause": "pause", "channels": "channels",
+        "per_s": "nicstats", "pcie": "netclass", "rss_": "rss", "module_": "module", "fec": "fec",
+        "qdisc": "qdiscs",
+    },
+)  # fmt: skip

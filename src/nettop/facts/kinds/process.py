@@ -1,0 +1,196 @@
+"""A process (or one of its threads) that matters to the network, and where it runs."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any, Final, NamedTuple
+
+from ...frame.fields import gauge, label, light
+from .. import distance
+from ..kind import Kind
+
+BUSIEST: Final = 24  # processes without sockets that are shown for the CPU they use
+SITS: Final = 1.0  # percent of a CPU from which a process counts as sitting there
+NAMED: Final = 4  # processes named at a core
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Process:
+    """One process; `cpu` is the CPU its busiest thread last ran on."""
+
+    pid: int = label("process")
+    name: str = gauge("command name")
+    started: int = gauge(
+        "start time in clock ticks after boot: tells a reused pid apart", default=0
+    )
+    user: float | None = gauge("user time", "%", default=None)
+    system: float | None = gauge("kernel time", "%", default=None)
+    cpu: int | None = gauge("CPU it last ran on", default=None)
+    node: int | None = gauge("NUMA node of that CPU", default=None)
+    allowed: tuple[int, ...] = gauge("CPUs it may use", default=())
+    pinned: bool | None = gauge("may use only some CPUs", default=None)
+    nice: int | None = gauge("nice value", default=None)
+    threads: int | None = gauge("threads", "threads", default=None)
+    wait: float | None = gauge("runnable but waiting for a CPU", "%", default=None)
+    rx_per_s: float | None = gauge("TCP bytes received by its sockets", "bytes/s", default=None)
+    tx_per_s: float | None = gauge("TCP bytes acknowledged of its sockets", "bytes/s", default=None)
+    tcp: int = gauge("established TCP sockets", "sockets", default=0)
+    udp: int = gauge("UDP sockets", "sockets", default=0)
+    udp_drops: float | None = gauge("datagrams dropped at its sockets", "packets/s", default=None)
+    packet_sockets: int = gauge("packet sockets (capture)", "sockets", default=0)
+    nic: str | None = gauge("interface of most of its traffic", default=None)
+    irq_cpu: int | None = gauge("CPU that takes the interrupts of its traffic", default=None)
+    distance: str | None = gauge(
+        "from that CPU: same core, SMT sibling, shared L2, shared L3, same node, other node",
+        default=None,
+    )
+    far: bool | None = gauge("on another node than its traffic's interrupts", default=None)
+    on_irq_cpu: bool | None = gauge("on the CPU that takes its traffic's interrupts", default=None)
+    nic_node: int | None = gauge("NUMA node of that interface", default=None)
+    networked: bool = gauge("moves packets (sockets with traffic, capture)", default=False)
+
+
+KIND = Kind(
+    name="process", type=Process, plural="processes", key=attrgetter("pid"),
+    target=lambda process: str(process.pid), owner=attrgetter("name"),
+    parents={"nic": attrgetter("nic")}, names={"pid": "process.pid", "process": "process.name"},
+    example={"pid": 3391, "name": "app"}, tables={"": "processes"},
+)  # fmt: skip
+
+
+@dataclass(slots=True)
+class Use:
+    """What one process has of the network, summed over its sockets."""
+
+    rx: float | None = None
+    tx: float | None = None
+    tcp: int = 0
+    udp: int = 0
+    drops: float | None = None
+    captures: int = 0
+    nic: str | None = None  # of its largest flow, else of its capture
+    irq_cpu: int | None = None
+    most: float = -1.0  # bytes/s of that largest flow
+
+    @property
+    def networked(self) -> bool:
+        """Whether it moves packets, not only could."""
+        return bool(self.rx or self.tx or self.captures or self.drops)
+
+
+class Task(NamedTuple):
+    """A process as the kernel accounts for it, its threads together."""
+
+    row: Any
+    user: float | None  # percent of one CPU
+    system: float | None
+    wait: float | None
+    cpu: int | None  # where its busiest thread ran
+
+
+@dataclass(frozen=True, slots=True)
+class Tasks:
+    """All processes of a frame, and what sits on each CPU."""
+
+    by_pid: Mapping[int, Task] = field(default_factory=dict)
+    on_cpu: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+    ksoftirqd: Mapping[int, float] = field(default_factory=dict)
+    busiest: Sequence[int] = ()
+
+    @classmethod
+    def of(cls, entries: Sequence[Any]) -> Tasks:
+        """From the processes table: processes, and the threads of the busy ones."""
+        busiest: dict[int, tuple[float, int | None]] = {}
+        threaded: set[int] = set()
+        sits: dict[int, list[tuple[float, str]]] = {}
+        ksoftirqd: dict[int, float] = {}
+        spends = [0.0 if entry.still else _spent(entry.per_s) for entry in entries]
+        for entry, spent in zip(entries, spends, strict=True):
+            row = entry.now
+            if row.thread:
+                threaded.add(row.pid)
+                if spent is not None and spent > busiest.get(row.pid, (-1.0, None))[0]:
+                    busiest[row.pid] = spent, row.cpu
+        by_pid: dict[int, Task] = {}
+        for entry, spent in zip(entries, spends, strict=True):
+            row = entry.now
+            single = row.thread or row.pid not in threaded
+            if single and spent is not None and spent >= SITS and row.cpu is not None:
+                sits.setdefault(row.cpu, []).append((spent, f"{row.name}[{row.pid}]"))
+            if row.thread:
+                continue
+            soft = row.kernel and row.name.startswith("ksoftirqd/")
+            if soft and spent is not None and row.cpu is not None:
+                ksoftirqd[row.cpu] = spent
+            cpu = busiest[row.pid][1] if row.pid in busiest else row.cpu
+            if spent == 0.0 and row.waited is None:  # as most do: nothing
+                by_pid[row.pid] = Task(row, 0.0, 0.0, None, cpu)
+                continue
+            rate = entry.per_s
+            by_pid[row.pid] = Task(
+                row, _percent(rate, "user"), _percent(rate, "system"), _percent(rate, "waited"), cpu
+            )
+        on_cpu = {
+            cpu: tuple(dict.fromkeys(name for _, name in sorted(found, reverse=True)))[:NAMED]
+            for cpu, found in sits.items()
+        }
+        load = {pid: spent for pid, task in by_pid.items() if (spent := _load(task)) > 0}
+        return cls(by_pid, on_cpu, ksoftirqd, heapq.nlargest(BUSIEST, load, key=load.__getitem__))
+
+
+def build(
+    tasks: Tasks, uses: Mapping[int, Use], cores: Mapping[int, distance.Placed],
+    nodes: Mapping[str, int | None],
+) -> tuple[Process, ...]:  # fmt: skip
+    """The processes that have sockets or captures, and the busiest of the others.
+
+    `nodes` is the NUMA node of each interface.
+    """
+    wanted = dict.fromkeys([*(pid for pid in uses if pid in tasks.by_pid), *tasks.busiest])
+    none = Use()
+    made = [
+        _make(pid, tasks.by_pid[pid], uses.get(pid, none), cores, nodes)
+        for pid in wanted
+        if not tasks.by_pid[pid].row.kernel or pid in uses
+    ]
+    made.sort(key=lambda one: (not one.networked, -(one.user or 0.0) - (one.system or 0.0)))
+    return tuple(made)
+
+
+def _make(
+    pid: int, task: Task, use: Use, cores: Mapping[int, distance.Placed],
+    nodes: Mapping[str, int | None],
+) -> Process:  # fmt: skip
+    row, cpu, irq_cpu = task.row, task.cpu, use.irq_cpu
+    allowed = row.allowed or ()
+    spot = cores.get(cpu) if cpu is not None else None
+    step = distance.between(cores, irq_cpu, cpu)
+    return Process(
+        pid, row.name, row.started, task.user, task.system, cpu,
+        spot.node if spot is not None else None, allowed,
+        not set(cores) <= set(allowed) if allowed and cores else None,
+        row.nice, row.threads, task.wait, use.rx, use.tx, use.tcp, use.udp, use.drops,
+        use.captures, use.nic, irq_cpu, step,
+        None if step is None else step == distance.STEPS[-1],
+        None if irq_cpu is None or cpu is None else irq_cpu == cpu,
+        nodes.get(use.nic) if use.nic is not None else None, use.networked,
+    )  # fmt: skip
+
+
+def _load(task: Task) -> float:
+    return (task.user or 0.0) + (task.system or 0.0)
+
+
+def _spent(rate: Any) -> float | None:
+    if rate is None or rate.user is None or rate.system is None:
+        return None
+    return 100.0 * float(rate.user + rate.system)
+
+
+def _percent(rate: Any, name: str) -> float | None:
+    value = getattr(rate, name) if rate is not None else None
+    return None if value is None else 100.0 * value

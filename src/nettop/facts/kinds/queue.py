@@ -1,0 +1,156 @@
+"""A NIC receive or transmit queue with its interrupt and where that is served."""
+
+from __future__ import annotations
+
+from collections.abc import Container, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+from ...frame.fields import gauge, label, light
+from ..kind import Kind
+from ..lines import Line, Lines
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """One queue, named `rx-0` or `tx-0` (a combined pair is two queues that share an IRQ)."""
+
+    nic: str = label("interface")
+    name: str = label("rx-N or tx-N")
+    direction: str = gauge("rx or tx")
+    number: int = gauge("queue number")
+    irq: int | None = gauge("interrupt number", default=None)
+    irq_name: str | None = gauge("interrupt name as in /proc/interrupts", default=None)
+    cpu: int | None = gauge("CPU that serves it now (effective affinity, else seen)", default=None)
+    allowed: tuple[int, ...] = gauge("CPUs its interrupt may use", default=())
+    effective: tuple[int, ...] = gauge("CPUs its interrupt does use", default=())
+    hint: tuple[int, ...] = gauge("CPUs the driver suggests", default=())
+    node: int | None = gauge("NUMA node of that CPU", default=None)
+    off_node: bool | None = gauge("served off the NIC's node", default=None)
+    irq_per_s: float | None = gauge("interrupts", "interrupts/s", default=None)
+    packets_per_s: float | None = gauge("packets", "packets/s", default=None)
+    bytes_per_s: float | None = gauge("bytes", "bytes/s", default=None)
+    drops_per_s: float | None = gauge("lost in this queue's ring", "packets/s", default=None)
+    share: float | None = gauge("part of the NIC's packets", "ratio", default=None)
+    rps_cpus: tuple[int, ...] = gauge("RPS or XPS CPUs", default=())
+    rps_flow_cnt: int | None = gauge("RFS flows of this queue", "flows", default=None)
+    core_si: float | None = gauge("softirq load of its CPU", "%", default=None)
+    rule_steered: bool = gauge("a flow-steering rule points at it", default=False)
+
+
+KIND = Kind(
+    name="queue", type=Queue, plural="queues", key=attrgetter("nic", "name"),
+    target=lambda queue: f"{queue.nic}/{queue.name}", parents={"nic": attrgetter("nic")},
+    needs_nic=True, names={"queue": "queue.name"}, spread=True,
+    example={"nic": "eth0", "name": "rx-0", "direction": "rx", "number": 0},
+)  # fmt: skip
+
+
+class Counted(NamedTuple):
+    """What a driver counts of one queue, per second; None: not told."""
+
+    packets: float | None = None
+    bytes: float | None = None
+    drops: float | None = None
+
+
+class Slot(NamedTuple):
+    """What stands still of a queue: its line, affinities and steering."""
+
+    nic: str
+    name: str
+    direction: str
+    number: int
+    line: Line | None
+    allowed: tuple[int, ...]
+    effective: tuple[int, ...]
+    hint: tuple[int, ...]
+    cpus: tuple[int, ...]
+    flow_cnt: int | None
+    steered: bool
+    node: int | None  # of the NIC
+
+    @property
+    def label(self) -> str:
+        """The queue as a core lists it: `eth0/rx-0`."""
+        return f"{self.nic}/{self.name}"
+
+
+def slots(
+    rows: Sequence[Any], kinds: Mapping[str, str], nodes: Mapping[str, int | None], lines: Lines,
+    irqs: Mapping[int, Any], steered: Container[tuple[str, int]],
+) -> tuple[Slot, ...]:  # fmt: skip
+    """Every queue of hardware and veth interfaces.
+
+    `rows` is the queues table (where it is empty, the lines tell); `irqs` the rows of the irqs
+    table by number; `steered` the receive queues (interface, number) that a steering rule names.
+    """
+    found = []
+    named = {(row.nic, row.name): row for row in rows if kinds.get(row.nic) in ("nic", "veth")}
+    listed = {nic for nic, _ in named}
+    for nic, way, number in lines.by_queue:
+        if nic not in listed:
+            named[nic, f"{way}-{number}"] = None
+    for (nic, name), row in named.items():
+        way, _, text = name.partition("-")
+        if way not in ("rx", "tx") or not (text.isascii() and text.isdigit()):
+            continue
+        number = int(text)
+        line = lines.by_queue.get((nic, way, number))
+        irq = irqs.get(line.irq) if line is not None and line.irq is not None else None
+        cpus = None if row is None else row.rps_cpus if way == "rx" else row.xps_cpus
+        found.append(
+            Slot(
+                nic, name, way, number, line,
+                (irq.allowed or ()) if irq else (),
+                (irq.effective or ()) if irq else (),
+                (irq.hint or ()) if irq else (),
+                cpus or (),
+                row.rps_flow_cnt if row is not None else None,
+                way == "rx" and (nic, number) in steered,
+                nodes.get(nic),
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def served_by(slot: Slot, rates: Mapping[int, float] | None, seen: Mapping[int, int]) -> int | None:
+    """The CPU that serves a queue: the one that took its interrupts, else the one that should.
+
+    Effective affinity is read rarely and missing on some kernels; `seen` remembers, by the line's
+    place, the CPU that took its interrupts before.
+    """
+    if rates:
+        return max(rates, key=rates.__getitem__) if len(rates) > 1 else next(iter(rates))
+    if len(slot.effective) == 1:
+        return slot.effective[0]
+    if slot.line is not None and slot.line.place in seen:
+        return seen[slot.line.place]
+    return slot.allowed[0] if len(slot.allowed) == 1 else None
+
+
+def make(
+    slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: Counted,
+    whole: float | None, core_si: float | None,
+) -> Queue:  # fmt: skip
+    """One queue now; `whole` is the NIC's packets per second in that direction."""
+    line = slot.line
+    packets = counted.packets
+    known = node is not None and slot.node is not None
+    return Queue(
+        slot.nic, slot.name, slot.direction, slot.number,
+        line.irq if line is not None else None, line.name if line is not None else None,
+        cpu, slot.allowed, slot.effective, slot.hint, node,
+        node != slot.node if known else None,
+        interrupts, packets, counted.bytes, counted.drops,
+        packets / whole if packets is not None and whole else None,
+        slot.cpus, slot.flow_cnt, core_si, slot.steered,
+    )  # fmt: skip
+
+
+def skew(packets: Sequence[float]) -> float | None:
+    """The busiest queue against the mean; None for fewer than two queues or no packets."""
+    whole = sum(packets)
+    return max(packets) * len(packets) / whole if len(packets) > 1 and whole > 0 else None

@@ -1,0 +1,57 @@
+"""TCP sockets by sock_diag (net/ipv4/inet_diag.c, tcp_diag.c).
+
+A dump walks the kernel's whole table of connections (a quarter of a million places with 8 GiB of
+memory, 0.3 ms though all are empty) and gives those of the family asked for. The question of Linux
+2.6.14 names no family, so that one walk gives both; what does not know it is asked for each.
+"""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+
+BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
+EVERY_FAMILY: Final = 18  # TCPDIAG_GETSOCK
+IPV4, IPV6, TCP = 2, 10, 6
+INFO, CONG, SKMEMINFO = 2, 4, 7  # INET_DIAG_* attributes; asked for by bit number - 1
+STATES: Final = (
+    "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
+    "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
+)  # fmt: skip
+LISTEN: Final = STATES.index("listen")
+# sockets that can still move data, and those that listen; not the many that only wait to be gone
+_WANTED: Final = sum(
+    1 << STATES.index(state)
+    for state in ("established", "syn-sent", "fin-wait-1", "close-wait", "last-ack", "listen")
+)
+
+
+_EXTENSIONS: Final = 1 << INFO - 1 | 1 << CONG - 1 | 1 << SKMEMINFO - 1
+_BOTH: Final = Request(
+    "sock_diag",
+    EVERY_FAMILY,
+    struct.pack("=3xB48xI4x", _EXTENSIONS, _WANTED),
+    "sock_diag/tcp",
+    dump=True,
+)
+
+
+def tcp(source: Source) -> bytes:
+    """Every TCP socket that moves data or listens, with tcp_info and its memory."""
+    try:
+        return source.netlink(_BOTH)
+    except OSError:
+        found = _family(source, IPV4)
+        with suppress(OSError):  # a kernel without IPv6
+            found += _family(source, IPV6)
+        return found
+
+
+def _family(source: Source, family: int) -> bytes:
+    body = struct.pack("=BBBxI48x", family, TCP, _EXTENSIONS, _WANTED)
+    name = "sock_diag/tcp4" if family == IPV4 else "sock_diag/tcp6"
+    return source.netlink(Request("sock_diag", BY_FAMILY, body, name, dump=True))

@@ -1,0 +1,216 @@
+"""The ethtool netlink family: its tables, reading one or every device, and setting.
+
+Numbers: include/uapi/linux/ethtool_netlink_generated.h; meaning: Documentation/networking/
+ethtool-netlink.rst. Messages before Linux 5.6 do not exist, most are of 5.7: see `legacy`.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from ..request import Request
+from ..source import Source
+from .codec import NESTED, Field, Table, attribute, decode, encode, messages, numbered
+from .kernel import Kernel
+
+_COMPACT, _STATISTICS = 1, 4  # ETHTOOL_FLAG_COMPACT_BITSETS, ETHTOOL_FLAG_STATS
+_HEADER: Final = {**numbered(1, "index name:text flags"), 4: Field("phy")}
+NO_LIST: Final = frozenset(
+    {errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ETIMEDOUT}
+)
+"""Errors after which it is of no use to ask each device by itself."""
+
+_MODERATION: Final = {1: Field("steps", "many", numbered(1, "usec packets completions"))}
+_COALESCE: Final = {
+    **numbered(
+        2,
+        "rx_usecs rx_max_frames rx_usecs_irq rx_max_frames_irq tx_usecs tx_max_frames tx_usecs_irq "
+        "tx_max_frames_irq stats_block_usecs use_adaptive_rx:B use_adaptive_tx:B pkt_rate_low "
+        "rx_usecs_low rx_max_frames_low tx_usecs_low tx_max_frames_low pkt_rate_high rx_usecs_high "
+        "rx_max_frames_high tx_usecs_high tx_max_frames_high rate_sample_interval "
+        "use_cqe_mode_tx:B use_cqe_mode_rx:B tx_aggr_max_bytes tx_aggr_max_frames "
+        "tx_aggr_time_usecs",
+    ),
+    29: Field("rx_profile", "nest", _MODERATION),
+    30: Field("tx_profile", "nest", _MODERATION),
+}
+_STRING: Final = {1: Field("string", "many", numbered(1, "index value:text"))}
+_SET: Final = {**numbered(1, "id count"), 3: Field("strings", "nest", _STRING)}
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One kind of ethtool message: its commands and the table of its attributes."""
+
+    get: int
+    table: Table
+    put: int | None = None
+    flags: int = 0
+    header: int = 1  # the attribute that names the device
+
+
+MESSAGES: Final[Mapping[str, Message]] = {
+    "linkinfo": Message(
+        2, numbered(2, "port:B phyaddr:B tp_mdix:B tp_mdix_ctrl:B transceiver:B"), 3
+    ),
+    "linkmodes": Message(
+        4,
+        numbered(
+            2,
+            "autoneg:B ours:bits peer:bits speed duplex:B master_slave_cfg:B master_slave_state:B "
+            "lanes rate_matching:B",
+        ),
+        5,
+        _COMPACT,
+    ),
+    "linkstate": Message(
+        6, numbered(2, "link:B sqi sqi_max ext_state:B ext_substate:B ext_down_cnt")
+    ),
+    "features": Message(
+        11, numbered(2, "hw:bits wanted:bits active:bits nochange:bits"), 12, _COMPACT
+    ),
+    "privflags": Message(13, numbered(2, "flags:bits"), 14, _COMPACT),
+    "rings": Message(
+        15,
+        numbered(
+            2,
+            "rx_max rx_mini_max rx_jumbo_max tx_max rx rx_mini rx_jumbo tx rx_buf_len "
+            "tcp_data_split:B cqe_size tx_push:B rx_push:B tx_push_buf_len tx_push_buf_len_max "
+            "hds_thresh hds_thresh_max",
+        ),
+        16,
+    ),
+    "channels": Message(
+        17,
+        numbered(
+            2,
+            "rx_max tx_max other_max combined_max rx_count tx_count other_count combined_count",
+        ),
+        18,
+    ),
+    "coalesce": Message(19, _COALESCE, 20),
+    "pause": Message(
+        21,
+        {
+            **numbered(2, "autoneg:B rx:B tx:B"),
+            5: Field("stats", "nest", numbered(2, "tx_frames:Q rx_frames:Q")),
+        },
+        22,
+        _STATISTICS,
+    ),
+    "fec": Message(
+        29,
+        {
+            **numbered(2, "modes:bits auto:B active"),
+            5: Field("stats", "nest", numbered(2, "corrected:raw uncorrectable:raw")),
+        },
+        30,
+        _COMPACT | _STATISTICS,
+    ),
+    "module": Message(34, numbered(2, "power_mode_policy:B power_mode:B"), 35),
+    "eeprom": Message(31, numbered(2, "offset length page:B bank:B i2c_address:B data:raw")),
+    "rss": Message(
+        38, numbered(2, "context hfunc indir:raw hkey:raw input_xfrm start_context"), 48
+    ),
+}
+
+STRING_SETS: Final[Mapping[str, int]] = {
+    "privflags": 2, "features": 4, "hash": 5, "linkmodes": 9,
+    "eth-phy": 17, "eth-mac": 18, "eth-ctrl": 19, "rmon": 20,
+}  # fmt: skip
+
+
+def one(source: Source, what: str, device: str, **values: Any) -> dict[str, Any]:
+    """One message of one device; OSError says why not (EOPNOTSUPP: the driver has none)."""
+    message = MESSAGES[what]
+    body = _header(device, message.flags, message.header) + encode(message.table, values)
+    tail = "".join(f"/{value}" for value in values.values())
+    request = Request("ethtool", message.get, body, f"ethtool/{what}/{device}{tail}")
+    for _name, found in _answers(source.netlink(request), message):
+        return found
+    raise OSError(errno.ENODATA, "the kernel gave no answer", device)
+
+
+def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
+    """One message of every device, by name; a device whose driver has none is not there.
+
+    One question for all. A driver that answers with an error would end the kernel's list there
+    (net/ethtool/netlink.c): then each device is asked by itself, and those with errors left out.
+    """
+    message = MESSAGES[what]
+    body = _header(None, message.flags, message.header)
+    request = Request("ethtool", message.get, body, f"ethtool/{what}", dump=True)
+    try:
+        return dict(_answers(source.netlink(request), message))
+    except OSError as error:
+        if error.errno in NO_LIST:
+            raise
+    from .route import names
+
+    found = {}
+    for device in names(source).values():
+        try:
+            found[device] = one(source, what, device)
+        except OSError:
+            continue
+    return found
+
+
+def _answers(reply: bytes, message: Message) -> list[tuple[str, dict[str, Any]]]:
+    """Each device's answer with its name; 4 bytes of generic header come first."""
+    table = {**message.table, message.header: Field("device", "nest", _HEADER)}
+    out = []
+    for _kind, start, end in messages(reply):
+        values = decode(reply, start + 4, end, table)
+        device = values.pop("device", {}).get("name")
+        if device:
+            out.append((device, values))
+    return out
+
+
+def _header(device: str | None, flags: int = 0, number: int = 1) -> bytes:
+    values: dict[str, Any] = {} if device is None else {"name": device}
+    if flags:
+        values["flags"] = flags
+    return attribute(number | NESTED, encode(_HEADER, values))
+
+
+def strings(source: Source, which: str, device: str | None = None) -> tuple[str, ...]:
+    """The names of a string set's bits; private flags have other names on every device."""
+    number = STRING_SETS[which]
+    inner = attribute(1 | NESTED, encode(_SET, {"id": number}))
+    body = _header(device) + attribute(2 | NESTED, inner)
+    name = f"ethtool/strings/{which}" + (f"/{device}" if device else "")
+    reply = source.netlink(Request("ethtool", 1, body, name))
+    return _strings(reply, number)
+
+
+def _strings(reply: bytes, number: int) -> tuple[str, ...]:
+    table = {2: Field("sets", "nest", {1: Field("set", "many", _SET)})}
+    for _kind, start, end in messages(reply):
+        for one_set in decode(reply, start + 4, end, table).get("sets", {}).get("set", ()):
+            if one_set.get("id") == number:
+                found = one_set.get("strings", {}).get("string", ())
+                by_index = {s.get("index", 0): s.get("value", "") for s in found}
+                return tuple(by_index.get(i, "") for i in range(max(by_index, default=-1) + 1))
+    return ()
+
+
+def put(kernel: Kernel, what: str, device: str, values: Mapping[str, Any]) -> None:
+    """Set values of one device: `put(kernel, "rings", "eth0", {"rx": 1024})`.
+
+    Features and private flags take names: `{"rx-gro": False}`; every other field of
+    `MESSAGES[what]` keeps its name. Errors: OSError with the kernel's sentence; ValueError for an
+    unknown name. The kernel may round, or refuse in part: read back.
+    """
+    message = MESSAGES[what]
+    if message.put is None:
+        raise ValueError(f"{what} cannot be set by netlink")
+    if what == "features":
+        values = {"wanted": values}
+    elif what == "privflags":
+        values = {"flags": values}
+    kernel.change("ethtool", message.put, _header(device) + encode(message.table, values))

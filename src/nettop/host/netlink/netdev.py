@@ -1,0 +1,88 @@
+"""The netdev family: each queue's interrupt, and statistics that no longer stand in `ethtool -S`.
+
+net/core/netdev-genl.c: NETDEV_CMD_QUEUE_GET and NAPI_GET (Linux 6.8), QSTATS_GET (6.10). Numbers:
+include/uapi/linux/netdev.h. Drivers move there: virtio_net of today counts packets by queue only
+here. Only a driver that says so (netif_napi_set_irq) has its interrupts told: virtio_net has not.
+"""
+
+from __future__ import annotations
+
+import struct
+from contextlib import suppress
+from typing import Any, Final
+
+from ..request import Request
+from ..source import Source
+from .codec import Table, attribute, decode, messages, numbered
+from .ethtool import NO_LIST
+from .route import names
+
+_QUEUE_GET, _NAPI_GET, _QSTATS_GET = 10, 11, 12
+_QUEUE: Final = numbered(1, "queue index type napi")
+_NAPI: Final = numbered(1, "index napi irq")
+_BY_QUEUE: Final = attribute(4, struct.pack("=I", 1))  # the scope: by queue
+_QSTATS: Final = {
+    **numbered(1, "index type queue scope"),
+    **numbered(
+        8,
+        "rx_packets:Q rx_bytes:Q tx_packets:Q tx_bytes:Q rx_alloc_fail:Q rx_hw_drops:Q "
+        "rx_hw_drop_overruns:Q",
+    ),
+}
+
+
+def queue_statistics(source: Source) -> dict[int, dict[str, dict[str, Any]]]:
+    """By interface index and queue (`rx-0`): what the driver counts. OSError on older kernels.
+
+    A driver's error would end the kernel's list there: then each device is asked by itself.
+    """
+    request = Request("netdev", _QSTATS_GET, _BY_QUEUE, "netdev/queues", dump=True)
+    try:
+        return parse(source.netlink(request))
+    except OSError as error:
+        if error.errno in NO_LIST:
+            raise
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for index, name in names(source).items():
+        body = attribute(1, struct.pack("=I", index)) + _BY_QUEUE
+        request = Request("netdev", _QSTATS_GET, body, f"netdev/queues/{name}", dump=True)
+        with suppress(OSError):  # its driver has none, or is the one at fault
+            found |= parse(source.netlink(request))
+    return found
+
+
+def parse(reply: bytes) -> dict[int, dict[str, dict[str, Any]]]:
+    """The answer's queues; ValueError when it is cut off."""
+    found: dict[int, dict[str, dict[str, Any]]] = {}
+    for _kind, start, end in messages(reply):
+        values = decode(reply, start + 4, end, _QSTATS)
+        if "index" in values and "queue" in values:
+            way = "tx" if values.get("type") else "rx"
+            found.setdefault(values["index"], {})[f"{way}-{values['queue']}"] = values
+    return found
+
+
+def interrupts(source: Source) -> dict[int, tuple[tuple[int, str], ...]]:
+    """The queues that an interrupt serves, each an interface's index and a name such as `rx-0`.
+
+    Through the NAPI instance that serves both; OSError on older kernels, ValueError for an answer
+    that is cut off. An interrupt of which the driver does not tell is not there.
+    """
+    known = {}
+    for values in _each(source, _NAPI_GET, _NAPI, "netdev/napis"):
+        if values.get("irq"):
+            known[values.get("napi")] = values["irq"]
+    if not known:
+        return {}
+    found: dict[int, tuple[tuple[int, str], ...]] = {}
+    for values in _each(source, _QUEUE_GET, _QUEUE, "netdev/queue-napis"):
+        irq = known.get(values.get("napi", 0))
+        if irq is not None and "index" in values and "queue" in values:
+            way = "tx" if values.get("type") else "rx"
+            found[irq] = (*found.get(irq, ()), (values["index"], f"{way}-{values['queue']}"))
+    return found
+
+
+def _each(source: Source, kind: int, table: Table, name: str) -> list[dict[str, Any]]:
+    reply = source.netlink(Request("netdev", kind, b"", name, dump=True))
+    return [decode(reply, start + 4, end, table) for _kind, start, end in messages(reply)]

@@ -1,0 +1,156 @@
+"""The rtnetlink family: links, their 64-bit counters, addresses, routes and qdiscs.
+
+Numbers: include/uapi/linux/{if_link,if_addr,rtnetlink,pkt_sched}.h. Every question is one dump.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+from .codec import Field, attribute, attributes, messages, numbered, text
+
+GETLINK, GETADDR, GETROUTE, GETQDISC, GETSTATS = 18, 22, 26, 38, 94
+NEWLINK, NEWADDR, NEWROUTE, NEWQDISC, NEWSTATS = 16, 20, 24, 36, 92
+_SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: equal links are equal bytes
+
+IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
+_IFNAME: Final = 3
+
+_KIND: Final = {
+    **numbered(1, "kind:text data:raw xstats:raw slave_kind:text"),
+}
+LINK: Final = {
+    1: Field("address", "raw"),
+    3: Field("name", "text"),
+    4: Field("mtu"),
+    5: Field("link"),
+    6: Field("qdisc", "text"),
+    10: Field("master"),
+    13: Field("txqlen"),
+    16: Field("operstate", "B"),
+    18: Field("info", "nest", _KIND),
+    20: Field("alias", "text"),
+    30: Field("promiscuity"),
+    31: Field("tx_queues"),
+    32: Field("rx_queues"),
+    33: Field("carrier", "B"),
+    35: Field("carrier_changes"),
+    37: Field("link_netns", "i"),
+    40: Field("gso_max_segs"),
+    41: Field("gso_max_size"),
+    43: Field("xdp", "nest", {2: Field("attached", "B"), 4: Field("program")}),
+    50: Field("min_mtu"),
+    51: Field("max_mtu"),
+    56: Field("parent", "text"),
+    57: Field("bus", "text"),
+    58: Field("gro_max_size"),
+    59: Field("tso_max_size"),
+}
+ADDRESS: Final = numbered(1, "address:raw local:raw label:text") | {8: Field("flags")}
+ROUTE: Final = {
+    1: Field("to", "raw"),
+    4: Field("interface"),
+    5: Field("gateway", "raw"),
+    6: Field("metric"),
+    7: Field("source", "raw"),
+    8: Field("metrics", "nest", {2: Field("mtu"), 7: Field("cwnd"), 8: Field("advmss"),
+                                 11: Field("initcwnd"), 14: Field("initrwnd"),
+                                 16: Field("congestion", "text")}),
+    9: Field("multipath", "raw"),
+    15: Field("table"),
+}  # fmt: skip
+QDISC: Final = {
+    1: Field("kind", "text"),
+    7: Field("stats", "nest", {1: Field("basic", "raw"), 3: Field("queue", "raw"),
+                               8: Field("packets", "Q")}),
+}  # fmt: skip
+
+
+def links(source: Source) -> bytes:
+    """Every link, without counters."""
+    body = IFINFO.pack(0, 0, 0, 0, 0) + attribute(29, struct.pack("=I", _SKIP_STATISTICS))
+    return source.netlink(Request("route", GETLINK, body, "route/links", dump=True))
+
+
+def link(source: Source, name: str) -> bytes:
+    """One link by its name, without counters."""
+    body = IFINFO.pack(0, 0, 0, 0, 0) + attribute(_IFNAME, os.fsencode(name) + b"\0")
+    body += attribute(29, struct.pack("=I", _SKIP_STATISTICS))
+    return source.netlink(Request("route", GETLINK, body, f"route/link/{name}"))
+
+
+def names(source: Source) -> dict[int, str]:
+    """The name of every interface, by index."""
+    found = {}
+    reply = links(source)
+    for kind, start, end in messages(reply):
+        if kind != NEWLINK or end - start < IFINFO.size:
+            continue
+        for number, a, e in attributes(reply, start + IFINFO.size, end):
+            if number == _IFNAME:
+                found[IFINFO.unpack_from(reply, start)[2]] = text(reply[a:e])
+                break
+    return found
+
+
+def counters(source: Source) -> bytes:
+    """The 64-bit counters of every link (RTM_GETSTATS, Linux 4.7)."""
+    body = struct.pack("=BxHII", 0, 0, 0, 1)  # IFLA_STATS_LINK_64
+    return source.netlink(Request("route", GETSTATS, body, "route/counters", dump=True))
+
+
+def addresses(source: Source) -> bytes:
+    """Every IP address."""
+    body = struct.pack("=BBBBI", 0, 0, 0, 0, 0)
+    return source.netlink(Request("route", GETADDR, body, "route/addresses", dump=True))
+
+
+def routes(source: Source, family: int) -> bytes:
+    """Every route of an address family (2: IPv4, 10: IPv6)."""
+    body = struct.pack("=BBBBBBBBI", family, 0, 0, 0, 0, 0, 0, 0, 0)
+    name = "route/routes4" if family == 2 else "route/routes6"
+    return source.netlink(Request("route", GETROUTE, body, name, dump=True))
+
+
+def qdiscs(source: Source) -> bytes:
+    """Every queueing discipline with its counters."""
+    body = struct.pack("=BxHiIII", 0, 0, 0, 0, 0, 0)
+    return source.netlink(Request("route", GETQDISC, body, "route/qdiscs", dump=True))
+
+
+def ip(raw: bytes) -> str:
+    """An address of 4 or 16 bytes as text; an IPv4 address inside IPv6 as IPv4."""
+    if len(raw) == 16 and raw.startswith(b"\0" * 10 + b"\xff\xff"):
+        raw = raw[12:]
+    if len(raw) == 4:
+        return ".".join(map(str, raw))
+    if len(raw) != 16:
+        raise ValueError(f"an address of {len(raw)} bytes")
+    groups = struct.unpack(">8H", raw)
+    begin, length = _zeros(groups)
+    words = [f"{group:x}" for group in groups]
+    if length < 2:
+        return ":".join(words)
+    return ":".join(words[:begin]) + "::" + ":".join(words[begin + length :])
+
+
+def _zeros(groups: tuple[int, ...]) -> tuple[int, int]:
+    """Where the longest run of zero groups begins, and its length (RFC 5952)."""
+    best, at = (0, 0), 0
+    while at < 8:
+        end = at
+        while end < 8 and not groups[end]:
+            end += 1
+        if end - at > best[1]:
+            best = at, end - at
+        at = end + 1
+    return best
+
+
+def mac(raw: bytes) -> str:
+    """A link-layer address, colon hex."""
+    return raw.hex(":")

@@ -1,0 +1,132 @@
+"""The statistics that IEEE 802.3 and RMON define, the same for every driver that gives them.
+
+ETHTOOL_MSG_STATS_GET (Linux 5.13). Numbers: include/uapi/linux/ethtool_netlink.h; what each counts:
+Documentation/networking/statistics.rst. Names as `ethtool -S DEVICE --all-groups` prints them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+from .codec import NESTED, Field, attribute, attributes, decode, encode, messages, numbered
+from .ethtool import NO_LIST
+from .route import names
+
+_STATS_GET: Final = 32
+_DEVICE: Final = {2: Field("device", "nest", {2: Field("name", "text")})}
+_GROUP, _ID, _VALUE, _RECEIVED, _SENT = 4, 2, 4, 5, 6
+_BUCKET: Final = numbered(7, "low high count:Q")
+
+GROUPS: Final[Mapping[int, tuple[str, tuple[str, ...]]]] = {
+    0: ("eth-phy", ("SymbolErrorDuringCarrier",)),
+    1: (
+        "eth-mac",
+        tuple(
+            "FramesTransmittedOK SingleCollisionFrames MultipleCollisionFrames FramesReceivedOK "
+            "FrameCheckSequenceErrors AlignmentErrors OctetsTransmittedOK "
+            "FramesWithDeferredXmissions LateCollisions FramesAbortedDueToXSColls "
+            "FramesLostDueToIntMACXmitError CarrierSenseErrors OctetsReceivedOK "
+            "FramesLostDueToIntMACRcvError MulticastFramesXmittedOK BroadcastFramesXmittedOK "
+            "FramesWithExcessiveDeferral MulticastFramesReceivedOK BroadcastFramesReceivedOK "
+            "InRangeLengthErrors OutOfRangeLengthField FrameTooLongErrors".split()
+        ),
+    ),
+    2: (
+        "eth-ctrl",
+        ("MACControlFramesTransmitted", "MACControlFramesReceived", "UnsupportedOpcodesReceived"),
+    ),
+    3: (
+        "rmon",
+        (
+            "etherStatsUndersizePkts", "etherStatsOversizePkts", "etherStatsFragments",
+            "etherStatsJabbers",
+        ),
+    ),
+}  # fmt: skip
+"""The groups asked for, each with the names of its statistics by number."""
+
+
+def every(source: Source) -> dict[str, dict[str, int]]:
+    """What each device gives, by its name; one that gives none is not there.
+
+    A driver's error would end the kernel's list there: then each device is asked by itself. OSError
+    on a kernel without them; ValueError for an answer that is cut off.
+    """
+    try:
+        return _ask(source, None, "ethtool/stats")
+    except OSError as error:
+        if error.errno in NO_LIST:
+            raise
+    found = {}
+    for device in names(source).values():
+        with suppress(OSError):
+            if values := one(source, device):
+                found[device] = values
+    return found
+
+
+def one(source: Source, device: str) -> dict[str, int]:
+    """What one device gives; empty when that is nothing."""
+    return _ask(source, device, f"ethtool/stats/{device}").get(device, {})
+
+
+def _ask(source: Source, device: str | None, name: str) -> dict[str, dict[str, int]]:
+    about = {} if device is None else {"device": {"name": device}}
+    wanted = sum(1 << group for group in GROUPS).to_bytes(4, sys.byteorder)
+    size = len(GROUPS).to_bytes(4, sys.byteorder)
+    bits = attribute(1, b"") + attribute(2, size) + attribute(4, wanted)  # a list without a mask
+    body = encode(_DEVICE, about) if about else attribute(2 | NESTED, b"")
+    body += attribute(3 | NESTED, bits)
+    return parse(source.netlink(Request("ethtool", _STATS_GET, body, name, dump=device is None)))
+
+
+def parse(reply: bytes) -> dict[str, dict[str, int]]:
+    """The statistics of an answer, by device and name; ValueError when it is cut off."""
+    found: dict[str, dict[str, int]] = {}
+    for _kind, start, end in messages(reply):
+        device = decode(reply, start + 4, end, _DEVICE).get("device", {}).get("name")
+        if not device:
+            continue
+        values = {
+            name: value
+            for what, a, e in attributes(reply, start + 4, end)
+            if what == _GROUP
+            for name, value in _group(reply, a, e)
+        }
+        if values:
+            found.setdefault(device, {}).update(values)
+    return found
+
+
+def _group(data: bytes, start: int, end: int) -> Iterator[tuple[str, int]]:
+    """The statistics of one group, and the packets by size that RMON counts."""
+    number = decode(data, start, end, {_ID: Field("id")}).get("id", -1)
+    group, names = GROUPS.get(number, ("", ()))
+    if not group:  # a later kernel's
+        return
+    for what, a, e in attributes(data, start, end):
+        if what == _VALUE:
+            for which, begin, stop in attributes(data, a, e):
+                if which < len(names) and stop - begin == 8:
+                    yield f"{group}-{names[which]}", _number(data[begin:stop])
+        elif what in (_RECEIVED, _SENT):
+            bucket = decode(data, a, e, _BUCKET)
+            if "low" in bucket and "high" in bucket and "count" in bucket:
+                way = "rx" if what == _RECEIVED else "tx"
+                yield f"{way}-{group}-{_size(bucket['low'], bucket['high'])}", bucket["count"]
+
+
+def _size(low: int, high: int) -> str:
+    """The name of a range of packet sizes; 0 has no upper end."""
+    if not high:
+        return f"etherStatsPkts{low}toMaxOctets"
+    return f"etherStatsPkts{low}Octets" if low == high else f"etherStatsPkts{low}to{high}Octets"
+
+
+def _number(raw: bytes) -> int:
+    return int.from_bytes(raw, sys.byteorder)

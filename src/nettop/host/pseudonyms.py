@@ -1,0 +1,83 @@
+"""Pseudonyms for addresses and host names: the same original gets the same replacement.
+
+IP addresses keep their common prefixes (Xu et al., Crypto-PAn): routes in a recording still match.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+import re
+from collections.abc import Iterable
+
+_NAMED = re.compile(rb"(?<=enx|wlx|wwx|slx)[0-9a-f]{12}")  # systemd's names by MAC address
+
+
+class Names:
+    """Replacements, the same for the same original throughout one recording."""
+
+    def __init__(self, key: bytes | None = None, *, addresses: bool = True) -> None:
+        """`key` decides the replacements, one nobody knows when none is given.
+
+        With `addresses` False IP addresses stay: a flow's receive queue is computed from them.
+        """
+        self.key = key or os.urandom(32)
+        self.addresses = addresses
+        self.known: dict[bytes, bytes] = {}
+        self.hidden: set[str] = set()
+        self.hosts: re.Pattern[str] | None = None
+
+    def hide(self, hosts: Iterable[str]) -> None:
+        """These names of the host, and what stands before their first dot."""
+        found = {name for host in hosts for name in (host, host.split(".")[0]) if len(name) > 1}
+        if not found <= self.hidden:
+            self.hidden |= found
+            words = "|".join(map(re.escape, sorted(self.hidden, key=len, reverse=True)))
+            self.hosts = re.compile(rf"(?<![\w-])(?:{words})(?![\w-])")
+
+    def _bit(self, prefix: str) -> int:
+        return hmac.digest(self.key, prefix.encode(), hashlib.sha256)[0] & 1
+
+    def address(self, packed: bytes) -> bytes:
+        """An IP address; two that share a prefix still do (Xu et al.'s Crypto-PAn)."""
+        if not self.addresses:
+            return packed
+        if packed in self.known:
+            return self.known[packed]
+        kept = _kept(packed)
+        if kept is None:
+            return packed
+        bits = "".join(f"{byte:08b}" for byte in packed)
+        tail = len(bits.rstrip("0"))  # a network's address stays a network's address
+        new = bits[:kept]
+        for position in range(kept, len(bits)):
+            flip = self._bit(f"{len(packed)}/{bits[:position]}") if position < tail else 0
+            new += str(int(bits[position]) ^ flip)
+        made = int(new, 2).to_bytes(len(packed), "big")
+        self.known[packed] = made
+        return made
+
+    def mac(self, packed: bytes) -> bytes:
+        """A locally administered address; broadcast and zero stay."""
+        if not packed.strip(b"\0") or (len(packed) == 6 and packed[0] & 1):
+            return packed
+        digest = hmac.digest(self.key, b"mac" + packed, hashlib.sha256)
+        return (b"\x02" + digest)[: len(packed)]
+
+    def named(self, text: bytes) -> bytes:
+        """Interface names that hold a MAC address, as long as before."""
+        return _NAMED.sub(lambda m: self.mac(bytes.fromhex(m[0].decode())).hex().encode(), text)
+
+
+def _kept(packed: bytes) -> int | None:
+    """Leading bits that stay (the address's kind); None when the whole address says nothing."""
+    if len(packed) == 4:
+        if packed[0] in (0, 127, 255) or packed[0] >= 224:
+            return None
+        return 8
+    if packed[:12] in (b"\0" * 12, b"\0" * 10 + b"\xff\xff"):
+        return 96 if packed[12:] not in (b"\0\0\0\0", b"\0\0\0\1") else None
+    if packed[0] == 0xFF:
+        return None
+    return 64 if packed[:2] == b"\xfe\x80" else 16

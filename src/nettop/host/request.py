@@ -1,0 +1,22 @@
+"""A netlink question, as a source takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One netlink question.
+
+    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the
+    message type (or the generic command); `body` everything after the netlink header (for a generic
+    family: after the generic header); `name` what a recording calls the answer, e.g.
+    `ethtool/rings/eth0`.
+    """
+
+    family: str
+    kind: int
+    body: bytes
+    name: str
+    dump: bool = False

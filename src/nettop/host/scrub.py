@@ -1,0 +1,124 @@
+"""Take a host's identity out of a recording, consistently, so that it can be shown to strangers.
+
+MAC addresses (those in interface names too), IP addresses (private ones too), the host's name and
+kernel command-line words outside a known list are replaced; addresses keep their common prefixes,
+so routes still match. Text, the hex of /proc/net/udp and friends, and the binary answers of
+rtnetlink and sock_diag are covered, down to tunnels' ends, next hops and bridges.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import struct
+
+from .archive import MARK
+from .pseudonyms import Names
+from .scrub_netlink import scrubbed
+
+_MAC = re.compile(r"\b(?:[0-9a-fA-F]{2}:){5}(?:(?:[0-9a-fA-F]{2}:){14})?[0-9a-fA-F]{2}\b")
+_IP4 = re.compile(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])")
+_IP6 = re.compile(r"(?<![0-9a-fA-F:.])(?:[0-9a-fA-F]{0,4}:){2,7}[0-9a-fA-F]{0,4}(?![0-9a-fA-F:.])")
+_COMMENT = re.compile(r"^([^\S\n]*[#;]).*", re.MULTILINE)
+_HEX4 = re.compile(r"\b([0-9A-F]{8})(?=:[0-9A-F]{4}\b)")
+_HEX6 = re.compile(r"\b([0-9A-F]{32})(?=:[0-9A-F]{4}\b)")
+# kernel command-line words that say how the host is tuned, and nothing about whose it is
+WORDS = frozenset(
+    """
+    amd_iommu amd_pstate audit clocksource cpuidle.off default_hugepagesz
+    elevator hpet hugepages hugepagesz idle intel_idle.max_cstate
+    intel_iommu intel_pstate iommu iommu.passthrough iommu.strict irqaffinity
+    isolcpus kthread_cpus maxcpus mce mitigations net.ifnames
+    nmi_watchdog nohz nohz_full nosmt nosoftlockup noxsave
+    nr_cpus numa numa_balancing pci pcie_aspm preempt
+    processor.max_cstate quiet rcu_nocb_poll rcu_nocbs ro rw
+    skew_tick swiotlb threadirqs transparent_hugepage tsc workqueue.power_efficient
+    x2apic
+    """.split()
+)
+_TEXTS_WITHOUT_ADDRESSES = ("/proc/interrupts", "/proc/stat", "/proc/softirqs", "/sys/class/dmi")
+
+
+def scrub(archive: str, names: Names | None = None) -> str:
+    """An archive without names and addresses; `names` goes on where one comes in pieces."""
+    names = names or Names()
+    parts = MARK.split(archive)
+    entries = list(zip(parts[1::2], parts[2::2], strict=True))
+    names.hide(body.strip() for name, body in entries if name.endswith("/hostname"))
+    out = [names.hosts.sub("host", parts[0]) if names.hosts else parts[0]]
+    for name, body in entries:
+        shown = name if name.startswith("@") else _text(name, names)
+        out.append(f"-- {shown} --\n{_body(name, body, names)}")
+    return "".join(out)
+
+
+def _body(name: str, body: str, names: Names) -> str:
+    if body.startswith("!"):
+        return body
+    if name.startswith("netlink/"):
+        return _netlink(name, body, names)
+    if name.startswith("ioctl/"):
+        return body
+    if name == "/proc/cmdline":
+        return _cmdline(body)
+    if name == "/etc/":
+        return ""  # what is installed
+    if "/sysctl." in name and name.endswith(".conf"):
+        body = _COMMENT.sub(r"\1", body)  # lines keep their numbers
+    if name.startswith("/proc/") and "/fd/" in name and name.endswith("@"):
+        return body if body.startswith("socket:[") else "file\n"  # which files are open is private
+    if name.startswith(_TEXTS_WITHOUT_ADDRESSES):
+        return _names(body, names)
+    if name.startswith(("/proc/net/udp", "/proc/net/tcp", "/proc/net/raw")):
+        body = _HEX4.sub(lambda m: _hex(m[1], names), body)
+        body = _HEX6.sub(lambda m: _hex(m[1], names), body)
+    return _text(body, names)
+
+
+def _text(text: str, names: Names) -> str:
+    if names.hosts:
+        text = names.hosts.sub("host", text)
+    text = _names(text, names)
+    text = _MAC.sub(lambda m: names.mac(bytes.fromhex(m[0].replace(":", ""))).hex(":"), text)
+    text = _IP4.sub(lambda m: _ip4(m[0], names), text)
+    return _IP6.sub(lambda m: _ip6(m[0], names), text)
+
+
+def _names(text: str, names: Names) -> str:
+    raw = text.encode("utf-8", "surrogateescape")
+    return names.named(raw).decode("utf-8", "surrogateescape")
+
+
+def _ip4(text: str, names: Names) -> str:
+    numbers = [int(part) for part in text.split(".")]
+    if max(numbers) > 255:
+        return text
+    return ".".join(map(str, names.address(bytes(numbers))))
+
+
+def _ip6(text: str, names: Names) -> str:
+    import ipaddress
+
+    try:
+        packed = ipaddress.IPv6Address(text).packed
+    except ValueError:
+        return text
+    return str(ipaddress.IPv6Address(names.address(packed)))
+
+
+def _hex(text: str, names: Names) -> str:
+    """The kernel prints each 32-bit word in the host's order."""
+    words = struct.unpack(f">{len(text) // 8}I", bytes.fromhex(text))
+    made = names.address(struct.pack(f"<{len(words)}I", *words))
+    return struct.pack(f">{len(words)}I", *struct.unpack(f"<{len(words)}I", made)).hex().upper()
+
+
+def _cmdline(text: str) -> str:
+    words = [word if word.split("=")[0] in WORDS else "…" for word in text.split()]
+    return " ".join(words) + "\n"
+
+
+def _netlink(name: str, body: str, names: Names) -> str:
+    data = names.named(base64.b64decode(body))
+    text = base64.b64encode(scrubbed(name, data, names)).decode()
+    return "".join(text[i : i + 96] + "\n" for i in range(0, len(text), 96)) or "\n"

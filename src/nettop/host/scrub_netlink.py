@@ -1,0 +1,147 @@
+"""Take a host's identity out of the kernel's binary answers: rtnetlink and sock_diag.
+
+Addresses are replaced wherever one can stand, in attributes within attributes too. Of what people
+wrote themselves, of keys and of kinds of interfaces that are not listed here nothing is left.
+"""
+
+from __future__ import annotations
+
+import struct
+import sys
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from .netlink.codec import attributes
+from .pseudonyms import Names
+
+Rule = Callable[[bytes, Names], bytes]
+Rules = Mapping[int, Rule]
+
+
+def _address(value: bytes, names: Names) -> bytes:
+    """An IP address, a bridge's identifier (priority and MAC address), or a hardware address."""
+    if len(value) in {4, 16}:
+        return names.address(value)
+    return value[:2] + names.mac(value[2:]) if len(value) == 8 else names.mac(value)
+
+
+def _via(value: bytes, names: Names) -> bytes:
+    """An address behind its family (struct rtvia)."""
+    return value[:2] + _address(value[2:], names)
+
+
+def _blank(value: bytes, _names: Names) -> bytes:
+    """What people wrote themselves, keys, and what is not known to be harmless."""
+    return bytes(len(value))
+
+
+def _inside(rules: Rules) -> Rule:
+    return lambda value, names: _replaced(value, rules, names)
+
+
+def _hops(value: bytes, names: Names) -> bytes:
+    """A multipath route's: a struct rtnexthop with attributes behind, for each."""
+    made, at = bytearray(value), 0
+    while at < len(value):
+        length = int.from_bytes(value[at : at + 2], sys.byteorder)
+        if not 8 <= length <= len(value) - at:
+            return bytes(len(value))
+        made[at + 8 : at + length] = _replaced(value[at + 8 : at + length], _HOP, names)
+        at += (length + 3) & ~3
+    return bytes(made)
+
+
+def _info(value: bytes, names: Names) -> bytes:
+    """What is special to a kind of interface; of a kind not listed here nothing is left."""
+    kinds = {
+        number: value[start:end].rstrip(b"\0").decode("ascii", "replace")
+        for number, start, end in attributes(value, 0, len(value))
+    }
+    rules: dict[int, Rule] = {3: _blank}
+    for data, kind, known in ((2, 1, _KINDS), (5, 4, _PORTS)):
+        inner = known.get(kinds.get(kind, ""))
+        rules[data] = _blank if inner is None else _inside(inner)
+    return _replaced(value, rules, names)
+
+
+def _each(numbers: str) -> dict[int, Rule]:
+    return {int(number): _address for number in numbers.split()}
+
+
+# numbers: include/uapi/linux/{if_link,if_tunnel,rtnetlink,inet_diag}.h
+_HOP: Final[Rules] = {5: _address, 18: _via, 22: _blank}  # gateway, via, encapsulation
+_MANY: Final[Rules] = dict.fromkeys(range(32), _address)
+_KINDS: Final[Mapping[str, Rules]] = {
+    **{kind: {} for kind in "vlan veth dummy ifb tun vrf ipvlan ipvtap ipoib xfrm".split()},
+    "vxlan": _each("2 4 16 17"),
+    "geneve": _each("2 7"),
+    **dict.fromkeys("gre gretap erspan ip6gre ip6gretap ip6erspan".split(), _each("6 7")),
+    **dict.fromkeys("ipip sit ip6tnl".split(), _each("2 3 11 12")),
+    **dict.fromkeys("vti vti6".split(), _each("4 5")),
+    "bridge": _each("10 11 20"),
+    "bond": _each("26") | {8: _inside(_MANY), 31: _inside(_MANY), 23: _inside(_each("5"))},
+    **dict.fromkeys(("macvlan", "macvtap"), _each("4") | {5: _inside(_each("4"))}),
+}
+_PORTS: Final[Mapping[str, Rules]] = {"bridge": _each("13 14"), "bond": _each("4"), "vrf": {}}
+# by message type, RTM_NEWLINK, NEWADDR, NEWROUTE, NEWNEIGH: the length of the head, the attributes
+_MESSAGES: Final[Mapping[int, tuple[int, Rules]]] = {
+    16: (
+        16,
+        _each("1 2 34 36 54")
+        | {18: _info, 20: _blank, 22: _blank, 24: _blank, 25: _blank}
+        | {26: _inside({10: _inside(_each("7"))})},
+    ),
+    20: (8, _each("1 2 4 5 7")),
+    24: (12, _each("1 2 7") | {**_HOP, 9: _hops}),
+    28: (12, _each("1 2")),
+}
+_DIAG: Final[Rules] = {12: _blank, 13: _blank, 18: _blank}  # SCTP's addresses, keys of TCP MD5
+_SOCK_DIAG = (18, 20)  # both families in one answer, and one
+
+
+def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
+    """The answer to the question of this name, as long as before."""
+    data = bytearray(answer)
+    diag = name.startswith("netlink/sock_diag/")
+    if not diag and not name.startswith("netlink/route/"):
+        return answer
+    offset = 0
+    while offset + 16 <= len(data):
+        length, kind = struct.unpack_from("=IH", data, offset)
+        end = min(offset + length, len(data))
+        if length < 16:
+            break
+        if diag and kind in _SOCK_DIAG:
+            _diag(data, offset + 16, end, names)
+        elif not diag and kind in _MESSAGES:
+            head, rules = _MESSAGES[kind]
+            start = offset + 16 + head
+            data[start:end] = _replaced(bytes(data[start:end]), rules, names)
+        offset += (length + 3) & ~3
+    return bytes(data)
+
+
+def _diag(data: bytearray, at: int, end: int, names: Names) -> None:
+    """A struct inet_diag_msg: family, then ports, then source and destination of 16 bytes each."""
+    if at + 40 > end or data[at] not in (2, 10):
+        return
+    size = 4 if data[at] == 2 else 16
+    for place in (at + 8, at + 24):
+        data[place : place + size] = names.address(bytes(data[place : place + size]))
+    if at + 72 < end:
+        data[at + 72 : end] = _replaced(bytes(data[at + 72 : end]), _DIAG, names)
+
+
+def _replaced(value: bytes, rules: Rules, names: Names) -> bytes:
+    """Attributes with the values that `rules` name replaced, none longer or shorter.
+
+    What is not understood is not shown.
+    """
+    made = bytearray(value)
+    try:
+        for number, start, end in attributes(value, 0, len(value)):
+            if number in rules:
+                made[start:end] = rules[number](value[start:end], names)
+    except ValueError:
+        return bytes(len(made))
+    return bytes(made)

@@ -1,0 +1,87 @@
+"""Recordings into files: they have no name before they are whole, so that none is there by half."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import os
+import stat
+from contextlib import suppress
+from typing import IO
+
+from ..files.draft import Draft
+
+
+class Tape:
+    """An archive on its way into a file, where it stands once it is whole.
+
+    What is no regular file (a pipe, /dev/null) takes it as it grows.
+    """
+
+    def __init__(self, path: str) -> None:
+        """OSError when there can be no such file."""
+        self.path = path
+        self.size = 0
+        self._draft: Draft | None = None
+        self._file: IO[bytes]
+        if _special(path):
+            # neither made nor emptied: were it exchanged for a file meanwhile, that stays as it is
+            self._file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CLOEXEC), "wb")
+        else:
+            self._draft = Draft(path)
+            self._file = self._draft.file
+        packed = path.endswith(".gz")
+        self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if packed else self._file
+
+    def write(self, text: str) -> None:
+        """Append; a pipe's reader has it at once."""
+        data = text.encode("utf-8", "surrogateescape")
+        self.size += len(data)
+        self._out.write(data)
+        if self._out is self._file:
+            self._file.flush()
+
+    def keep(self) -> None:
+        """It is whole."""
+        if self._out is not self._file:
+            self._out.close()
+        if self._draft is not None:
+            self._draft.keep(like=True)
+        self._file.close()
+
+    def drop(self) -> None:
+        """Leave nothing half written."""
+        if self._file.closed:
+            return
+        if self._out is not self._file:
+            with suppress(OSError, ValueError):
+                self._out.close()
+        if self._draft is not None:
+            self._draft.drop()
+        with suppress(OSError):
+            self._file.close()
+
+
+def _special(path: str) -> bool:
+    """Whether it is there and no regular file; OSError for a symbolic link to a regular file.
+
+    A link is not followed to write, for anybody may have put it there, and not replaced either:
+    /dev/stdout is one.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(mode) and os.path.islink(path):
+        raise OSError(errno.ELOOP, "a symbolic link: name the file itself, or - for stdout", path)
+    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+def save(path: str, archive: str) -> None:
+    """Write an archive whole or not at all."""
+    tape = Tape(path)
+    try:
+        tape.write(archive)
+        tape.keep()
+    finally:
+        tape.drop()

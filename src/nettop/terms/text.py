@@ -1,0 +1,305 @@
+"""Text in cells: printing what a host says safely, cropping, padding, bars, sparklines and graphs.
+
+A `Line` is ((text, role), …). Panes write Unicode; `plain` turns a line into ASCII of the same
+width for locales that have nothing else.
+"""
+
+from __future__ import annotations
+
+import locale
+import math
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from functools import lru_cache
+from typing import Final
+
+Line = tuple[tuple[str, str], ...]
+
+EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
+LEVELS: Final = "▁▂▃▄▅▆▇█"
+_LOST: Final = "\ufffd"
+_VARIATION: Final = range(0xFE00, 0xFE10)
+
+
+@lru_cache(maxsize=1024)
+def safe(text: str) -> str:
+    """The text with nothing in it that a terminal could obey or reorder.
+
+    Control characters show as their pictures (`␛`), undecodable bytes, bidirectional marks, joiners
+    and variation selectors as `�`: one cell each.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    out = []
+    for char in unicodedata.normalize("NFC", text):
+        code = ord(char)
+        if code < 0x20:
+            out.append(chr(0x2400 + code))
+        elif code == 0x7F:
+            out.append("\u2421")
+        elif char == " " or (char.isprintable() and code not in _VARIATION):
+            out.append(char)
+        else:
+            out.append(" " if unicodedata.category(char) == "Zs" else _LOST)
+    return "".join(out)
+
+
+@lru_cache(maxsize=1024)
+def _cell(char: str) -> int:
+    if unicodedata.combining(char) or unicodedata.category(char) in ("Mn", "Me"):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in "WF" else 1
+
+
+def cells(text: str) -> int:
+    """How many terminal cells a safe text fills."""
+    return len(text) if text.isascii() else _wide(text)
+
+
+@lru_cache(maxsize=1024)
+def _wide(text: str) -> int:
+    return sum(map(_cell, text))
+
+
+@lru_cache(maxsize=1024)
+def _measured(text: str) -> tuple[str, int]:
+    """A text made safe, and its width: bars and names come again with every frame."""
+    text = safe(text)
+    return text, cells(text)
+
+
+def crop(text: str, width: int) -> str:
+    """At most `width` cells of the text; a `…` tells that something is gone."""
+    if len(text) <= width and text.isascii() and text.isprintable():  # nearly every text there is
+        return text
+    text = safe(text)
+    if cells(text) <= width:
+        return text
+    if width <= 0:
+        return ""
+    out, used = [], 0
+    for char in text:
+        step = _cell(char)
+        if used + step > width - 1:
+            break
+        out.append(char)
+        used += step
+    return "".join(out) + "…"
+
+
+@lru_cache(maxsize=1024)  # most cells of a table are those of the frame before, or come again
+def fit(text: str, width: int, align: str = "<") -> str:
+    """Exactly `width` cells: cropped or padded, aligned `<`, `>` or `^`."""
+    text = crop(text, width)
+    gap = width - (len(text) if text.isascii() else cells(text))
+    if gap <= 0:
+        return text
+    if align == ">":
+        return " " * gap + text
+    if align == "^":
+        return " " * (gap // 2) + text + " " * (gap - gap // 2)
+    return text + " " * gap
+
+
+def line(*parts: str | tuple[str, str]) -> Line:
+    """A line of plain texts and (text, role) pairs; empty ones vanish."""
+    pairs = [part if isinstance(part, tuple) else (part, "") for part in parts]
+    return tuple([pair for pair in pairs if pair[0]])
+
+
+def line_cells(row: Line) -> int:
+    """The width of a line."""
+    return sum([cells(text) for text, _ in row])
+
+
+def text_of(row: Line) -> str:
+    """The line without its roles."""
+    return "".join(text for text, _ in row)
+
+
+@lru_cache(maxsize=512)  # most lines of a screen are those of the one before
+def fit_line(row: Line, width: int, role: str = "") -> Line:
+    """The line made safe and exactly `width` cells wide; padding carries `role`."""
+    out: list[tuple[str, str]] = []
+    left = width
+    for raw, kind in row:
+        text, wide = (raw, len(raw)) if raw.isascii() and raw.isprintable() else _measured(raw)
+        if wide > left:
+            if left > 0:
+                out.append((crop(text, left), kind))
+            left = max(0, left - cells(out[-1][0])) if out else left
+            break
+        out.append((text, kind))
+        left -= wide
+    if left > 0:
+        out.append((" " * left, role))
+    return tuple(out)
+
+
+def ends(left: Line, right: Line, width: int) -> Line:
+    """Two lines in one: the second at the right edge where there is room, else dropped."""
+    gap = width - line_cells(left) - line_cells(right)
+    if gap < 1:
+        return fit_line(left, width)
+    return (*left, (" " * gap, ""), *right)
+
+
+def over(row: Line, role: str) -> Line:
+    """The whole line in one role (a selected row), keeping the marks of good, warn and bad."""
+    keep = {"good", "warn", "bad"}
+    return tuple((text, f"{role}-{kind}" if kind in keep else role) for text, kind in row)
+
+
+def wrap(text: str, width: int) -> list[str]:
+    """Paragraphs broken at spaces to at most `width` cells; a word too long is cropped."""
+    out: list[str] = []
+    for paragraph in text.split("\n\n"):
+        current = ""
+        for word in paragraph.split():
+            piece = crop(word, max(1, width))
+            if current and cells(current) + 1 + cells(piece) > width:
+                out.append(current)
+                current = piece
+            else:
+                current = f"{current} {piece}" if current else piece
+        if current:
+            out.append(current)
+        out.append("")
+    return out[:-1] if out else []
+
+
+def bar(fraction: float | None, width: int) -> tuple[str, str]:
+    """A bar as (filled, rest), to an eighth of a cell; unknown is all rest, of dots."""
+    if fraction is None or math.isnan(fraction):
+        return "", "·" * width
+    eighths = round(max(0.0, min(1.0, fraction)) * width * 8)
+    if eighths == 0 and fraction > 0:
+        eighths = 1
+    full, part = divmod(eighths, 8)
+    filled = "█" * full + (EIGHTHS[part] if part else "")
+    return filled, "─" * (width - len(filled))
+
+
+def stacked(shares: Iterable[tuple[float | None, str, str]], width: int) -> Line:
+    """A bar of several parts, each (percent, glyph, role); every part above half a cell is seen."""
+    out: list[tuple[str, str]] = []
+    total, used = 0.0, 0
+    for percent, glyph, role in shares:
+        if not percent:
+            continue
+        total += percent
+        upto = min(width, round(total * width / 100))
+        if upto > used:
+            out.append((glyph * (upto - used), role))
+            used = upto
+    if used < width:
+        out.append(("─" * (width - used), "idle"))
+    return tuple(out)
+
+
+def level(percent: float | None) -> str:
+    """One character for a load: `▁` … `█`; `·` when unknown."""
+    if percent is None:
+        return "·"
+    return LEVELS[min(7, max(0, int(percent * 8 / 100)))]
+
+
+def spark(values: Sequence[float | None], width: int, top: float | None = None) -> str:
+    """The last `width` values as a sparkline against `top` (default: their largest)."""
+    shown = list(values)[-width:]
+    high = top or max((v for v in shown if v is not None), default=0.0) or 1.0
+    return "".join(" " if v is None else level(100 * v / high) for v in shown).rjust(width)
+
+
+def resample(values: Sequence[float | None], points: int) -> list[float | None]:
+    """The values squeezed into `points` bins by mean, never stretched; an empty bin is None."""
+    if len(values) <= points:
+        return [None] * (points - len(values)) + list(values)
+    out: list[float | None] = []
+    for index in range(points):
+        lo, hi = index * len(values) // points, (index + 1) * len(values) // points
+        known = [v for v in values[lo:hi] if v is not None]
+        out.append(sum(known) / len(known) if known else None)
+    return out
+
+
+def area(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
+    """A filled graph of `height` rows from the top, a value a column, to an eighth of a row.
+
+    The newest value is at the right edge. Gaps where unknown; what is above zero shows at least a
+    trace.
+    """
+    most = height * 8
+    eighths = [
+        0 if not v or v < 0 or top <= 0 else max(1, min(most, round(v / top * most)))
+        for v in resample(values, width)
+    ]
+    rows = []
+    for floor in range(most - 8, -1, -8):  # what stands under this row, in eighths
+        glyphs = " " * (floor + 1) + LEVELS + LEVELS[-1] * (most - 8 - floor)
+        rows.append("".join([glyphs[e] for e in eighths]))
+    return rows
+
+
+_ASCII: Final = {
+    **dict(zip(EIGHTHS[1:], "#######" + "#", strict=True)),
+    **dict(zip(LEVELS, "_,-=+*%#", strict=True)),
+    "▓": "i", "▒": "s", "░": "u", "▚": "t", "·": ".", "…": "~", "–": "-", "—": "-", "─": "-",
+    "│": "|", "┃": "|", "━": "=", "┊": ":", "▶": ">", "→": ">", "←": "<", "↑": "^", "↓": "v",
+    "▲": "^", "▼": "v", "●": "*", "○": "o", "◆": "*", "◇": "o", "✗": "x", "✓": "v", "⚠": "!",
+    "µ": "u", "×": "x", "≥": ">", "≤": "<", "±": "~", "■": "#", "□": ".", "▌": "|", "▸": ">",
+    "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+",
+    "₀": "0", "’": "'", "“": '"', "”": '"', "²": "2", "⟂": "|", "↺": "r", "⏸": "=", "≠": "#",
+}  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _ascii(text: str) -> str:
+    out = []
+    for char in text:
+        if char.isascii():
+            out.append(char)
+        elif char in _ASCII:
+            out.append(_ASCII[char])
+        else:
+            out.append("?" * _cell(char))
+    return "".join(out)
+
+
+def plain(row: Line) -> Line:
+    """The line in ASCII, cell for cell."""
+    return tuple((text if text.isascii() else _ascii(text), role) for text, role in row)
+
+
+_TAKEN: Final = ("C.UTF-8", "C.utf8")  # what Python may have put there itself
+
+
+def ascii_only(configured: bool | None = None) -> bool:
+    """Whether only ASCII can be printed here: as configured, else as the locale says.
+
+    Where the locale is C, Python takes UTF-8 for it, and says so in LC_CTYPE (PEP 538, 540).
+    """
+    if configured is not None:
+        return configured
+    everything, kind, default = map(os.environ.get, ("LC_ALL", "LC_CTYPE", "LANG"))
+    if (everything or ("" if kind in _TAKEN else kind) or default) in ("C", "POSIX"):
+        return True
+    encoding = getattr(sys.stdout, "encoding", "") or locale.getpreferredencoding(
+        do_setlocale=False
+    )
+    return "utf" not in encoding.lower()
+
+
+def lacking(error: UnicodeError) -> tuple[str, int]:
+    """What is printed instead of characters that an encoding lacks (a handler of `codecs`)."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return _ascii(error.object[error.start : error.end]), error.end
+
+
+def listed(texts: Iterable[str], last: str) -> str:
+    """`a, b and c`, where `last` is the word before the last of them."""
+    *most, end = texts
+    return f"{', '.join(most)} {last} {end}" if most else end

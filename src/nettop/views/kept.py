@@ -1,0 +1,200 @@
+"""What earlier runs left: the journal and the results, in the words of their panes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from .scene import Made, Paper, Pending, Result
+
+if TYPE_CHECKING:
+    from ..host.source import Source
+    from ..settings import Host
+
+SHOWN: Final = 200  # results listed
+LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
+ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
+
+
+def origin(source: Source) -> str:
+    """What is looked at instead of this host; empty when it is this host."""
+    if source.live:
+        return ""
+    return f"replay of {source.host}" if source.ends else f"directory {source.host}"
+
+
+def stored() -> tuple[Result, ...]:
+    """The results this user has kept, as the pane lists them."""
+    from ..trials import results
+
+    names = results.names()[-SHOWN:]
+    out = []
+    for name in names:
+        try:
+            out.append(result_of(results.load(name)))
+        except (LookupError, TypeError, ValueError, OSError):
+            continue
+    return tuple(out)
+
+
+def result_of(document: Mapping[str, Any]) -> Result:
+    """One stored document in the pane's words."""
+    from ..trials import results
+
+    kind = str(document.get("kind", "test"))
+    if kind == "study":
+        return study_of(document)
+    figures: list[tuple[str, str]] = []
+    low = high = 0.0
+    if kind == "prove":
+        title = str(document.get("finding") or "")
+        difference = document.get("median_difference")
+        if isinstance(difference, int | float):
+            figures.append(("median", f"{difference:+.1%}"))
+        low, high = document.get("interval") or (0.0, 0.0)
+        if low or high:
+            confidence = float(document.get("confidence") or 0.95)
+            figures.append((f"{confidence:.0%}", f"{low:+.1%} … {high:+.1%}"))
+        figures.append(("pairs", str(len(document.get("a") or ()))))
+        figures.append(("", "kept" if document.get("kept") else "taken back"))
+        figures += [
+            (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",
+             f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
+            for guard in document.get("guards") or ()
+        ]  # fmt: skip
+        tool = "prove"
+    else:
+        tool = str(document.get("tool", kind))
+        streams = document.get("streams", 1)
+        title = f"to {document.get('to', '?')}, {document.get('seconds', '?')} s, "
+        title += f"{streams} stream{'s' * (streams != 1)}"
+    retransmits = document.get("retransmits")
+    if retransmits is not None:
+        figures.append(("retransmits", f"{retransmits:,}"))
+    latency = document.get("latency")
+    if isinstance(latency, dict):
+        figures += [
+            (k, f"{latency[k]:.1f} {latency.get('unit', 'us')}")
+            for k in ("p50", "p99", "max")
+            if k in latency
+        ]
+    loss = document.get("loss")
+    if isinstance(loss, dict) and loss.get("percent") is not None:
+        figures.append(("loss", f"{loss['percent']:.3f} %"))
+    intervals = tuple(
+        float(i["bits_per_second"])
+        for i in document.get("intervals") or ()
+        if isinstance(i, dict) and i.get("bits_per_second")
+    )
+    rate = document.get("bits_per_second")
+    return Result(
+        str(document.get("id", "")),
+        float(document.get("at") or 0.0),
+        tool,
+        title,
+        float(rate) if rate is not None else None,
+        tuple(figures),
+        intervals,
+        str(document.get("verdict", "")),
+        because=str(document.get("because", "")),
+        unit=str(document.get("unit", "")),
+        before=tuple(map(float, document.get("a") or ())) if kind == "prove" else (),
+        after=tuple(map(float, document.get("b") or ())) if kind == "prove" else (),
+        interval=(float(low), float(high)),
+        middle=float(document.get("median_difference") or 0.0),
+        higher=str(document.get("metric", "rate")) not in LOWER,
+        settings={k: str(v) for k, v in dict(document.get("settings") or {}).items()},
+    )
+
+
+def study_of(document: Mapping[str, Any]) -> Result:
+    """A stored study: its points, published and measured."""
+    from ..trials.report import published, told
+
+    rows = tuple(
+        (str(row["point"]), published(row["published"]), *told(row)) for row in document["rows"]
+    )
+    measured = sum("measured" in row for row in document["rows"])
+    name = str(document["study"])
+    return Result(
+        str(document.get("id", "")), float(document.get("at") or 0.0), "study",
+        f"{name}: {document.get('title', '')}",
+        figures=(("", f"{measured} of {len(rows)} points measured"),),
+        unit=str(document.get("unit", "")), rows=rows, study=name,
+    )  # fmt: skip
+
+
+def studies() -> tuple[Paper, ...]:
+    """The published tables that can be repeated; a file that cannot be read is left out."""
+    from ..trials import study
+    from ..trials.report import published
+
+    out = []
+    for name in study.names():
+        try:
+            one = study.load(name)
+        except (study.StudyError, KeyError):
+            continue
+        points = tuple((p.name, published(p.published), p.skip) for p in one.points)
+        out.append(
+            Paper(one.id, one.title, one.paper, one.place, one.tool, one.unit, points, one.requires)
+        )
+    return tuple(out)
+
+
+def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """What nettop changed here, whether the host still shows it, and what waits for a word."""
+    from ..changes.journal import Journal
+    from ..changes.outcome import overtaken
+
+    entries = Journal().entries()
+    made = tuple(
+        Made(
+            str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
+            e.state, e.finding, e.who, e.because, overtaken(e, host, entries) if e.open else "",
+        )
+        for e in entries
+    )  # fmt: skip
+    pending = tuple(
+        Pending(str(e.id), e.setting, e.deadline)
+        for e in entries
+        if e.state == "pending" and e.deadline is not None
+    )
+    return made, pending
+
+
+def notices() -> tuple[str, ...]:
+    """What the journal must tell at the start: guards that failed, changes cut short."""
+    from ..changes import guard
+    from ..changes.journal import Journal
+
+    book = Journal()
+    told = guard.notices(book)
+    if told:
+        book.told()
+    return told
+
+
+def root_journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+    """Root's journal, read through sudo; nothing where that is not allowed."""
+    from ..changes import privilege
+    from ..changes import text as value_text
+
+    try:
+        found = privilege.told(["journal"])["changes"]
+    except (OSError, KeyError):
+        return (), ()
+    made = tuple(
+        Made(
+            f"{ROOTS}{e['id']}", float(e["time"]), str(e["setting"]), value_text(e["before"]),
+            value_text(e.get("after", e["wanted"])), str(e["state"]), str(e.get("finding", "")),
+            str(e.get("who", "")), str(e.get("because", "")), str(e.get("since", "")),
+        )
+        for e in found
+    )  # fmt: skip
+    pending = tuple(
+        Pending(f"{ROOTS}{e['id']}", str(e["setting"]), float(e["deadline"]))
+        for e in found
+        if e["state"] == "pending" and e.get("deadline") is not None
+    )
+    return made, pending

@@ -1,0 +1,163 @@
+"""What the last minutes and hours looked like: every second for 15 minutes, then every tenth.
+
+Immutable: `add` gives a new `Past`. Totals are kept beside rates, so the bytes between two
+moments are a difference of counters, exact whatever was drawn or missed between them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from typing import Final
+
+from ..facts import Facts
+from ..terms.packed import Layout, Packed
+
+FINE: Final = 900  # seconds kept one by one
+COARSE: Final = 2880  # ten-second summaries: eight hours
+STEP: Final = 10.0
+_FLOWS: Final = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Port:
+    """One interface at one moment: rates (bytes/s, packets/s) and totals (bytes, packets)."""
+
+    rx: float | None
+    tx: float | None
+    rx_packets: float | None
+    tx_packets: float | None
+    lost: float | None
+    rx_total: float | None
+    tx_total: float | None
+    rx_packets_total: float | None
+    tx_packets_total: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Trace:
+    """One flow at one moment."""
+
+    rate: float | None  # bytes/s, both directions
+    rtt: float | None  # seconds
+    cwnd: float | None  # segments
+    retransmits: float | None
+
+
+_PORT: Final = Layout(Port, "fffffQQQQ")
+_TRACE: Final = Layout(Trace, "ffff")
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """One summary. `busy` and `softirq` are percent, a byte a CPU in the order of the cores."""
+
+    at: float
+    wall: float
+    ports: Packed[Port]
+    cpus: tuple[int, ...]
+    busy: bytes
+    softirq: bytes
+    flows: Packed[Trace]
+
+    def of(self, flows: Collection[str]) -> Moment:
+        """Without the traces of other flows: nobody can look at what has ended."""
+        kept = self.flows.only(flows)
+        return self if kept is self.flows else replace(self, flows=kept)
+
+
+NONE: Final = Moment(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
+
+
+@dataclass(frozen=True, slots=True)
+class Past:
+    """The moments kept, oldest first: `coarse` ends where `fine` begins."""
+
+    fine: tuple[Moment, ...] = ()
+    coarse: tuple[Moment, ...] = ()
+
+    def add(self, facts: Facts, wall: float) -> Past:
+        """With one more moment; one that comes less than a second after the last is not kept."""
+        if self.fine and facts.at - self.fine[-1].at < 0.95:
+            return self
+        before = self.fine[-1] if self.fine else NONE
+        fine = (*self.fine, moment(facts, wall, before))
+        coarse = self.coarse
+        if facts.flows and facts.at // STEP != before.at // STEP:
+            alive = {flow.id for flow in facts.flows}
+            fine, coarse = (tuple([m.of(alive) for m in moments]) for moments in (fine, coarse))
+        while len(fine) > FINE:
+            oldest, fine = fine[0], fine[1:]
+            if not coarse or oldest.at - coarse[-1].at >= STEP - 0.05:
+                coarse = (*coarse, oldest)[-COARSE:]
+        return Past(fine, coarse)
+
+    def moments(self, seconds: float | None = None) -> tuple[Moment, ...]:
+        """All moments, or those of the last so many seconds."""
+        every = self.coarse + self.fine
+        if seconds is None or not every:
+            return every
+        start = every[-1].at - seconds
+        return tuple(m for m in every if m.at >= start)
+
+    def port(
+        self, nic: str, value: Callable[[Port], float | None], seconds: float | None = None
+    ) -> list[float | None]:
+        """One figure of one interface over time; None where it was not known."""
+        return [
+            None if (port := m.ports.get(nic)) is None else value(port)
+            for m in self.moments(seconds)
+        ]
+
+    def flow(
+        self, flow: str, value: Callable[[Trace], float | None], seconds: float | None = None
+    ) -> list[float | None]:
+        """One figure of one flow over time."""
+        return [
+            None if (trace := m.flows.get(flow)) is None else value(trace)
+            for m in self.moments(seconds)
+        ]
+
+
+def _percent(value: float | None) -> int:
+    return 0 if value is None else max(0, min(100, round(value)))
+
+
+def lost(counters: object) -> float | None:
+    """What an interface loses a second, all known kinds together; None when none is reported."""
+    kinds = ("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
+    known = [v for kind in kinds if (v := getattr(counters, kind)) is not None]
+    return sum(known) if known else None
+
+
+def moment(facts: Facts, wall: float, before: Moment = NONE) -> Moment:
+    """The summary of one moment's facts, which shares what it can with the one `before`."""
+    ports = {
+        nic.name: (
+            nic.per_s.rx_bytes,
+            nic.per_s.tx_bytes,
+            nic.per_s.rx_packets,
+            nic.per_s.tx_packets,
+            lost(nic.per_s),
+            nic.total.rx_bytes,
+            nic.total.tx_bytes,
+            nic.total.rx_packets,
+            nic.total.tx_packets,
+        )
+        for nic in facts.nics[:64]
+    }
+    busiest = sorted(facts.flows, key=lambda f: -((f.rx_per_s or 0) + (f.tx_per_s or 0)))[:_FLOWS]
+    flows = {
+        f.id: ((f.rx_per_s or 0) + (f.tx_per_s or 0), f.rtt, f.cwnd, f.retransmits_per_s)
+        for f in busiest
+    }
+    cpus = tuple([core.cpu for core in facts.cores])
+    return Moment(
+        facts.at,
+        wall,
+        before.ports.then(ports),
+        before.cpus if cpus == before.cpus else cpus,
+        bytes(_percent(None if c.idle is None else 100 - c.idle) for c in facts.cores),
+        bytes(_percent(c.softirq) for c in facts.cores),
+        before.flows.then(flows),
+    )
