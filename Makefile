@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run test check map golden lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -39,6 +39,9 @@ test: check ## every check that this machine can run
 
 golden: $(READY) ## write golden files and screenshots anew
 	$(PY) -m pytest -q tests --update
+
+mutants: $(READY) ## which small changes of the code no test notices (COUNT=25 SEED=1); by hand
+	@$(PY) tests/mutants.py --count $(or $(COUNT),25) --seed $(or $(SEED),1) $(FOLDERS)
 
 lab: $(READY) ## real drivers, two NUMA nodes, in a virtual machine
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng

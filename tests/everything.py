@@ -48,10 +48,13 @@ def main() -> int:
     parser.add_argument("--workers", default="auto")
     parser.add_argument("--sleepers", default="4")
     args = parser.parse_args()
+    # a file stays with one worker: what its fixtures build, a wheel or a zipapp, is built once
+    files = ["--dist", "loadfile"]
+    netns = str(TESTS / "netns")
     parts = (
-        ["-n", args.workers, "-m", "not netns", str(TESTS)],
-        ["-n", args.sleepers, "--reruns", "1", "-m", "netns and not alone", str(TESTS / "netns")],
-        ["--reruns", "1", "-m", "netns and alone", str(TESTS / "netns")],
+        ["-n", args.workers, *files, "-m", "not netns", str(TESTS)],
+        ["-n", args.sleepers, *files, "--reruns", "1", "-m", "netns and not alone", netns],
+        ["--reruns", "1", "-m", "netns and alone", netns],
     )
     codes, tallies = [], []
     for number, part in enumerate(parts):

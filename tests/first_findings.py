@@ -12,7 +12,7 @@ import sys
 import tomllib
 from collections.abc import Iterator
 
-from test_cases import families, findings, hosts, over, told
+from advice.test_cases import families, findings, hosts, over, told
 
 
 def lines(words: list[str]) -> Iterator[str]:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 
-sys.path.insert(0, str(Path(__file__).parents[1]))
+sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from veth import Pair, pair, spread
 

@@ -9,7 +9,7 @@ resized, and all panes are shown in turn. Needs root; changes nothing outside of
 
 Prints the resident size, the blocks that Python holds and the bytes that the C library holds.
 What grows after the first 3,000 samples is the result: `--frames 21600` is 36 minutes. Memory that
-grows while the blocks do not is fragmentation. Asserts nothing (`tests/test_memory.py` counts).
+grows while the blocks do not is fragmentation. Asserts nothing (`tests/tui/test_memory.py` counts).
 """
 
 from __future__ import annotations

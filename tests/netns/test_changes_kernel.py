@@ -2,74 +2,22 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from changes_netns import Nettop, mtu, run, until
 
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
 ]
-NAME = f"nt-changes-{os.getpid()}"
-
-
-def run(*words: str, ok: bool = True) -> str:
-    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
-    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def netns() -> Iterator[str]:
-    run("ip", "netns", "add", NAME)
-    try:
-        pair = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb numrxqueues 4 "
-        run("ip", "netns", "exec", NAME, *f"{pair}numtxqueues 4".split())
-        for name in ("va", "vb", "lo"):
-            run("ip", "-n", NAME, "link", "set", name, "up")
-        yield NAME
-    finally:
-        run("ip", "netns", "del", NAME, ok=False)
-
-
-class Nettop:
-    """The command line, inside the namespace, with a journal of its own."""
-
-    def __init__(self, netns: str, state: Path) -> None:
-        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
-        self.environment.pop("SSH_CONNECTION", None)
-        self.inside = ["ip", "netns", "exec", netns]
-
-    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            [*self.inside, sys.executable, "-m", "nettop", *words],
-            env=self.environment, text=True, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
-        )  # fmt: skip
-
-    def __call__(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        process = self.start(*words, "--json")
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == code, (words, out, err)
-        found: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
-        return found
-
-    def see(self, *words: str) -> str:
-        return run(*self.inside, *words)
-
-
-@pytest.fixture
-def nettop(netns: str, tmp_path: Path) -> Nettop:
-    return Nettop(netns, tmp_path / "state")
 
 
 def everything(nettop: Nettop) -> str:
@@ -232,111 +180,6 @@ def test_a_process_gets_its_cpus_back_thread_by_thread(nettop: Nettop) -> None:
         nettop("undo", str(made["id"]))
         assert seen() == before
         process.kill()
-
-
-def mtu(nettop: Nettop) -> int:
-    return int(nettop.see("cat", "/sys/class/net/va/mtu"))
-
-
-def until(true: Callable[[], bool], seconds: float) -> float:
-    begun = time.monotonic()
-    while not true():
-        assert time.monotonic() - begun < seconds, "it took too long"
-        time.sleep(0.02)
-    return time.monotonic() - begun
-
-
-def test_an_unconfirmed_change_reverts_by_itself(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
-    assert made["state"] == "pending"
-    assert mtu(nettop) == 9000
-    until(lambda: mtu(nettop) == 1500, 3 + 5)
-    assert time.time() >= made["deadline"] - 0.5, "it was reverted before its time"
-    until(lambda: nettop("journal")[0]["state"] == "reverted", 5)
-    assert nettop("confirm", str(made["id"]), code=5)[0]["state"] == "reverted"
-    assert mtu(nettop) == 1500
-
-
-def test_a_confirmed_change_stays(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
-    assert nettop("confirm", str(made["id"]))[0]["state"] == "applied"
-    time.sleep(4)
-    assert mtu(nettop) == 9000
-    assert nettop("journal")[0]["state"] == "applied"
-    assert nettop("undo", "--all")[0]["state"] == "pending"
-    assert mtu(nettop) == 1500
-    assert nettop("confirm")[0]["state"] == "undone"
-    assert mtu(nettop) == 1500
-
-
-def test_an_undo_that_nobody_confirms_goes_back_to_the_change(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000")
-    nettop("confirm", str(made["id"]))
-    (undoing,) = nettop("undo", str(made["id"]), "--confirm", "2")
-    assert (undoing["state"], mtu(nettop)) == ("pending", 1500)
-    until(lambda: mtu(nettop) == 9000, 2 + 5)
-    until(lambda: nettop("journal")[-1]["state"] == "reverted", 5)
-    assert nettop("journal")[0]["state"] == "applied"
-    assert nettop("journal")[1]["undoes"] == [made["id"]]
-    nettop("undo", "--all")
-    nettop("confirm")
-    assert mtu(nettop) == 1500
-
-
-def test_an_undone_change_is_not_reverted_again(nettop: Nettop) -> None:
-    (made,) = nettop("set", "link.mtu@va", "9000", "--confirm", "3")
-    nettop("undo", str(made["id"]))
-    nettop.see("ip", "link", "set", "va", "mtu", "9000")
-    time.sleep(4)
-    assert mtu(nettop) == 9000
-    nettop.see("ip", "link", "set", "va", "mtu", "1500")
-
-
-@pytest.mark.parametrize("delay", [0.0, 0.3, 0.6])
-def test_the_guard_outlives_sigkill_and_the_session(nettop: Nettop, delay: float) -> None:
-    process = nettop.start("set", "link.mtu@va", "9000", "--confirm", "3", start_new_session=True)
-    if delay:
-        time.sleep(delay)
-    else:
-        until(lambda: mtu(nettop) == 9000 or process.poll() is not None, 10)
-    with contextlib.suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.communicate()
-    time.sleep(0.2)
-    until(lambda: mtu(nettop) == 1500, 3 + 5)
-    time.sleep(3.5)
-    assert mtu(nettop) == 1500
-
-
-def test_the_session_device_is_guarded_whatever_the_setting(nettop: Nettop) -> None:
-    nettop.see("ip", "address", "add", "10.77.0.1/24", "dev", "va")
-    try:
-        words = ["set", "link.txqueuelen@va", "2000", "--confirm", "3", "--ssh-peer", "10.77.0.2"]
-        (made,) = nettop(*words)
-        assert made["state"] == "pending"
-        until(lambda: "qlen 1000" in nettop.see("ip", "link", "show", "va"), 3 + 25)
-    finally:
-        nettop.see("ip", "address", "del", "10.77.0.1/24", "dev", "va")
-
-
-def test_from_another_namespace_undo_says_where_to_go(nettop: Nettop, tmp_path: Path) -> None:
-    (made,) = nettop("set", "link.txqueuelen@va", "2000")
-    outside = Nettop(NAME, tmp_path / "state")
-    outside.inside = []
-    (told,) = outside("undo", str(made["id"]), code=4)
-    assert f"--netns {NAME}" in told["because"]
-    (back,) = outside("undo", str(made["id"]), "--netns", NAME)
-    assert back["state"] == "undone"
-
-
-def test_a_namespace_is_not_kept_in_the_hosts_files(nettop: Nettop) -> None:
-    words = ["set", "sysctl.net.ipv4.tcp_rmem", "4096 131072 8388608", "--keep"]
-    for more in (["--dry-run"], []):
-        made, kept = nettop(*words, *more, code=4)
-        assert made["state"] == ("planned" if more else "applied")
-        assert kept["state"] == "refused"
-        assert "not for a network namespace" in kept["because"]
-    nettop("undo", "--all")
 
 
 def test_leaves_under_mq_are_replaced_and_given_back(nettop: Nettop) -> None:

@@ -1,0 +1,257 @@
+"""Rule files: what is wrong with one is said with file, line and key."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.advice.judge.rule_tests import check
+from nettop.advice.rules import file as build
+from nettop.advice.rules.file import parsed
+from nettop.advice.rules.load import RuleError, files, load, read
+from nettop.facts import Facts
+
+PACK = Path(__file__).parents[2] / "rules"
+
+GOOD = """\
+title    = "{nic} is slow"
+severity = "warning"
+over     = "nic"
+when     = "nic.mtu < limits.least"
+why      = "why"
+
+[limits]
+least = 1000
+
+[[source]]
+doc   = "a book"
+place = "page 1"
+
+[[fix]]
+set = "link.mtu@{nic}"
+to  = "1500"
+
+[[test]]
+finds = true
+nic   = { mtu = 900 }
+
+[[test]]
+finds = false
+nic   = { mtu = 1500 }
+"""
+
+
+def write(folder: Path, text: str, name: str = "slow-nic.toml") -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_a_rule_is_read(tmp_path: Path) -> None:
+    rule = read(write(tmp_path / "mtu", GOOD))
+    assert (rule.id, rule.surface, rule.severity) == ("slow-nic", "mtu", "warning")
+    assert rule.links == frozenset({"nic"})
+    assert rule.profiles is None
+    assert rule.limits == {"least": 1000}
+    assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("title ", "titel ", ":1: titel: unknown key; did you mean title?"),
+        ('why      = "why"\n', "", "why: missing"),
+        ('severity = "warning"', 'severity = "warn"', ":2: severity: 'warn' is none of"),
+        ('over     = "nic"', 'over     = "nics"', "did you mean nic?"),
+        ("nic.mtu <", "nic.mtuu <", ":4: when: unknown field nic.mtuu; did you mean mtu?"),
+        ("limits.least", "limits.last", ":4: when: unknown limit limits.last; did you mean least?"),
+        ("nic.mtu < limits.least", "nic.mtu", ":4: when: a condition must be yes or no"),
+        ("least = 1000", 'least = "1000"', ":8: limits.least: neither number nor list"),
+        ("[[source]]\n", "[[sorce]]\n", "sorce: unknown key; did you mean source?"),
+        ('doc   = "a book"\n', "", "source[0]: a source is a paper or a doc"),
+        ('to  = "1500"', "to  = 1500", ":16: fix[0].to: an expression in quotes is wanted"),
+        ('to  = "1500"', "to  = \"'fq'\"", ":16: fix[0].to: \"'fq'\" is a text"),
+        ('to  = "1500"', 'to  = "nic.up"', "is a yes/no, link.mtu@{nic} a number"),
+        ('to  = "1500"', 'to  = { lan = "1" }', "'lan' is none of"),
+        ('to  = "1500"', "", "a fix is set and to, or advice"),
+        ("{nic} is", "{nik} is", ":1: title: unknown name 'nik'"),
+        ("link.mtu@{nic}", "link.mtu@{pid}", "{pid} has no meaning in a rule over nic"),
+        ("why      =", "hold = -1\nwhy      =", ":5: hold: a number from 0"),
+        ("why      =", 'links = ["nics"]\nwhy      =', ":5: links: 'nics' is none of"),
+        ("why      =", 'profiles = ["lan"]\nwhy      =', ":5: profiles: 'lan' is none of"),
+        ("why      =", 'show = "nic.mtu"\nwhy      =', ":5: show: a list of texts"),
+        ("why      =", 'unless = [{ when = "nic.up" }]\nwhy      =', "when and say are both"),
+        ("why      =", "why      = 5 #", ":5: why: not a text"),
+        ("why      =", "why", "slow-nic.toml"),
+        ("[[fix]]", '[[competing]]\ndoc = "x"\n[[fix]]', "competing[0]: no because"),
+        ("finds = true", "find = true", "test[0]: unknown key find; did you mean finds?"),
+        ("mtu = 900", "mtuu = 900", "test[0]: nic.mtuu: no such field; did you mean mtu?"),
+        ("mtu = 900", 'mtu = "900"', "test[0]: nic.mtu: a number is wanted"),
+        ("finds = false", "finds = true", "there is none that does not find"),
+        ("finds = true", "finds = false", "there is none that finds"),
+        ("finds = true", 'finds = true\nprofile = "lan"', "profile 'lan' is none of"),
+    ],
+)  # fmt: skip
+def test_what_is_wrong_is_said(tmp_path: Path, old: str, new: str, said: str) -> None:
+    assert old in GOOD
+    path = write(tmp_path, GOOD.replace(old, new, 1))
+    with pytest.raises(RuleError) as error:
+        check(path)
+    assert said in str(error.value)
+    assert str(path) in str(error.value)
+    assert "\n" not in str(error.value)
+
+
+def test_tests_stand_last(tmp_path: Path) -> None:
+    text = GOOD + '\n[[fix]]\nadvice = "late"\n'
+    with pytest.raises(RuleError, match=r":26: all \[\[test\]\] stand last"):
+        read(write(tmp_path, text))
+
+
+def test_a_name_is_words_with_dashes(tmp_path: Path) -> None:
+    with pytest.raises(RuleError, match="lower-case words"):
+        read(write(tmp_path, GOOD, "Slow_NIC.toml"))
+
+
+def test_a_users_rule_replaces_one_of_the_same_id(tmp_path: Path) -> None:
+    write(tmp_path / "pack", "", "ids.txt")
+    write(tmp_path / "pack", "not a rule", "data.toml")
+    write(tmp_path / "pack/mtu", GOOD)
+    write(tmp_path / "pack/studies", "not a rule", "table.toml")
+    write(tmp_path / "user", GOOD.replace("warning", "info"))
+    write(tmp_path / "user/mine", GOOD, "another-one.toml")
+    rules = {rule.id: rule for rule in load([tmp_path / "pack", tmp_path / "user"])}
+    assert set(rules) == {"slow-nic", "another-one"}
+    assert rules["slow-nic"].severity == "info"
+    assert [path.name for path in files(tmp_path / "pack")] == ["slow-nic.toml"]
+
+
+def test_two_rules_of_one_folder_cannot_share_an_id(tmp_path: Path) -> None:
+    write(tmp_path / "a", GOOD)
+    write(tmp_path / "b", GOOD)
+    with pytest.raises(RuleError, match="the id slow-nic is taken by"):
+        load([tmp_path])
+
+
+def test_limits_are_overridden_by_the_configuration(tmp_path: Path) -> None:
+    write(tmp_path, GOOD)
+    (rule,) = load([tmp_path], {"slow-nic": {"least": 2000}})
+    assert rule.limits == {"least": 2000}
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"slow-nik": {"least": 1}}, "limits.slow-nik: no such rule; did you mean slow-nic?"),
+        ({"slow-nic": {"last": 1}}, "limits.slow-nic.last: the rule has no such limit"),
+        ({"slow-nic": {"least": "x"}}, "limits.slow-nic.least cannot be 'x'"),
+        ({"slow-nic": {"least": True}}, "limits.slow-nic.least cannot be True"),
+        ({"slow-nic": {"least": ["a"]}}, "limits.slow-nic.least cannot be"),
+        ({"slow-nic": 5}, "limits.slow-nic is a table"),
+    ],
+)
+def test_limits_that_cannot_be(tmp_path: Path, limits: Any, said: str) -> None:
+    write(tmp_path, GOOD)
+    with pytest.raises(RuleError) as error:
+        load([tmp_path], limits)
+    assert said in str(error.value)
+
+
+def test_a_failing_test_says_how(tmp_path: Path) -> None:
+    text = GOOD.replace("nic   = { mtu = 1500 }", "nic   = { mtu = 800 }")
+    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
+    assert [outcome.why for outcome in failed] == ["finds slow-nic@eth0"]
+    text = GOOD.replace("nic   = { mtu = 900 }", "nic   = { mtu = 1000 }\n")
+    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
+    assert [outcome.number for outcome in failed] == [1]
+    assert "not so: largest packet below 1000 bytes (1000 bytes)" in failed[0].why
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('wanted = [["link.mtu@eth0", "9000"]]', "wants [['link.mtu@eth0', '1500']], not"),
+        ('advice = "call the vendor"', "advises []"),
+        ('title = "fast"', "its title is 'eth0 is slow'"),
+        ('target = "eth1"', "does not find"),
+    ],
+)
+def test_expectations_that_are_not_met(tmp_path: Path, line: str, said: str) -> None:
+    text = GOOD.replace("finds = true", f"finds = true\n{line}")
+    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
+    assert len(failed) == 1
+    assert said in failed[0].why
+
+
+def test_a_reason_for_silence_is_compared(tmp_path: Path) -> None:
+    text = GOOD.replace("finds = false", 'finds = false\nsilent = "not known"')
+    failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
+    assert len(failed) == 1
+    assert failed[0].why.startswith("is silent for another reason: not so")
+
+
+PROSE = ("why", "expected", "show")
+
+
+@pytest.mark.parametrize("path", files(PACK), ids=lambda path: path.stem)
+def test_judging_reads_what_is_no_prose(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left out of a rule's text is left out whole, and nothing else is."""
+    given: list[dict[str, Any]] = []
+
+    def kept(where: Path, text: str) -> dict[str, Any]:
+        given.append(parsed(where, text))
+        return given[-1]
+
+    monkeypatch.setattr(build, "parsed", kept)
+    rule = read(path)
+    (judged,) = given
+    rule.words  # noqa: B018 - reads the rest
+    whole = given[-1]
+    assert not set(PROSE) & set(judged)
+    assert judged == {key: whole[key] for key in judged}
+    assert set(whole) - set(judged) <= {*PROSE, "source", "competing", "fix"}
+
+
+@pytest.mark.parametrize(
+    "why",
+    [
+        '"a \\"quoted\\" word"',
+        "'plain'",
+        '"""\nover = \\"\\"\\" \nwhen = "" or "two"\\\n\n"""',
+        "'''\nwhen = \"nothing\"\n'''",
+    ],
+)
+def test_prose_in_any_form_moves_no_line(tmp_path: Path, why: str) -> None:
+    text = GOOD.replace('"why"', why)
+    assert read(write(tmp_path, text)).over == "nic"
+    path = write(tmp_path, text.replace("least = 1000", "least = {}"))
+    line = path.read_text().split("\n").index("least = {}") + 1
+    with pytest.raises(RuleError, match=f":{line}: limits.least"):
+        read(path)
+    path = write(tmp_path, text.replace("least = 1000", "least = 10 00"))
+    with pytest.raises(RuleError, match=f"at line {line}"):
+        read(path)
+
+
+def test_earlier_facts_and_recordings(tmp_path: Path) -> None:
+    text = GOOD.replace("nic.mtu < limits.least", "worst(nic.per_s.ring_drops, 60) > limits.least")
+    text = text.replace(
+        "nic   = { mtu = 900 }",
+        "nic = { mtu = 900 }\nbefore = { nic = { per_s = { ring_drops = 2000 } } }\nago = 30",
+    )
+    path = write(tmp_path, text)
+    assert all(outcome.passed for outcome in check(path))
+    late = write(tmp_path, text.replace("ago = 30", "ago = 90"))
+    assert [o.number for o in check(late) if not o.passed] == [1]
+
+    def recorded(name: str, profile: str | None) -> list[Facts]:
+        from nettop.advice.judge.inline_facts import facts
+
+        assert (name, profile) == ("hosts/a.host", None)
+        return [facts({"nic": {"mtu": 900}}, "server")]
+
+    text = GOOD.replace("nic   = { mtu = 900 }", 'recorded = "hosts/a.host"')
+    assert all(outcome.passed for outcome in check(write(tmp_path, text), recorded))

@@ -1,0 +1,104 @@
+"""Templates, evidence and unknowns in the words of a person."""
+
+from __future__ import annotations
+
+import pytest
+from expression_host import NIC, scope
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.language.evaluate import Scope, evaluate
+from nettop.advice.language.expression import parse
+from nettop.advice.language.moment import Moment
+from nettop.advice.language.native import value_of
+from nettop.advice.language.syntax import ExpressionError
+from nettop.advice.language.template import template
+from nettop.facts import Facts
+
+
+def test_an_unknown_names_only_what_is_unknown() -> None:
+    result = evaluate(parse("nic.ring.rx < nic.ring.tx", "nic"), scope("nic"))
+    assert [read.field for read in result.unknown()] == ["nic.ring.tx"]
+
+
+def test_evidence_is_what_decided() -> None:
+    text = "(nic.ring.rx == 1 or nic.qdisc == 'mq') and nic.ring.rx_max > 1"
+    result = evaluate(parse(text, "nic"), scope("nic"))
+    assert [read.field for read in result.reads] == ["nic.qdisc", "nic.ring.rx_max"]
+    units = {read.field: read.unit for read in result.reads}
+    assert units == {"nic.qdisc": "", "nic.ring.rx_max": "descriptors"}
+
+
+def test_templates_show_values_with_units_and_names() -> None:
+    made = template(
+        "{nic}: ring {nic.ring.rx}, {nic.ring.tx}, {{x}}, {nic.per_s.ring_drops}", "nic"
+    )
+    shown = made.prose(scope("nic"))
+    assert shown == "eth0: ring 256 descriptors, unknown, {x}, 1,204 packets"
+    assert template("ring.rx@{nic}", "nic").name(scope("nic")) == "ring.rx@eth0"
+    assert template("ring.rx@{nic.fec}", "nic").name(scope("nic")) is None
+
+
+def test_templates_write_names_and_small_numbers_as_a_person_would() -> None:
+    at = facts(
+        {"process": {"name": "a", "pid": 12345, "udp": 1, "nic": "eth0"}, "nic": {"mtu": 1500}},
+        "server",
+    )
+    made = template("{process}[{pid}]: {process.udp}, {nic.mtu}, {nic.local_cpus}", "process")
+    assert made.prose(scope_of(at)) == "a[12345]: 1 socket, 1500 bytes, none"
+    lines = template("{host.legacy}", "host")
+    told = facts({"host": {"legacy": ["a:1 x = 0", "b:2 y = 1"]}}, "server")
+    moment = Moment(told)
+    assert lines.prose(Scope(moment.scope("host", told.host), moment, {})) == (
+        "a:1 x = 0; b:2 y = 1"
+    )
+
+
+def test_a_command_without_a_target_can_be_typed() -> None:
+    made = template("{nic} drops: ip link show {nic}, ethtool -A {nic} rx off", "nic")
+    assert made.general({}) == "The interface drops: ip link show IF, ethtool -A IF rx off"
+
+
+def test_a_text_without_a_target_is_a_sentence() -> None:
+    """[lost because the receive ring was full] every second is none."""
+    made = template("A ring of {nic.ring.rx} loses {nic.per_s.ring_drops} every second.", "nic")
+    assert made.general({}) == "A ring of N descriptors loses N packets every second."
+    made = template("{flow.loss_ratio} lost, {min(flow.rtt, 1)} on; by its {flow.limit}", "flow")
+    assert made.general({}) == "N % lost, N on; by its [who limits it]"
+    made = template("waits {nic.coalesce.rx_usecs} on {cpu_list(nic.local_cpus)}", "nic")
+    assert made.general({}) == "waits N µs on [CPUs]"
+
+
+@pytest.mark.parametrize("text", ["{nic", "nic}", "{pid}", "{nic.nothing}", "{}"])
+def test_templates_that_cannot_be(text: str) -> None:
+    with pytest.raises(ExpressionError):
+        template(text, "nic")
+
+
+def test_a_name_from_the_host_is_never_printed_raw() -> None:
+    at = facts({"process": {"name": "a\x1b[31mb", "pid": 7, "nic": "eth0"}}, "server")
+    shown = template("{process}", "process").prose(scope_of(at))
+    assert "\x1b" not in shown
+
+
+def scope_of(at: Facts) -> Scope:
+    moment = Moment(at)
+    return Scope(moment.scope("process", at.processes[0]), moment, {})
+
+
+def test_a_value_asked_for_each_queue_knows_the_queue() -> None:
+    at = facts({"nic": {**NIC, "rx_queues": 4}, "queues": [{"name": "rx-3"}, {}]}, "server")
+    moment = Moment(at)
+    for text, limits, wanted in (
+        ("queue.name", {}, ("rx-3", "rx-0")),
+        ("nth(nic.local_cpus, queue.number)", {}, (3, 0)),
+        ("limits.whole // nic.rx_queues + queue.number", {"whole": 32}, (11, 8)),
+        ("nic.rx_queues / queue.number", {}, (4 / 3, None)),
+        ("queue.irq", {}, (None, None)),
+        ("queue.direction == 'rx' and not queue.number == 3", {}, (False, True)),
+    ):
+        made = parse(text, "nic", limits, also=("queue",))
+        found = [
+            value_of(made, Scope({"nic": at.nics[0], "queue": one}, moment, limits))
+            for one in at.queues
+        ]
+        assert found == list(wanted), text

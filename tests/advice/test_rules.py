@@ -1,0 +1,201 @@
+"""The rule pack: every rule does what its tests say, needs every condition, and is well sourced."""
+
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+import rule_mutation
+
+from nettop.advice.judge.judge import Judge
+from nettop.advice.judge.rule_tests import check
+from nettop.advice.rules import explain, papers
+from nettop.advice.rules import settings as address
+from nettop.advice.rules.coverage import MOST, Coverage, _read, coverage, ids
+from nettop.advice.rules.load import files, load, read
+from nettop.advice.rules.load import tests as own_tests
+from nettop.advice.rules.rule import Rule
+from nettop.commands.rules import recorded
+
+PACK = Path(__file__).parents[2] / "rules"
+PATHS = files(PACK)
+SURFACES = {
+    "placement", "interrupts", "rings", "coalescing", "flow-control", "offloads", "mtu", "tcp",
+    "udp", "softnet", "queues", "capture", "bus", "power", "virtual", "test-method", "legacy",
+}  # fmt: skip
+# figures that the papers print and that are wrong or damaged (knowledge base, section 6)
+WRONG = ("33%", "33 %", "1.007", "208760", "1,488,191", "never documented")
+
+each = pytest.mark.parametrize("path", PATHS, ids=lambda path: path.stem)
+
+
+def rules() -> tuple[Rule, ...]:
+    return load([PACK])
+
+
+@each
+def test_a_rule_does_what_its_tests_say(path: Path) -> None:
+    failed = [f"{o.name}: {o.why}" for o in check(path, recorded(path)) if not o.passed]
+    assert failed == []
+
+
+@each
+def test_every_condition_of_a_rule_is_needed_by_its_tests(path: Path) -> None:
+    assert rule_mutation.survivors(path) == []
+
+
+@each
+def test_a_rule_is_fit_for_the_pack(path: Path) -> None:
+    rule = read(path)
+    assert rule.surface in SURFACES
+    assert rule.encodes, "no encodes"
+    assert len(rule.words.why.general(rule.limits)) > 150, (
+        "why: what happens, what it costs, what could go wrong"
+    )
+    assert rule.words.fixes, "a rule says what to do, if only in words"
+    assert all(source.get("figure") for source in rule.words.sources), "a source without a figure"
+    address.check(rule)
+    text = path.read_text()
+    assert [figure for figure in WRONG if figure in text] == []
+    assert all(table.get("name") for table in own_tests(path)), "each test says what it shows"
+
+
+@each
+def test_a_rule_is_readable_prose(path: Path) -> None:
+    lines = explain.page(read(path), 80)
+    assert max(map(len, lines)) <= 80
+    assert not re.search(r"\bTODO\b|\bXXX\b", "\n".join(lines))
+
+
+@each
+def test_a_rule_cites_by_the_one_name_each_source_has(path: Path) -> None:
+    known = tomllib.loads((PACK / papers.TABLE).read_text())
+    words = read(path).words
+    for cite in (*words.sources, *words.competing):
+        kind = "paper" if "paper" in cite else "doc"
+        assert cite[kind] in known[kind], f"not in {papers.TABLE}"
+        assert cite.get("place"), "where in it?"
+
+
+@pytest.mark.parametrize("path", sorted(PACK.glob("studies/*.toml")), ids=lambda path: path.stem)
+def test_a_study_cites_by_the_same_names(path: Path) -> None:
+    known = tomllib.loads((PACK / papers.TABLE).read_text())["paper"]
+    cited = set(re.findall(r'\bpaper *= *"([^"]*)"', path.read_text()))
+    assert cited - set(known) == set()
+
+
+def test_every_cited_name_is_cited_and_has_a_whole_reference() -> None:
+    known = papers.references(PACK)
+    named = {name for rule in rules() for name in papers.cited(rule)}
+    assert named == set(known)
+    ring = next(rule for rule in rules() if rule.id == "rx-ring-overrun")
+    page = " ".join(" ".join(explain.page(ring, 80, known)).split())
+    assert "Hisdal, CERN openlab 2003: Glenn Hisdal, 10Gb Ethernet Back-To-Back tests" in page
+    assert papers.references(PACK / "no such folder") == {}
+
+
+@each
+def test_a_rule_is_no_wider_than_a_hundred_columns(path: Path) -> None:
+    head = path.read_text().partition("[[test]]")[0]
+    wide = [line for line in head.splitlines() if len(line) > 100 and "6d:5a" not in line]
+    assert wide == []
+
+
+def test_a_rule_yields_to_others_and_never_in_a_circle() -> None:
+    to = {rule.id: set(rule.yields) for rule in rules()}
+    while to:
+        last = {name for name, others in to.items() if not others & to.keys()}
+        assert last, f"a circle among {sorted(to)}"
+        to = {name: others for name, others in to.items() if name not in last}
+
+
+def test_everything_known_is_encoded_or_left_out_with_a_reason() -> None:
+    found = coverage(PACK, rules())
+    assert found.nowhere == ()
+    assert found.invented == ()
+    assert len(found.left_out) <= MOST
+    assert all(len(because) > 20 for because in found.left_out.values())
+    assert not set(found.left_out) & set(found.where), "left out, and encoded all the same"
+
+
+def test_the_ids_are_those_of_the_knowledge_base() -> None:
+    known = ids(PACK)
+    assert len(known) == len(set(known))
+    papers = [one for one in known if one[:2] in ("v-", "n-", "c-", "m-", "t-")]
+    assert len(papers) == 125
+    assert sum(one.startswith("p-") for one in known) == 65
+    assert sum(one.startswith("s-") for one in known) == 18
+    assert len(known) == 125 + 65 + 18 + 7
+
+
+def test_coverage_sees_what_is_nowhere_and_what_is_invented() -> None:
+    some = [rule for rule in rules() if rule.id != "rx-ring-overrun"]
+    missing: Coverage = coverage(PACK, some)
+    assert "p-ring-grow" in missing.nowhere or len(missing.where["p-ring-grow"]) > 0
+    (first,) = [rule for rule in rules() if rule.id == "rx-ring-overrun"]
+    from dataclasses import replace
+
+    wrong = coverage(PACK, [replace(first, encodes=("p-ring-groww",))])
+    assert wrong.invented == ("p-ring-groww",)
+
+
+def test_formulas_are_where_they_say() -> None:
+    for entry in _read(PACK / "formulas.toml", "formula"):
+        module, _, name = entry["where"].partition(":")
+        place: object = import_module(module)
+        for part in filter(None, name.split(".")):
+            place = getattr(place, part)
+        assert entry["why"]
+
+
+def test_the_page_of_all_rules_is_current() -> None:
+    made = explain.index(rules())
+    page = PACK / "README.md"
+    if os.environ.get("UPDATE"):
+        page.write_text(made)
+    assert page.read_text() == made, "run: nettop rules list --markdown > rules/README.md"
+
+
+def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
+    from nettop.advice.judge.condition import Judged
+    from nettop.advice.judge.loop import code_of
+
+    slow = [
+        rule.id
+        for rule in rules()
+        if rule.over in ("queue", "core", "flow")
+        and "careful(0" in code_of(rule.over, [Judged.of(rule)])
+    ]
+    assert slow == []
+
+
+@pytest.mark.parametrize("host", ["guest-idle", "guest-transfer", "netns-send"])
+def test_healthy_hosts_hear_nothing_loud(host: str) -> None:
+    judge = Judge(rules(), window=2.0)
+    loud = [
+        finding.id
+        for facts in recorded(PACK / "here.toml")(f"hosts/{host}.host", None)
+        for finding in judge.judge(facts).findings
+        if finding.severity in ("critical", "warning")
+    ]
+    assert loud == []
+
+
+def test_the_mutation_script_finds_a_condition_that_no_test_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = (PACK / "rings/rx-ring-overrun.toml").read_text()
+    weak = text.replace('when     = "', "when     = \"nic.kind != 'veth' and ")
+    path = tmp_path / "weak-rule.toml"
+    path.write_text(weak)
+    (tmp_path / "hosts").symlink_to(Path(__file__).parents[1] / "hosts")
+    monkeypatch.setattr(sys, "argv", ["rule_mutation.py", str(path)])
+    assert rule_mutation.main() == 1
+    out = capsys.readouterr().out
+    assert "weak-rule: without `nic.kind != 'veth'`" in out
+    assert "1 survivors" in out

@@ -1,0 +1,168 @@
+"""The question at a terminal: one Enter alone keeps, Ctrl-C takes back, all else is no answer."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from nettop.changes.answer import QUIET
+from nettop.changes.journal import Journal
+from nettop.settings import Host
+
+COUNTDOWN = """
+import signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs ignore it
+sys.path.insert(0, {tests!r})
+import fake_host
+from nettop.changes import guard, plan, report
+from nettop.changes.apply import Terms, apply
+from nettop.changes.journal import Journal
+from nettop.settings import Host
+host, book = Host.at({root!r}), Journal({state!r})
+Host.at = classmethod(lambda cls, root="/": host)
+terms = Terms(confirm=60, arm=lambda *_: None)
+for value in {values!r}:
+    made = apply(plan.plan([("link.mtu@eth0", value)], host.source), host, book, terms)
+print("READY", flush=True)
+time.sleep({pause})
+made = report.await_enter(book, made)
+print("STATE", made[0].state, report.code(made), flush=True)
+"""
+
+
+class Terminal:
+    """A nettop that asks, at a terminal of its own."""
+
+    def __init__(self, host: Host, book: Journal, values: list[str], pause: float) -> None:
+        code = COUNTDOWN.format(
+            tests=str(Path(__file__).parents[1] / "support"), root=host.root, state=book.folder, values=values,
+            pause=pause,
+        )  # fmt: skip
+        self.seen = b""
+        self.pid, self.terminal = pty.fork()
+        if not self.pid:
+            os.execv(sys.executable, [sys.executable, "-c", code])
+
+    def until(self, shown: str, times: int = 1) -> None:
+        end = time.monotonic() + 40
+        while self.seen.count(shown.encode()) < times:
+            assert time.monotonic() < end, self.seen
+            if select.select([self.terminal], [], [], 0.2)[0]:
+                try:
+                    self.seen += os.read(self.terminal, 4096)
+                except OSError:
+                    break
+        assert self.seen.count(shown.encode()) >= times, self.seen
+
+    def type(self, *parts: bytes) -> None:
+        """Part after part, with less than a quiet moment between them."""
+        for at, part in enumerate(parts):
+            time.sleep(QUIET / 3 if at else 0)
+            os.write(self.terminal, part)
+
+    def end(self) -> None:
+        os.close(self.terminal)
+        os.waitpid(self.pid, 0)
+
+
+@pytest.fixture
+def ask(host: Host, book: Journal) -> Callable[..., Terminal]:
+    def started(*values: str, pause: float = 0) -> Terminal:
+        return Terminal(host, book, list(values or ("9000",)), pause)
+
+    return started
+
+
+def mtu(tmp_path: Path) -> str:
+    return (tmp_path / "host/sys/class/net/eth0/mtu").read_text().strip()
+
+
+@pytest.mark.parametrize(
+    ("typed", "shows", "left"),
+    [(b"\r", "STATE applied 0", "9000"), (b"\x03", "STATE reverted 5", "1500")],
+)
+def test_on_a_terminal_enter_keeps_and_ctrl_c_takes_back(
+    ask: Callable[..., Terminal], tmp_path: Path, typed: bytes, shows: str, left: str
+) -> None:
+    screen = ask()
+    screen.until("reverts in")
+    screen.type(typed)
+    screen.until(shows)
+    screen.end()
+    assert mtu(tmp_path) == left
+
+
+def test_what_was_typed_before_the_question_confirms_nothing(
+    ask: Callable[..., Terminal], tmp_path: Path
+) -> None:
+    screen = ask(pause=0.5)
+    screen.until("READY")
+    screen.type(b"\r", b"nettop set link.mtu@eth0 1300\r", b"\r")
+    screen.until("reverts in", 3)
+    assert b"STATE" not in screen.seen
+    screen.type(b"\x03")
+    screen.until("STATE reverted 5")
+    screen.end()
+    assert mtu(tmp_path) == "1500"
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        [b"\r\r"],
+        [b"\r", b"\r"],
+        [b"nettop journal\r"],
+        [b"nettop jour", b"nal", b"\r"],
+        [b"\r", b"nettop journal\r"],
+        [b"\x1b[200~\r\x1b[201~"],
+        [b"\x1b[200~", b"\r", b"\x1b[201~"],
+        [b"y"],
+    ],
+)
+def test_more_than_enter_alone_is_no_answer_and_is_asked_again(
+    ask: Callable[..., Terminal], tmp_path: Path, typed: list[bytes]
+) -> None:
+    screen = ask()
+    screen.until("reverts in")
+    screen.type(*typed)
+    screen.until("more than Enter alone")
+    screen.until("\n\r\x1b[K  Enter alone keeps it")
+    assert b"STATE" not in screen.seen
+    screen.type(b"\r")
+    screen.until("STATE applied 0")
+    screen.end()
+    assert mtu(tmp_path) == "9000"
+
+
+def test_the_question_names_what_it_keeps_as_well(
+    ask: Callable[..., Terminal], book: Journal, tmp_path: Path
+) -> None:
+    screen = ask("9000", "8000")
+    screen.until("what waits with it (1); reverts in")
+    screen.type(b"\x03")
+    screen.until("STATE reverted 5")
+    screen.end()
+    assert mtu(tmp_path) == "1500"
+    assert [entry.state for entry in book.entries()] == ["reverted", "reverted"]
+
+
+def test_the_terminal_is_given_back_as_it_was(ask: Callable[..., Terminal]) -> None:
+    import termios
+
+    screen = ask(pause=0.5)
+    screen.until("READY")
+    before = termios.tcgetattr(screen.terminal)
+    screen.until("reverts in")
+    assert termios.tcgetattr(screen.terminal) != before
+    screen.type(b"\r")
+    screen.until("STATE")
+    assert termios.tcgetattr(screen.terminal) == before
+    assert screen.seen.rindex(b"\x1b[?2004l") > screen.seen.rindex(b"\x1b[?2004h")
+    screen.end()

@@ -1,0 +1,190 @@
+"""Collectors of sockets: UDP, packet, XDP, and the processes that own them."""
+
+import base64
+import struct
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+from net_files import UDP, host
+
+from nettop.collect import (
+    packet_sockets,
+    socket_owners,
+    sockets_udp,
+    xdp_sockets,
+)
+from nettop.host.recording import Replay
+from nettop.host.scrub import scrub
+
+
+def test_udp_sockets() -> None:
+    (row,) = sockets_udp.parse(UDP)
+    assert (row.local, row.local_port, row.remote_port) == ("127.0.0.1", 53, 0)
+    assert (row.recv_q, row.uid, row.inode, row.drops, row.ipv6) == (3328, 101, 26519, 297, False)
+    assert sockets_udp.end("000080FE00000000FF005450FE000ABC:1F90")[1] == 8080
+    assert sockets_udp.end("00000000000000000000000001000000:0000") == ("::1", 0)
+    mapped = "0000000000000000FFFF00000202 4D0A:DDD0".replace(" ", "")
+    assert sockets_udp.end(mapped) == ("10.77.2.2", 0xDDD0)
+    assert [row.local for row in sockets_udp.update(host({"/proc/net/udp": UDP}), {})] == [
+        "127.0.0.1"
+    ]
+
+
+def attribute(kind: int, payload: bytes) -> bytes:
+    return struct.pack("=HH", 4 + len(payload), kind) + payload + b"\0" * (-len(payload) % 4)
+
+
+def message(body: bytes) -> bytes:
+    return struct.pack("=IHHII", 16 + len(body), 20, 2, 1, 0) + body
+
+
+def packet(inode: int, *parts: bytes) -> bytes:
+    return message(struct.pack("=BBHIII", 17, 3, 3, inode, 0, 0) + b"".join(parts))
+
+
+PLAIN = packet(
+    11, attribute(0, struct.pack("=6I", 2, 0, 0, 0, 0, 0)),
+    attribute(6, struct.pack("=9I", 512, 4096, 0, 0, 0, 0, 0, 0, 7)),
+)  # fmt: skip
+RING = packet(
+    12, attribute(0, struct.pack("=6I", 0, 2, 0, 0, 0, 0)),
+    attribute(2, struct.pack("=7I", 4096, 100, 2048, 200, 60, 0, 0)),
+    attribute(4, struct.pack("=I", 1 << 16 | 77)),
+    attribute(6, struct.pack("=9I", 0, 4096, 0, 0, 0, 0, 0, 0, 0)),
+)  # fmt: skip
+
+
+def test_packet_sockets_by_diag() -> None:
+    plain, ring = packet_sockets.decode(PLAIN + RING)
+    assert (plain.inode, plain.index, plain.type, plain.protocol) == (11, 2, "raw", 3)
+    assert (plain.drops, plain.queued, plain.rcvbuf, plain.ring_version) == (7, 512, 4096, None)
+    assert (ring.index, ring.ring_version, ring.ring_bytes) == (None, 3, 409600)
+    assert (ring.fanout, ring.fanout_type) == (77, "lb")
+    assert ring.drops is None  # only the owner of a ring is told its losses
+
+
+def test_packet_sockets_from_proc_where_netlink_refuses() -> None:
+    text = (
+        "sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"
+        "00000000deadbeef 3      3    0003   2     1 640    0      75831\n"
+    )
+    (row,) = packet_sockets.read(host({"/proc/net/packet": text}))
+    assert (row.inode, row.index, row.type, row.protocol, row.queued, row.drops) == (
+        75831, 2, "raw", 3, 640, None,
+    )  # fmt: skip
+    answer = base64.b64encode(PLAIN).decode()
+    assert packet_sockets.read(host({"netlink/sock_diag/packet": answer}))[0].inode == 11
+
+
+def test_xdp_sockets() -> None:
+    body = struct.pack("=BBHIII", 44, 3, 0, 99, 0, 0)
+    body += attribute(1, struct.pack("=II", 4, 7)) + attribute(9, struct.pack("=6Q", *range(1, 7)))
+    (row,) = xdp_sockets.decode(message(body))
+    assert (row.inode, row.index, row.queue) == (99, 4, 7)
+    assert (row.drops, row.ring_full, row.fill_empty) == (1, 3, 4)
+    (bare,) = xdp_sockets.decode(message(struct.pack("=BBHIII", 44, 3, 0, 99, 0, 0)))
+    assert (bare.index, bare.drops) == (None, None)
+
+
+@given(st.sampled_from([PLAIN + RING, PLAIN]), st.data())
+def test_damaged_answers_are_value_errors(good: bytes, data: st.DataObject) -> None:
+    raw = bytearray(good[: data.draw(st.integers(0, len(good)))])
+    for _ in range(data.draw(st.integers(0, 4))):
+        if raw:
+            raw[data.draw(st.integers(0, len(raw) - 1))] = data.draw(st.integers(0, 255))
+    for decode in (packet_sockets.decode, xdp_sockets.decode):
+        try:
+            decode(bytes(raw))
+        except ValueError:
+            continue
+
+
+class Asked(Replay):
+    """A recording that counts links followed and directories listed."""
+
+    links = lists = 0
+
+    def link(self, path: str) -> str:
+        self.links += 1
+        return super().link(path)
+
+    def listing(self, path: str) -> list[str]:
+        self.lists += 1
+        return super().listing(path)
+
+
+def holders(processes: int, sockets: int) -> str:
+    lines = ["c"]
+    for pid in range(100, 100 + processes):
+        lines += [f"-- /proc/{pid}/comm --", f"p{pid}"]
+        for fd in range(sockets):
+            lines += [f"-- /proc/{pid}/fd/{fd}@ --", f"socket:[{pid * 1000 + fd}]"]
+        lines += [f"-- /proc/{pid}/fd/99@ --", "/dev/null"]
+    return "\n".join(lines) + "\n"
+
+
+def test_owners_are_found_and_unchanged_lists_trusted() -> None:
+    source, memory = Asked(holders(3, 2)), dict[str, Any]()
+    rows = socket_owners.update(source, memory)
+    assert {(row.inode, row.pid, row.name) for row in rows} == {
+        (pid * 1000 + fd, pid, f"p{pid}") for pid in (100, 101, 102) for fd in (0, 1)
+    }
+    before = source.links
+    assert socket_owners.update(source, memory) == rows
+    assert source.links == before
+
+
+def test_of_a_list_that_grew_only_what_is_new_is_followed() -> None:
+    memory = dict[str, Any]()
+    socket_owners.update(Asked(holders(2, 3)), memory)
+    grown, links = Asked(holders(2, 4)), []
+    for _ in range(7):
+        before = grown.links
+        rows = socket_owners.update(grown, memory)
+        links.append(grown.links - before)
+    assert {row.inode for row in rows} == {pid * 1000 + fd for pid in (100, 101) for fd in range(4)}
+    assert links == [2, 0, 0, 0, 0, 0, 10]  # all of them when they were trusted for six readings
+    fewer = socket_owners.update(Asked(holders(2, 1)), memory)
+    assert [row.inode for row in fewer] == [100000, 101000]
+
+
+def test_many_processes_are_looked_into_in_turn() -> None:
+    source, memory = Asked(holders(1000, 1)), dict[str, Any]()
+    sizes = []
+    for _ in range(4):
+        before = source.lists
+        sizes.append(len(socket_owners.update(source, memory)))
+        assert source.lists - before <= socket_owners.LISTS + 1001
+    assert sizes[0] == socket_owners.LISTS
+    assert sizes[-1] == 1000
+
+
+def test_processes_without_sockets_are_looked_into_less_often() -> None:
+    memory = dict[str, Any]()
+    quiet, busy = holders(8, 0), holders(8, 1)
+    lists = []
+    for _ in range(22):
+        source = Asked(quiet)
+        assert socket_owners.update(source, memory) == []
+        lists.append(source.lists - 1)  # that of /proc itself
+    assert lists[:3] == [8, 8, 8]  # what is new is looked into at once
+    assert sum(lists) == 7 * 8
+    found = [len(socket_owners.update(Asked(busy), memory)) for _ in range(6)]
+    assert found[-1] == 8  # six readings later at most
+    source = Asked(busy)
+    socket_owners.update(source, memory)
+    assert source.lists - 1 == 8  # those with sockets in each
+
+
+def test_a_shown_recording_does_not_tell_which_files_are_open() -> None:
+    text = scrub("c\n-- /proc/7/fd/3@ --\n/home/ann/secret\n-- /proc/7/fd/4@ --\nsocket:[55]\n")
+    assert "ann" not in text
+    assert [row.inode for row in socket_owners.update(Replay(text), {})] == [55]
+
+
+def test_closed_processes_are_counted() -> None:
+    files = {"/proc/7/fd/": "!13 Permission denied", "/proc/7/comm": "root's"}
+    files["/proc/8/fd/3@"] = "socket:[55]"
+    rows = socket_owners.update(host(files), {})
+    assert [(row.inode, row.pid, row.closed) for row in rows] == [(0, None, 1), (55, 8, 0)]

@@ -1,0 +1,303 @@
+"""Collectors of ethtool: rings, coalescing, channels, features, link modes, RSS, optics."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import fields
+from typing import Any
+
+import pytest
+from netlink_bytes import (
+    Fake,
+    bitset,
+    counters,
+    device,
+    link,
+    nest,
+    number,
+    string_set,
+    u8,
+    u64,
+)
+from netlink_tables import LINKS
+
+from nettop.collect import (
+    channels,
+    coalesce,
+    features,
+    fec,
+    link_stats,
+    linkmodes,
+    module,
+    ntuple,
+    pause,
+    privflags,
+    rings,
+    rss,
+)
+from nettop.frame.fields import light
+from nettop.host.netlink import optics
+from nettop.host.netlink.codec import attribute
+from nettop.host.recording import Record, Replay
+from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
+
+
+def test_rings_that_read_zero_are_not_known() -> None:
+    raw = device("eth0", number(2, 4096), number(5, 4096), number(6, 256), number(9, 0))
+    found = rings.read(Fake({"ethtool/rings": raw}))[0]
+    assert (found.rx, found.rx_max, found.tx, found.tx_max) == (256, 4096, None, 4096)
+    assert found.rx_jumbo is None
+
+
+def test_coalescing_knobs_that_a_driver_lacks_are_unknown() -> None:
+    steps = [nest(1, number(1, u), number(2, p)) for u, p in ((1, 256), (8, 128))]
+    raw = device("eth0", number(2, 50), attribute(11, u8(1)), nest(29, *steps))
+    found = coalesce.read(Fake({"ethtool/coalesce": raw}))[0]
+    assert (found.rx_usecs, found.adaptive_rx, found.adaptive_tx) == (50, True, None)
+    assert (found.tx_usecs, found.rx_frames) == (None, None)
+    assert found.rx_profile == "1,256,n/a 8,128,n/a"
+
+
+def test_pause_has_its_frames_where_the_driver_counts_them() -> None:
+    counted = nest(5, attribute(2, u64(7)), attribute(3, u64(9)))
+    raw = device("eth0", attribute(2, u8(1)), attribute(3, u8(1)), attribute(4, u8(0)), counted)
+    raw += device("eth1", attribute(2, u8(0)), attribute(3, u8(0)), attribute(4, u8(0)))
+    first, second = pause.read(Fake({"ethtool/pause": raw}))
+    assert (first.autoneg, first.rx, first.tx) == (True, True, False)
+    assert (first.rx_frames, first.tx_frames) == (9, 7)
+    assert (second.rx_frames, second.tx_frames) == (None, None)
+
+
+def test_channels() -> None:
+    raw = device("eth0", number(5, 8), number(9, 4))
+    found = channels.read(Fake({"ethtool/channels": raw}))[0]
+    assert (found.combined, found.combined_max, found.rx, found.rx_max) == (4, 8, None, None)
+
+
+def test_a_feature_is_fixed_when_the_device_or_the_kernel_cannot_change_it() -> None:
+    names = ["tx-sg", "tx-tso", "rx-gro", "netns-local"]
+    raw = device(
+        "eth0", bitset(2, 0b1110, 0xFF), bitset(3, 0b0010, None), bitset(4, 0b0101, None),
+        bitset(5, 0b1000, None),
+    )  # fmt: skip
+    answers = {"ethtool/features": raw, "ethtool/strings/features": string_set(4, names)}
+    rows = {row.name: row for row in features.update(Fake(answers), {})}
+    assert [(row.on, row.wanted, row.fixed) for row in rows.values()] == [
+        (True, False, True),
+        (False, True, False),
+        (True, False, False),
+        (False, False, True),
+    ]
+
+
+def test_link_modes_tell_what_is_supported_offered_and_best() -> None:
+    names = ["1000baseT/Full", "Autoneg", "10000baseT/Full", "25000baseCR/Full"]
+    modes = device(
+        "eth0", attribute(2, u8(1)), bitset(3, 0b0101, 0b1111), number(5, 10000),
+        attribute(6, u8(1)), number(9, 1),
+    )  # fmt: skip
+    modes += device("eth1", number(5, 0xFFFFFFFF), attribute(6, u8(255)), bitset(3, 0, 0))
+    answers = {
+        "ethtool/linkmodes": modes,
+        "ethtool/linkstate": device("eth1", attribute(2, u8(0)), attribute(5, u8(4))),
+        "ethtool/strings/linkmodes": string_set(9, names),
+    }
+    up, down = linkmodes.update(Fake(answers), {})
+    assert (up.speed, up.duplex, up.autoneg, up.best, up.lanes) == (1e10, "full", True, 2.5e10, 1)
+    assert up.advertised == ("1000baseT/Full", "10000baseT/Full")
+    assert up.supported == tuple(names)
+    assert (down.speed, down.duplex, down.link, down.why_down, down.best) == (
+        None, None, False, "no cable", None,
+    )  # fmt: skip
+
+
+def test_fec_names_its_mode_by_the_link_modes() -> None:
+    answers = {
+        "ethtool/fec": device("eth0", bitset(2, 0b10, None), attribute(3, u8(1)), number(4, 1)),
+        "ethtool/strings/linkmodes": string_set(9, ["None", "RS"]),
+    }
+    found = fec.update(Fake(answers), {})[0]
+    assert (found.active, found.auto, found.modes) == ("RS", True, ("RS",))
+
+
+def test_fec_counts_what_it_mends_and_what_it_cannot() -> None:
+    lanes = struct.pack("=3Q", 256, 255, 1)  # the total comes first
+    one = device("eth0", nest(5, attribute(2, lanes), attribute(3, u64(145)), attribute(4, b"")))
+    none = device("eth1", nest(5, attribute(2, b""), attribute(3, b"")))  # the driver counts none
+    answers = {"ethtool/fec": one + none, "ethtool/strings/linkmodes": string_set(9, ["None"])}
+    found = fec.update(Fake(answers), {})
+    assert [(row.corrected, row.uncorrectable) for row in found] == [(256, 145), (None, None)]
+
+
+def test_private_flags_have_the_names_of_their_device() -> None:
+    answers = {
+        "ethtool/privflags": device("eth0", bitset(2, 0b10, None, size=2)),
+        "ethtool/strings/privflags/eth0": string_set(2, ["legacy-rx", "rx_cqe"]),
+    }
+    found = privflags.update(Fake(answers), {})
+    assert [(row.name, row.on) for row in found] == [("legacy-rx", False), ("rx_cqe", True)]
+
+
+KEY = bytes(range(40))
+
+
+def rss_answers(table: tuple[int, ...], key: bytes) -> dict[str, bytes | int]:
+    sizes = struct.pack("=IIIIIBB6x", 0x46, 0, len(table), len(key), 1, 0, 0)[:24]
+    head = struct.pack("=IIIIBB2xI", 0x46, 0, len(table), len(key), 1, 0, 0)
+    return {
+        "rss-size/eth0": sizes,
+        "rss/eth0": head + struct.pack(f"={len(table)}I", *table) + key,
+        "hash/tcp4/eth0": struct.pack("=IIQ184x", 0x29, 1, 0xF0),
+        "hash/udp4/eth0": struct.pack("=IIQ184x", 0x29, 2, 0x30),
+        "rx-rings/eth0": struct.pack("=IIQ184x", 0x2D, 0, 4),
+    }
+
+
+@pytest.mark.parametrize(
+    ("number", "symmetric", "transform"),
+    [(1, True, "symmetric-xor"), (2, True, "symmetric-or-xor"), (4, False, "transform 4")],
+)
+def test_rss_tells_what_is_done_before_the_hash(
+    number: int, symmetric: bool, transform: str
+) -> None:
+    answers = rss_answers((0, 1), KEY)
+    whole = bytearray(answers["rss/eth0"])
+    whole[17] = number  # struct ethtool_rxfh.input_xfrm, Linux 6.8
+    answers["rss/eth0"] = bytes(whole)
+    found = rss.read(Fake({"route/links": link(2, "eth0")}, answers))[0]
+    assert (found.symmetric, found.transform) == (symmetric, transform)
+
+
+def test_rss_gives_key_table_and_hashed_fields() -> None:
+    source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1, 2, 3) * 32, KEY))
+    found = rss.read(source)[0]
+    assert found.table == (0, 1, 2, 3) * 32
+    assert found.key == KEY.hex(":")
+    assert (found.function, found.rings, found.symmetric) == ("toeplitz", 4, False)
+    assert found.transform is None
+    assert (found.hash_tcp4, found.hash_udp4, found.hash_tcp6) == ("sdfn", "sd", None)
+
+
+def test_a_driver_that_hides_its_key_has_none() -> None:
+    source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1), b""))
+    found = rss.read(source)[0]
+    assert (found.table, found.key) == ((0, 1), None)
+
+
+def test_a_steering_rule_names_only_what_it_matches() -> None:
+    spec = bytearray(168)
+    struct.pack_into("=I", spec, 0, 1)
+    spec[4:8], spec[8:12] = bytes([192, 0, 2, 1]), bytes([192, 0, 2, 2])
+    struct.pack_into(">H", spec, 14, 5001)
+    spec[80:84] = b"\xff" * 4  # the mask of the destination
+    struct.pack_into(">H", spec, 86, 0xFFFF)
+    struct.pack_into("=QI", spec, 152, 3, 12)
+    answers = {
+        "rule-count/eth0": struct.pack("=IIQ168xI12x", 0x2E, 0, 0, 1),
+        "rule-list/eth0": struct.pack("=IIQ168xII8x", 0x30, 0, 0, 1, 12),
+        "rule/12/eth0": struct.pack("=IIQ", 0x2F, 0, 0) + bytes(spec) + bytes(16),
+    }
+    rows = ntuple.read(Fake({"route/links": link(2, "eth0")}, answers))
+    assert [(r.location, r.flow, r.source, r.destination) for r in rows] == [
+        (12, "tcp4", None, "192.0.2.2")
+    ]
+    assert (rows[0].source_port, rows[0].destination_port, rows[0].queue) == (None, 5001, 3)
+
+
+def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
+    answers = {"rings/eth0": struct.pack("=9I", 0x10, 4096, 0, 0, 4096, 256, 0, 0, 512)}
+    source = Fake({"route/links": LINKS, "ethtool/rings": 2}, answers)
+    found = rings.read(source)
+    assert [row.interface for row in found] == ["eth0"]
+    assert (found[0].rx, found[0].rx_max, found[0].tx, found[0].rx_jumbo) == (256, 4096, 512, None)
+    answers = {"channels/eth0": struct.pack("=9I", 0x3C, 0, 0, 1, 8, 0, 0, 1, 4)}
+    source = Fake({"route/links": LINKS, "ethtool/channels": 95}, answers)
+    assert (channels.read(source)[0].combined, channels.read(source)[0].rx) == (4, None)
+    answers = {"coalesce/eth0": struct.pack("=23I", 0x0E, 30, 8, *[0] * 20)}
+    source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
+    row = coalesce.read(source)[0]
+    assert (row.rx_usecs, row.rx_frames, row.rx_usecs_high) == (30, 8, None)
+
+
+def test_a_driver_with_an_error_does_not_hide_the_others() -> None:
+    answers: dict[str, bytes | int] = {
+        "route/links": LINKS,
+        "ethtool/rings": 5,  # the kernel's list ends with the first driver's error
+        "ethtool/rings/eth0": device("eth0", number(2, 4096), number(6, 256)),
+        "ethtool/rings/bond0": 5,
+    }
+    assert [row.interface for row in rings.read(Fake(answers))] == ["eth0"]
+
+
+def test_a_directory_has_no_netlink() -> None:
+    frame = Sampler(Live("/nowhere")).take(
+        ["links", "link_stats", "rings", "nicstats", "sockets_tcp"]
+    )
+    asked = {"links", "link_stats", "rings", "nicstats", "sockets_tcp"}
+    assert frame.missing.keys() - asked == {"netdev"}  # it stands in for link_stats
+    assert {frame.missing[name] for name in asked} == {"a directory has no netlink: /nowhere"}
+
+
+def test_a_recording_of_netlink_replays_to_the_same_rows() -> None:
+    answers: dict[str, bytes | int] = {
+        "route/links": LINKS,
+        "route/counters": counters(1, 10) + counters(2, 5),
+        "ethtool/rings": device("eth0", number(2, 4096), number(6, 256)),
+        "ethtool/pause": 1,
+    }
+    wanted = ["links", "link_stats", "rings", "pause"]
+    teed: Any = Record(Fake(answers, {}))
+    frame = Sampler(teed).take(wanted)
+    again = Sampler(Replay(teed.archive())).take(wanted)
+    assert {name: again.rows(name) for name in wanted} == {n: frame.rows(n) for n in wanted}
+    assert again.missing.keys() == frame.missing.keys() == {"pause"}
+
+
+def test_a_light_row_is_as_any_row() -> None:
+    assert [f.name for f in fields(link_stats.Row)][:2] == ["interface", "index"]
+    made = light(rings.Row)("eth0", 256)
+    assert (made.interface, made.rx, made.tx_push) == ("eth0", 256, None)
+
+
+def sfp(identifier: int = 3, monitoring: int = 0x60) -> dict[tuple[int, int], bytes]:
+    first = bytearray(256)
+    first[0], first[92] = identifier, monitoring
+    first[20:36], first[40:56] = b"ACME\x1b".ljust(16), b"SFP-10G-SR".ljust(16)
+    second = bytearray(256)
+    second[96:98] = struct.pack(">h", 30 * 256 + 128)
+    second[102:106] = struct.pack(">HH", 5012, 1000)
+    return {(0x50, 0): bytes(first), (0x51, 0): bytes(second)}
+
+
+def reader(pages: dict[tuple[int, int], bytes]) -> optics.Read:
+    return lambda address, page, offset, length: pages[address, page][offset : offset + length]
+
+
+def test_an_sfp_tells_temperature_and_light() -> None:
+    found = optics.module(reader(sfp()))
+    assert found == optics.Module("SFP", "ACME", "SFP-10G-SR", 30.5, -10.0, -3.0)
+
+
+def test_an_sfp_without_diagnostics_tells_only_its_name() -> None:
+    found = optics.module(reader(sfp(monitoring=0)))
+    assert (found.part, found.temperature, found.rx_power) == ("SFP-10G-SR", None, None)
+
+
+def test_the_weakest_lane_of_a_qsfp_counts_and_a_dark_one_has_no_power() -> None:
+    page = bytearray(256)
+    page[0] = 0x11
+    page[22:24] = struct.pack(">h", 41 * 256)
+    page[34:42] = struct.pack(">4H", 10000, 5000, 0, 10000)
+    found = optics.module(reader({(0x50, 0): bytes(page)}))
+    assert (found.temperature, found.rx_power, found.tx_power) == (41.0, -3.01, None)
+
+
+def test_a_module_that_is_none_of_these_gives_no_row() -> None:
+    def eeprom(offset: int, raw: bytes) -> dict[str, bytes | int]:
+        return {f"ethtool/eeprom/eth0/{offset}/1/0/0/80": device("eth0", attribute(7, raw))}
+
+    source = Fake({"route/links": link(2, "eth0"), **eeprom(0, b"\x02")})
+    assert module.read(source) == []
+    with pytest.raises(PermissionError):
+        module.read(Fake({"route/links": link(2, "eth0"), "ethtool/eeprom/eth0/0/1/0/0/80": 1}))

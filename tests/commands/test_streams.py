@@ -1,0 +1,245 @@
+"""Closed, full and unread streams, and interrupts, for every command there is."""
+
+from __future__ import annotations
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from nettop import commands
+from nettop.files import streams
+
+HOST = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
+DEMO = str(Path(__file__).parents[2] / "rules/demo.host.gz")
+LOOK = ["--seconds", "0.1", "--replay", HOST]
+SACK = "sysctl.net.ipv4.tcp_sack"
+RUNS = {  # every command, and whether it prints data in this form
+    "advise": (["advise", *LOOK], True),
+    "apply": (["apply", "rx-ring-overrun@eth0", "--dry-run", *LOOK], False),
+    "compare": (["compare", HOST, HOST, "--seconds", "0.1"], True),
+    "completion": (["completion", "bash"], True),
+    "confirm": (["confirm"], True),
+    "explain": (["explain", "rx-ring-overrun", *LOOK], True),
+    "export": (["export", f"{SACK}=0", "--replay", HOST], True),
+    "get": (["get", "link.mtu@lo"], True),
+    "journal": (["journal"], True),
+    "limits": (["limits"], True),
+    "man": (["man"], True),
+    "mute": (["mute", "--list"], True),
+    "prove": (["prove", "rx-ring-overrun@eth0", "--to", "127.0.0.1", "--tool", "no"], False),
+    "rate": (["rate", "lo", "--seconds", "0.1", "--json"], True),
+    "record": (["record", "-", "--seconds", "0.1", "--replay", HOST], True),
+    "replay": (["replay", HOST], False),
+    "results": (["results"], True),
+    "rules": (["rules", "list"], True),
+    "schema": (["schema"], True),
+    "serve": (["serve", "--port", "0"], False),
+    "set": (["set", "link.txqueuelen@lo", "1001", "--dry-run"], True),
+    "show": (["show", "overview", "--once", "--replay", HOST], True),
+    "snapshot": (["snapshot", "--json", *LOOK], True),
+    "study": (["study", "list"], True),
+    "sweep": (["sweep", "ring.rx@eth0", "--value", "1", "--to", "::1", "--tool", "no"], False),
+    "test": (["test", "list"], True),
+    "top": (["top", "--plain", "--replay", HOST], True),
+    "tune": (["tune", "--to", "127.0.0.1", "--tool", "no"], False),
+    "undo": (["undo", "--all"], True),
+    "watch": (["watch", "--for", "2", "--json", "--fail-on", "never", "--replay", DEMO], True),
+    "--help": (["--help"], True),
+    "--version": (["--version"], True),
+}
+HELPS = {f"{name} --help": ([name, "--help"], True) for name in commands.names()}
+FAULTS = (b"Traceback", b"Exception ignored", b"fault of nettop")
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> dict[str, str]:
+    own = ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    return {**os.environ, **dict.fromkeys(own, str(tmp_path)), "LC_ALL": "C.UTF-8"}
+
+
+def run(words: list[str], streams: str, home: dict[str, str]) -> tuple[int, bytes, bytes]:
+    """Exit code and what was told with these streams of a shell."""
+    line = ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, "-m", "nettop", *words]
+    done = subprocess.run(line, env=home, capture_output=True, timeout=120, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_list_has_every_command() -> None:
+    assert {name for name in RUNS if " " not in name and name[0] != "-"} == set(commands.names())
+
+
+@pytest.mark.parametrize("name", [*RUNS, *HELPS])
+def test_output_that_is_lost_is_told_and_the_exit_code_says_so(
+    name: str, home: dict[str, str]
+) -> None:
+    words, prints = (RUNS | HELPS)[name]
+    code, _, told = run(words, ">/dev/full </dev/null", home)
+    assert not any(fault in told for fault in FAULTS), told.decode()
+    assert (code == 3) is prints
+    assert told.startswith(b"nettop")
+    if prints:
+        assert b"No space left" in told.splitlines()[-1]
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_a_stream_that_is_closed_or_lost_narration_is_no_failure(
+    name: str, home: dict[str, str]
+) -> None:
+    words, prints = RUNS[name]
+    whole, _, _ = run(words, "</dev/null", home)
+    assert run(words, ">/dev/full 2>/dev/full </dev/null", home)[0] == (3 if prints else whole)
+    for closed in (">&- </dev/null", ">&- 2>&- <&-"):
+        code, _, told = run(words, closed, home)
+        assert not any(fault in told for fault in FAULTS), told.decode()
+        assert code == whole
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_nobody_who_reads_is_quiet(name: str, home: dict[str, str]) -> None:
+    words, prints = RUNS[name]
+    reader, writer = os.pipe()
+    os.close(reader)
+    line = [sys.executable, "-m", "nettop", *words]
+    with subprocess.Popen(
+        line, env=home, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE
+    ) as process:
+        os.close(writer)
+        _, told = process.communicate(timeout=120)
+    assert not any(fault in told for fault in FAULTS), told.decode()
+    assert (process.returncode == 141) is prints, told
+
+
+def test_a_file_that_may_not_grow_is_told(home: dict[str, str], tmp_path: Path) -> None:
+    words = ["sh", "-c", 'ulimit -f 0; exec "$@" >"$OUT"', "sh", sys.executable, "-m", "nettop"]
+    done = subprocess.run(
+        [*words, "man"], env={**home, "OUT": str(tmp_path / "out")}, capture_output=True,
+        timeout=120, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (3, b"nettop: stdout: File too large\n")
+
+
+def test_a_pipe_that_another_program_made_non_blocking_gets_everything(
+    home: dict[str, str],
+) -> None:
+    reader, writer = os.pipe()
+    os.set_blocking(writer, False)
+    line = [sys.executable, "-m", "nettop", "schema"]
+    with subprocess.Popen(line, env=home, stdout=writer, stderr=subprocess.PIPE) as process:
+        os.close(writer)
+        time.sleep(1)  # the pipe holds 64 KiB, the schema has more
+        with open(reader, "rb") as pipe:
+            text = pipe.read()
+        _, told = process.communicate(timeout=120)
+    assert (process.returncode, told) == (0, b"")
+    assert text.endswith(b"}\n")
+    assert len(text) > 65536
+
+
+def test_a_closed_stream_s_number_is_not_given_to_a_file(
+    home: dict[str, str], tmp_path: Path
+) -> None:
+    program = (
+        "import os, sys; from nettop.files import streams; streams.adopt();"
+        f"file = open({str(tmp_path / 'journal')!r}, 'w'); assert file.fileno() > 2, file;"
+        "print('x'); print('y', file=sys.stderr); assert sys.stdin.read() == ''"
+    )
+    line = ["sh", "-c", '"$@" <&- >&- 2>&-', "sh", sys.executable, "-c", program]
+    assert subprocess.run(line, env=home, timeout=120, check=False).returncode == 0
+    assert (tmp_path / "journal").read_text() == ""
+
+
+BEGIN = """
+import os, signal, sys
+from nettop.__main__ import main
+install = signal.signal
+def told(number, handler):
+    before = install(number, handler)
+    signal.signal = install
+    os.write({ready}, b".")
+    return before
+signal.signal = told
+sys.argv[0] = "nettop"
+sys.exit(main())
+"""  # Python's own start is not nettop's: the interrupt comes when the first handler is there
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_an_interrupt_is_quiet_at_every_moment(name: str, home: dict[str, str]) -> None:
+    for delay in (0.005, 0.05, 0.15):
+        reader, writer = os.pipe()
+        line = [sys.executable, "-c", BEGIN.format(ready=writer), *RUNS[name][0]]
+        with subprocess.Popen(
+            line, env=home, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE, pass_fds=(writer,),
+        ) as process:  # fmt: skip
+            os.close(writer)
+            assert os.read(reader, 1) == b"."
+            os.close(reader)
+            time.sleep(delay)
+            process.send_signal(signal.SIGINT)
+            _, told = process.communicate(timeout=60)
+        assert not any(fault in told for fault in FAULTS), (delay, told.decode())
+        assert b"KeyboardInterrupt" not in told, (delay, told.decode())
+        assert process.returncode in (130, -signal.SIGINT, 0, 1, 2, 3, 4), (delay, told)
+
+
+def test_interrupted_while_it_looks_it_exits_130(home: dict[str, str]) -> None:
+    line = [sys.executable, "-m", "nettop", "watch", "--json"]
+    with subprocess.Popen(
+        line, env=home, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, told = process.communicate(timeout=60)
+    assert (process.returncode, told) == (130, b"")
+
+
+EVIL = "e\x1b]0;PWNED\x07\x1b[31m\x9b2J\u202e"
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_no_control_character_of_a_name_is_printed(name: str, home: dict[str, str]) -> None:
+    """The name is a word of the command line."""
+    words = RUNS[name][0]
+    code, out, err = run([words[0], EVIL, *words[2:]], "</dev/null", home)
+    assert code in (0, 1, 2, 3, 4), err.decode()
+    told = (out + err).decode()
+    assert all(char == "\n" or char.isprintable() for char in told), told
+
+
+def test_a_device_s_name_is_shown_and_not_obeyed(home: dict[str, str], tmp_path: Path) -> None:
+    host = tmp_path / "evil.host"
+    text = Path(HOST).read_text(encoding="utf-8", errors="surrogateescape")
+    bad = "e\x1b[31m\x07"
+    host.write_text(text.replace("eth0", bad), encoding="utf-8", errors="surrogateescape")
+    where = ["--replay", str(host)]
+    for words in (
+        ["rate", bad, "--seconds", "0.5", *where],
+        ["advise", "--all", *where],
+        ["snapshot", *where],
+        ["snapshot", "--json", *where],
+        ["show", "nic", "--once", *where],
+        ["explain", "rx-ring-overrun", *where],
+        ["compare", str(host), HOST],
+        ["export", f"link.mtu@{bad}=1500", *where],
+        ["watch", "--for", "2", *where],
+    ):
+        code, out, err = run(words, "</dev/null", home)
+        assert code in (0, 1, 2, 3, 4), (words, err.decode())
+        assert b"\x1b" not in out + err, words
+        assert b"\x07" not in out + err, words
+
+
+def test_what_is_printed_is_shown_and_not_obeyed() -> None:
+    assert streams.visible("a\tb\n✗ \x1b[31mc\r\x07\x9b\udcff") == "a\tb\n✗ ␛[31mc␍␇��"
+    out = io.BytesIO()
+    stream = streams._Told(io.BufferedWriter(out), "utf-8")
+    print("\r\x1b[K1 s left \x1b[K", end="", file=stream, flush=True)
+    streams.control("\x1b[1mb\x1b[0m", stream)
+    assert out.getvalue() == "\r\x1b[K1 s left ␛[K\x1b[1mb\x1b[0m".encode()

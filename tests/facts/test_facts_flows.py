@@ -1,0 +1,269 @@
+"""Flows joined: their path, queue, interrupt and process."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from flow_tables import HOST, KEY, Tables, joined, lines, moving, socket, table_of, task
+
+from nettop.collect import (
+    addresses,
+    drvinfo,
+    nicqueues,
+    queues,
+    routes,
+    rss,
+    socket_owners,
+    sockets_udp,
+)
+from nettop.facts.kinds import path
+from nettop.facts.toeplitz import Packet, hashed, key_bytes, queue_of, toeplitz
+from nettop.facts.wiring import Routes
+
+
+def test_a_flow_knows_its_way() -> None:
+    facts = joined(*moving())
+    (flow,) = facts.flows
+    assert flow.id == "tcp:10.0.0.1:5001-10.0.0.2:40001"
+    assert (flow.nic, flow.pid, flow.process) == ("eth0", 7, "iperf3")
+    assert (flow.direction, flow.bulk, flow.tx_per_s) == ("send", True, 1e8)
+    assert (flow.rtt, flow.min_rtt, flow.delivery_rate) == (4e-4, 2e-4, 1e9)
+    assert flow.retransmit_ratio == pytest.approx(0.001)
+    assert (flow.rwnd_limited, flow.sndbuf_limited, flow.busy) == (0.5, 0.05, 1.0)
+    assert flow.bdp == pytest.approx(10e9 * 2e-4 / 8)  # its share of the link, without queueing
+    assert flow.window_cap == pytest.approx(4194304 / 2 * 8 / 4e-4)
+    number = queue_of(
+        key_bytes(KEY), table_of(2).table, "toeplitz", "sdfn",
+        Packet("10.0.0.2", "10.0.0.1", 40001, 5001),
+    )  # fmt: skip
+    assert flow.queue == f"rx-{number}"
+    assert flow.queue_why == "computed from RSS"
+    assert flow.irq_cpu == 2 + (number or 0)
+    assert (flow.app_cpu, flow.distance, flow.far) == (0, "other node", True)
+    assert flow.limit == "receiver"
+    assert "50%" in (flow.limit_why or "")
+
+
+def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged() -> None:
+    before, after = moving(bytes_acked=1000, bytes_received=0)
+    (flow,) = joined(before, after).flows
+    assert (flow.bulk, flow.limit) == (False, "none")
+    assert flow.limit_why == "moves too little to be limited"
+    (flow,) = joined(before).flows
+    assert (flow.limit, flow.limit_why) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("had", "loss", "needless"),
+    [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
+)
+def test_what_the_peer_had_already_was_not_lost(
+    had: int | None, loss: float, needless: float | None
+) -> None:
+    """Segments out of order are sent again for nothing: 70 of 70,000 were sent again."""
+    start, end = moving(dsack_dups=had, reord_seen=5)
+    before = replace(start["sockets_tcp"][0], dsack_dups=0, reord_seen=0)
+    (flow,) = joined({**start, "sockets_tcp": [before]}, end).flows
+    assert flow.loss_ratio == pytest.approx(loss)
+    assert flow.needless == (None if needless is None else pytest.approx(needless))
+    assert (flow.retransmit_ratio, flow.reorderings_per_s) == (0.001, 5)
+
+
+def test_a_process_with_datagrams_is_not_at_the_end_of_a_path_with_no_bytes() -> None:
+    (process,) = joined(*moving()).processes
+    silent = replace(process, tx_per_s=0.0)
+    assert path._process(silent, "tx").rate == 0.0
+    assert path._process(replace(silent, udp=1), "tx").rate is None
+    assert path._process(replace(process, udp=1), "tx").rate == 8e8
+
+
+def test_its_process_and_the_sums() -> None:
+    facts = joined(*moving())
+    (process,) = facts.processes
+    assert (process.pid, process.name, process.cpu, process.node) == (7, "iperf3", 0, 0)
+    assert process.user == pytest.approx(60)
+    assert (process.tx_per_s, process.tcp) == (1e8, 1)
+    assert (process.nic, process.nic_node, process.far, process.networked) == (
+        "eth0",
+        1,
+        True,
+        True,
+    )
+    assert process.irq_cpu == facts.flows[0].irq_cpu
+    host = facts.host
+    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 4e-4)
+    assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, None)
+    assert facts.nics[1].flows == 1
+    assert facts.cores[0].processes == ("iperf3[7]",)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"rss": []}, "does not tell how"),
+        ({"rss": [rss.Row("eth0", None, (0, 1), "toeplitz")]}, "hides its RSS key"),
+        (
+            {
+                "rss": [
+                    rss.Row(
+                        "eth0", KEY, (0, 1), "toeplitz", hash_tcp4="sdfn", transform="transform 4"
+                    )
+                ]
+            },
+            "a transform 4 makes",
+        ),
+        ({"rss": [rss.Row("eth0", KEY, (0, 1), "toeplitz")]}, "which fields"),
+        ({"rss": [rss.Row("eth0", KEY, (0, 1), "xor", hash_tcp4="sdfn")]}, "cannot be computed"),
+        ({"routes": [], "addresses": []}, "no route"),
+    ],
+)
+def test_an_unknown_queue_has_its_reason(change: Tables, why: str) -> None:
+    first, second = moving()
+    (flow,) = joined({**first, **change}, {**second, **change}).flows
+    assert flow.queue is None
+    assert why in (flow.queue_why or "")
+    assert flow.irq_cpu is None
+
+
+@pytest.mark.parametrize("transform", [None, "symmetric-xor", "symmetric-or-xor"])
+def test_a_transform_before_the_hash_is_part_of_the_computation(transform: str | None) -> None:
+    first, second = moving()
+    row = rss.Row("eth0", KEY, tuple(range(128)), "toeplitz", hash_tcp4="sdfn", transform=transform)
+    (flow,) = joined({**first, "rss": [row]}, {**second, "rss": [row]}).flows
+    packet = Packet(flow.remote, flow.local, flow.remote_port, flow.local_port)
+    data = hashed(packet, "sdfn", transform or "")
+    assert data is not None
+    assert flow.queue == f"rx-{toeplitz(key_bytes(KEY), data) % 128}"
+
+
+def queue_counts(first: int, second: int) -> list[nicqueues.Row]:
+    return [nicqueues.Row("eth0", "rx-0", 0, first, 0), nicqueues.Row("eth0", "rx-1", 0, second, 0)]
+
+
+def test_queues_that_never_counted_a_packet_are_not_said_to_be_idle() -> None:
+    """A veth without XDP or NAPI moves gigabits and counts none of them by queue."""
+    first, second = moving()
+    for before, after, rate in (
+        ((0, 0), (0, 0), None),
+        ((9, 0), (9, 0), 0.0),
+        ((0, 0), (9, 0), 0.0),
+    ):
+        facts = joined(
+            {**first, "nicqueues": queue_counts(*before)},
+            {**second, "nicqueues": queue_counts(*after)},
+        )
+        rates = {q.name: q.packets_per_s for q in facts.queues if q.direction == "rx"}
+        assert rates == {"rx-0": rate, "rx-1": rate}
+
+
+@pytest.mark.parametrize("mine", [True, False])
+def test_a_queue_that_its_counters_contradict_is_not_named(mine: bool) -> None:
+    """The flow receives 100 MB/s; the queue that RSS names counts them, or the other one does."""
+    number = queue_of(
+        key_bytes(KEY), table_of(2).table, "toeplitz", "sdfn",
+        Packet("10.0.0.2", "10.0.0.1", 40001, 5001),
+    )  # fmt: skip
+    counts = [0, 0]
+    counts[number if mine else 1 - (number or 0)] = 103_000_000  # type: ignore[index]
+    first, second = moving(bytes_received=100_000_000, bytes_acked=0)
+    facts = joined(
+        {**first, "nicqueues": queue_counts(0, 0)}, {**second, "nicqueues": queue_counts(*counts)}
+    )
+    (flow,), (nic,) = facts.flows, [nic for nic in facts.nics if nic.name == "eth0"]
+    assert nic.rss_obeyed is mine
+    if mine:
+        assert (flow.queue, flow.queue_why) == (f"rx-{number}", "computed from RSS")
+        assert flow.irq_cpu == 2 + (number or 0)
+    else:
+        assert flow.queue is None
+        assert (flow.queue_why or "").startswith(f"rx-{number} counts 0.0 Mbit/s, but the flows")
+        assert flow.irq_cpu is None
+
+
+def test_the_table_of_an_old_virtio_net_names_no_queue_before_it_is_borne_out() -> None:
+    first, second = moving()
+    driver: Tables = {"drvinfo": [drvinfo.Row("eth0", driver="virtio_net")]}
+    (flow,) = joined({**first, **driver}, {**second, **driver}).flows
+    assert flow.queue is None
+    assert "before Linux 6.12" in (flow.queue_why or "")
+
+
+def test_the_only_queue_is_the_queue() -> None:
+    first, second = moving()
+    one = {"queues": [queues.Row("eth0", "rx-0", ())], "rss": []}
+    (flow,) = joined({**first, **one}, {**second, **one}).flows
+    assert (flow.queue, flow.queue_why, flow.irq_cpu) == ("rx-0", "the only receive queue", 2)
+
+
+def test_an_interface_with_one_interrupt_cpu_serves_all() -> None:
+    first, second = moving()
+    change: Tables = {"rss": [], "interrupts": lines(50, 0)}
+    (flow,) = joined({**first, **change, "interrupts": lines(0, 0)}, {**second, **change}).flows
+    assert (flow.queue, flow.irq_cpu) == (None, 2)
+
+
+def test_routes() -> None:
+    found = Routes.of(
+        [routes.Row("0.0.0.0/0", "eth1", 100, 254), routes.Row("10.0.0.0/8", "eth2", 0, 254),
+         routes.Row("10.1.0.0/16", "eth3", 5, 254), routes.Row("10.1.0.0/16", "eth4", 1, 254),
+         routes.Row("fd00::/8", "eth5", 0, 254), routes.Row("nonsense", "eth6", 0, 254)],
+        [addresses.Row("eth7", "10.9.9.9", 24, 4, "global"),
+         addresses.Row("eth8", "fe80::1", 64, 6, "link")],
+    )  # fmt: skip
+    assert found.interface("8.8.8.8") == "eth1"
+    assert found.interface("10.2.0.1") == "eth2"
+    assert found.interface("10.1.0.1") == "eth4"  # the lower metric
+    assert found.interface("::ffff:10.2.0.1") == "eth2"
+    assert found.interface("fd12::1") == "eth5"
+    assert found.interface("2001:db8::1") is None
+    assert found.interface("2001:db8::1", "10.9.9.9") == "eth7"
+    assert found.interface("10.9.9.9") == "lo"
+    assert found.interface("127.0.0.5") == "lo"
+    assert found.interface("fe80::5", "fe80::1") == "eth8"
+    assert found.interface("fe80::5%eth3") == "eth3"
+    assert found.interface("*", "") is None
+
+
+def test_a_route_is_looked_up_by_length_and_not_among_all() -> None:
+    many = [routes.Row(f"20.{n >> 8}.{n & 255}.0/24", f"eth{n % 7}", 0, 254) for n in range(9999)]
+    found = Routes.of([*many, routes.Row("0.0.0.0/0", "wan", 0, 254)], [])
+    assert len(found.prefixes[4]) == 2
+    assert found.interface("20.5.9.77") == f"eth{(5 << 8 | 9) % 7}"
+    assert found.interface("21.0.0.1") == "wan"
+
+
+def test_listening_sockets_are_no_flows() -> None:
+    facts = joined({**HOST, "sockets_tcp": [socket(state="listen"), socket(2)]})
+    assert len(facts.flows) == 1
+    assert facts.host.tcp_flows == 1
+    assert facts.nics[1].flows == 1
+    assert joined({**HOST, "sockets_tcp": []}).nics[1].flows == 0
+    assert joined(HOST).nics[1].flows is None
+
+
+def test_only_the_busiest_flows_are_shown_but_all_are_summed() -> None:
+    many = [socket(n, bytes_acked=0, bytes_received=0) for n in range(300)]
+    later = [socket(n, bytes_acked=n * 10_000, bytes_received=0) for n in range(300)]
+    facts = joined({**HOST, "sockets_tcp": many}, {**HOST, "sockets_tcp": later})
+    assert len(facts.flows) == 256
+    assert facts.flows[0].tx_per_s == 2_990_000
+    assert facts.host.tcp_flows == 300
+
+
+def test_udp_sockets_that_lose() -> None:
+    def at(drops: int) -> Tables:
+        quiet = sockets_udp.Row(8, "0.0.0.0", 68, "0.0.0.0", 0, False, 0, 0, 0, 0)
+        busy = sockets_udp.Row(9, "0.0.0.0", 4500, "0.0.0.0", 0, False, 0, 212992, 0, drops)
+        return {
+            **HOST,
+            "sockets_udp": [quiet, busy],
+            "socket_owners": [socket_owners.Row(9, 7, "wg")],
+            "processes": [task(7, "wg", 1, 0)],
+        }
+
+    facts = joined(at(0), at(50))
+    (flow,) = facts.flows
+    assert (flow.protocol, flow.drops_per_s, flow.recv_q, flow.pid) == ("udp", 50, 212992, 7)
+    assert flow.queue is None
+    assert facts.processes[0].udp_drops == 50

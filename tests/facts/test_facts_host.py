@@ -1,0 +1,220 @@
+"""Cores, host, distances, profiles and sysctl files joined."""
+
+from __future__ import annotations
+
+import pytest
+from flow_tables import HOST, Tables, frames, joined, lines, task
+
+from nettop.collect import _legacy as legacy
+from nettop.collect import (
+    conntrack,
+    cpu,
+    kernel,
+    meself,
+    services,
+    snmp,
+    softirqs,
+    softnet,
+    sysctl_files,
+)
+from nettop.facts import distance, profile
+from nettop.facts.counters import middle
+from nettop.facts.joined import Joiner, triple
+from nettop.facts.kinds.core import Core
+from nettop.facts.kinds.flow import Flow
+from nettop.facts.kinds.nic import Counters, Nic
+from nettop.frame.rates import Frame
+
+
+def core_times(n: int, user: float, softirq: float, idle: float) -> cpu.Row:
+    return cpu.Row(n, user, 0.0, 0.0, idle, 0.0, 0.0, softirq, 0.0)
+
+
+def test_cores_and_host() -> None:
+    def at(step: int) -> Tables:
+        return {
+            **HOST,
+            "cpu": [core_times(n, step * n / 10, step / 5, step * (8 - n) / 10) for n in range(4)],
+            "softirqs": [softirqs.Row(n, 10 * step, 5 * step) for n in range(4)],
+            "softnet": [softnet.Row(n, 1000 * step, n * step, 2 * step, 0, 0) for n in range(4)],
+            "snmp": [snmp.Row(**{**dict.fromkeys(snmp.Row.__dataclass_fields__, None),
+                                 "tcp_out": 1000 * step, "tcp_retrans": 5 * step, "time_wait": 3})],
+            "kernel": [kernel.Row("6.1.0-18-amd64", "vm7", "quiet iommu=pt")],
+            "services": [services.Row("irqbalance", False),
+                         services.Row("tuned", True, 5, "latency")],
+            "meself": [meself.Row(9, 0.01 * step, 0.0, 2)],
+            "conntrack": [conntrack.Row(80, 100, drops=step)],
+            "interrupts": lines(step, 0),
+            "processes": [task(8, "ksoftirqd/2", 2, 0.3 * step, kernel=True)],
+        }  # fmt: skip
+
+    facts = joined(at(0), at(1))
+    core = facts.cores[1]
+    assert [core.user, core.softirq, core.idle] == pytest.approx([10, 20, 70])
+    assert (core.net_rx, core.processed, core.backlog_drops, core.squeezed) == (10, 1000, 1, 2)
+    assert (core.node, core.siblings, core.l3) == (0, (0,), (0, 1))
+    assert facts.cores[2].ksoftirqd == pytest.approx(30)
+    host = facts.host
+    assert (host.name, host.kernel, host.cpus, host.cores, host.nodes) == ("vm7", (6, 1), 4, 2, 2)
+    assert (host.packages, host.smt, host.iommu_pt, host.tuned) == (2, True, True, "latency")
+    assert (host.retransmit_ratio, host.time_wait, host.irqbalance) == (0.005, 3, False)
+    assert (host.backlog_dropped, host.squeezed) == (6, 8)
+    assert (host.conntrack, host.conntrack_max, host.conntrack_drops) == (80, 100, 1)
+    assert host.busiest_cpu == 3
+    assert host.idle == pytest.approx(65)
+    assert host.nettop_cpu == pytest.approx(1)
+    assert host.nettop_on_irq_cpu is True
+    assert host.max_speed == 10e9
+    (rx, tx) = facts.paths
+    assert [stage.name for stage in rx.stages] == [
+        "wire", "port", "ring", "core", "backlog", "socket", "process",
+    ]  # fmt: skip
+    backlog = rx.stages[4]
+    assert (backlog.detail, backlog.lost) == ("1000", 2)  # of core 2, which serves the NIC
+    assert rx.worst == "backlog"
+    assert rx.stages[3].detail == "core 2, node 1"
+    assert tx.direction == "tx"
+
+
+def test_the_first_frame_knows_no_rates() -> None:
+    facts = joined({**HOST, "cpu": [core_times(0, 1, 1, 1)], "interrupts": lines(5, 5)})
+    assert facts.cores[0].idle is None
+    assert facts.cores[0].nic_irqs is None
+    assert facts.queues[0].irq_per_s is None
+    assert facts.host.idle is None
+    assert facts.nics[1].per_s == Counters(interrupts=None)
+
+
+def test_distances() -> None:
+    cores = {
+        0: Core(0, 0, 0, (1,), (0, 1), (0, 1, 2, 3)),
+        1: Core(1, 0, 0, (0,), (0, 1), (0, 1, 2, 3)),
+        2: Core(2, 0, 0, (), (2, 3), (0, 1, 2, 3)),
+        3: Core(3, 0, 0, (), (2, 3), (0, 1, 2, 3)),
+        4: Core(4, 0, 0, (), (4,), (4,)),
+        5: Core(5, 1, 1, (), (5,), (0, 5)),
+        6: Core(6),
+    }
+    steps = [distance.between(cores, 0, other) for other in (0, 1, 2, 4, 5, 6, 7, None)]
+    assert steps == [
+        "same core",
+        "SMT sibling",
+        "shared L3",
+        "same node",
+        "other node",
+        None,
+        None,
+        None,
+    ]
+    assert distance.between(cores, 2, 3) == "shared L2"
+    assert [distance.far(cores, 0, other) for other in (0, 5, 6)] == [False, True, None]
+
+
+def guessed(frame: float, rtt: float | None, packets: float = 50_000.0) -> profile.Guess:
+    rates = Counters(
+        rx_bytes=frame * packets, rx_packets=packets, tx_bytes=packets * 30, tx_packets=packets / 2
+    )
+    nic = Nic("eth0", "nic", per_s=rates)
+    flow = Flow("f", "tcp", rtt=rtt, rx_per_s=1e6, bulk=True)
+    return profile.guess([nic], [flow], [])
+
+
+@pytest.mark.parametrize(
+    ("frame", "rtt", "name"),
+    [
+        (1448, 0.0002, "bulk-lan"),
+        (1448, 0.030, "bulk-wan"),
+        (1448, 0.005, "server"),
+        (1448, None, "server"),
+        (120, 0.0001, "latency"),
+        (120, 0.020, "server"),
+        (600, 0.0001, "server"),
+    ],
+)
+def test_profiles(frame: float, rtt: float | None, name: str) -> None:
+    assert guessed(frame, rtt).name == name
+    assert guessed(frame, rtt).why
+
+
+def test_an_idle_host_is_not_judged() -> None:
+    assert guessed(1448, 0.0002, packets=10).sure is False
+    assert profile.guess([], [], []).sure is False
+
+
+def test_a_profile_is_steady_and_the_user_wins() -> None:
+    chooser = profile.Chooser()
+    lan, wan = profile.Guess("bulk-lan", "a"), profile.Guess("bulk-wan", "b")
+    idle = profile.Guess("server", "idle", sure=False)
+    assert chooser.choose(None, idle, 0).name == "server"
+    assert chooser.choose(None, lan, 1).name == "bulk-lan"
+    assert chooser.choose(None, wan, 2).name == "bulk-lan"
+    assert chooser.choose(None, lan, 3).name == "bulk-lan"
+    assert chooser.choose(None, wan, 4).name == "bulk-lan"
+    assert chooser.choose(None, idle, 5).name == "bulk-lan"
+    assert chooser.choose(None, wan, 6).name == "bulk-lan"
+    assert chooser.choose(None, wan, 11).name == "bulk-wan"
+    chosen = chooser.choose("latency", wan, 12)
+    assert (chosen.name, chosen.chosen) == ("latency", True)
+
+
+def test_harmful_sysctl_lines() -> None:
+    text = "\n\nnet.ipv4.tcp_tw_recycle = 1\nnet.ipv4.tcp_rmem = 4096 131072 134217728\n"
+    lines = [
+        *sysctl_files.parse(text, "/etc/sysctl.conf"),
+        *sysctl_files.parse(
+            "net.ipv4.tcp_rmem = 10000000 10000000 10000000", "/etc/sysctl.d/9.conf"
+        ),
+    ]
+    assert joined({"sysctl_files": lines}).host.legacy == (
+        "/etc/sysctl.conf:3 net.ipv4.tcp_tw_recycle=1",
+        "/etc/sysctl.d/9.conf:1 net.ipv4.tcp_rmem=10000000 10000000 10000000",
+    )
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "entry"),
+    [
+        ("net.ipv4.tcp_low_latency", "1", "n-low-latency-noop"),
+        ("net/ipv4/tcp_sack", "0", "v-sack-off"),
+        ("net.ipv4.tcp_timestamps", "0", "v-timestamps-off"),
+        ("net.ipv4.tcp_mem", "1 2 10000000", "v-tcp-mem-pages"),
+        ("net.core.netdev_max_backlog", "250000", "v-backlog-big"),
+        ("net.ipv4.tcp_wmem", "4096 134217728 134217728", "v-min-default-equal-max"),
+        ("net.ipv4.tcp_sack", "1", None),
+        ("net.core.netdev_max_backlog", "30000", None),
+        ("net.core.netdev_max_backlog", "many", None),
+        ("net.ipv4.tcp_mem", "1 2", None),
+        ("kernel.panic", "1", None),
+    ],
+)
+def test_which_sysctl_lines_harm(key: str, value: str, entry: str | None) -> None:
+    found = legacy.harmful(key, value)
+    assert (found.entry if found else None) == entry
+
+
+@pytest.mark.parametrize(
+    ("missing", "tables", "firewall"),
+    [
+        ({"conntrack": "No such file or directory: …"}, HOST, False),
+        ({"conntrack": "No such file or directory: …"}, {}, None),
+        ({"conntrack": "Permission denied: …"}, HOST, None),
+        ({}, {**HOST, "conntrack": [conntrack.Row(1)]}, True),
+    ],
+)
+def test_connection_tracking_is_not_guessed(
+    missing: dict[str, str], tables: Tables, firewall: bool | None
+) -> None:
+    (plain,) = frames(tables)
+    frame = Frame(plain.at, plain.wall, plain.tables, missing)
+    assert Joiner().build(frame).host.firewall is firewall
+
+
+def test_medians() -> None:
+    assert middle([]) is None
+    assert middle([3.0, 1.0, 2.0]) == 2
+    assert middle([4.0, 1.0, 2.0, 3.0]) == 2.5
+
+
+def test_triples() -> None:
+    assert triple("4096 131072 6291456") == (4096, 131072, 6291456)
+    assert triple(None) == triple("x y") == ()

@@ -1,0 +1,278 @@
+"""Interfaces joined: kinds, ports, rates, losses, settings, limits."""
+
+from __future__ import annotations
+
+import pytest
+from nic_tables import FOUR, Tables, frames, joined, link, served, stats
+
+from nettop.collect import (
+    addresses,
+    channels,
+    drvinfo,
+    features,
+    interrupts,
+    linkmodes,
+    netclass,
+    nicstats,
+    ntuple,
+    pause,
+    pci,
+    qdiscs,
+    queues,
+    rings,
+    routes,
+    rss,
+    sysctls,
+)
+from nettop.facts import Facts
+from nettop.facts.joined import Joiner
+from nettop.facts.kinds.nic import Nic
+
+
+def nic_of(facts: Facts, name: str) -> Nic:
+    return next(nic for nic in facts.nics if nic.name == name)
+
+
+def test_kinds_and_the_ports_below() -> None:
+    facts = joined(
+        {
+            "links": [
+                link("lo", 1, type=772, loopback=True),
+                link("eth0", 2, parent="0000:03:00.0", bus="pci", master="bond0"),
+                link("eth1", 3, parent="0000:03:00.1", bus="pci", master="bond0"),
+                link("bond0", 4, kind="bond", master="br0"),
+                link("bond0.7", 5, kind="vlan", link="bond0"),
+                link("br0", 6, kind="bridge"),
+                link("veth1", 7, kind="veth", link_netns=1),
+                link("wg0", 8, kind="wireguard", type=65534),
+                link("virt0", 9, parent="virtio2", bus="virtio"),
+                link("dummy0", 10, kind="dummy"),
+            ]
+        }
+    )
+    assert {nic.name: nic.kind for nic in facts.nics} == {
+        "lo": "loopback", "eth0": "nic", "eth1": "nic", "bond0": "bond", "bond0.7": "vlan",
+        "br0": "bridge", "veth1": "veth", "wg0": "tunnel", "virt0": "nic", "dummy0": "other",
+    }  # fmt: skip
+    assert nic_of(facts, "bond0.7").lower == ("eth0", "eth1")
+    assert nic_of(facts, "br0").lower == ("eth0", "eth1")
+    assert nic_of(facts, "eth0").lower == ()
+    assert nic_of(facts, "eth0").master == "bond0"
+
+
+def test_a_loop_of_interfaces_ends() -> None:
+    facts = joined(
+        {"links": [link("a", 1, kind="vlan", link="b"), link("b", 2, kind="vlan", link="a")]}
+    )
+    assert [nic.lower for nic in facts.nics] == [(), ()]
+
+
+def test_without_rtnetlink_sysfs_tells() -> None:
+    facts = joined(
+        {
+            "netclass": [
+                netclass.Row("lo", type=772),
+                netclass.Row(
+                    "eth0", 2, 1, device="0000:03:00.0", bus="pci", address="0000:03:00.0",
+                    driver="e1000e", speed=1e9, mtu=1500, flags=0x1103, carrier=True,
+                ),
+                netclass.Row("br0", 3, 1, devtype="bridge", lower=("eth0",)),
+            ]
+        }
+    )  # fmt: skip
+    eth0 = nic_of(facts, "eth0")
+    assert (eth0.kind, eth0.driver, eth0.speed, eth0.mtu) == ("nic", "e1000e", 1e9, 1500)
+    assert (eth0.up, eth0.promisc, eth0.carrier) == (True, True, True)
+    assert nic_of(facts, "lo").kind == "loopback"
+    assert nic_of(facts, "br0").lower == ("eth0",)
+
+
+def test_sysfs_of_another_namespace_or_of_a_while_ago_adds_no_interface() -> None:
+    facts = joined(
+        {
+            "links": [link("lo", 1, loopback=True)],
+            "netclass": [netclass.Row("lo", type=772), netclass.Row("eth0", 2, 1, driver="e1000e")],
+        }
+    )
+    assert [nic.name for nic in facts.nics] == ["lo"]
+
+
+def test_rates_loads_and_losses() -> None:
+    still: Tables = {
+        "links": [link("eth0", parent="0000:03:00.0", mtu=1500)],
+        "netclass": [netclass.Row("eth0", device="0000:03:00.0", speed=1e9)],
+    }
+    full = 81_274
+    facts = joined(
+        {**still, "link_stats": [stats("eth0")]},
+        {
+            **still,
+            "link_stats": [
+                stats(
+                    "eth0", rx_packets=full, rx_bytes=full * 1514, tx_packets=1000, tx_bytes=66_000,
+                    rx_missed_errors=1204, rx_fifo_errors=1204, rx_crc_errors=3, rx_length_errors=2,
+                )
+            ],
+        },
+    )  # fmt: skip
+    nic = nic_of(facts, "eth0")
+    assert nic.per_s.ring_drops == 1204  # one loss in two counters is one loss
+    assert (nic.per_s.phy_errors, nic.per_s.length_errors) == (3, 2)
+    assert nic.rx_load == pytest.approx(1.0, abs=1e-4)
+    assert nic.mean_rx_bytes == 1514
+    assert nic.mean_tx_bytes == 66
+    assert nic.total.rx_packets == full
+
+
+def test_the_drivers_own_word_on_losses_wins() -> None:
+    still = {"links": [link("eth0", parent="0000:03:00.0")]}
+    facts = joined(
+        {
+            **still,
+            "link_stats": [stats("eth0")],
+            "nicstats": [nicstats.Row("eth0", "mlx5_core", 10)],
+        },
+        {
+            **still,
+            "link_stats": [stats("eth0", rx_missed_errors=7)],
+            "nicstats": [nicstats.Row("eth0", "mlx5_core", 60, phy_discards=None)],
+        },
+    )
+    assert nic_of(facts, "eth0").per_s.ring_drops == 50
+    assert nic_of(facts, "eth0").per_s.phy_discards is None
+
+
+def test_a_nominal_speed_is_no_speed() -> None:
+    tables: Tables = {
+        "links": [link("veth1", 1, kind="veth"), link("bond0", 2, kind="bond")],
+        "linkmodes": [linkmodes.Row("veth1", 10e9, "full"), linkmodes.Row("bond0", 2e9, "full")],
+        "link_stats": [stats("veth1"), stats("bond0")],
+    }
+    assert [(nic.speed, nic.rx_load) for nic in joined(tables, tables).nics] == [
+        (None, None),
+        (2e9, 0),
+    ]
+
+
+def test_software_interfaces_have_no_ring() -> None:
+    facts = joined({"links": [link("br0", kind="bridge")], "link_stats": [stats("br0")]})
+    assert nic_of(facts, "br0").total.ring_drops is None
+
+
+def test_settings_and_limits() -> None:
+    facts = joined(
+        {
+            "topology": FOUR,
+            "links": [link("eth0", parent="0000:03:00.0", mtu=9000, max_mtu=9216, xdp="driver",
+                           promiscuity=1)],
+            "netclass": [netclass.Row("eth0", device="0000:03:00.0", node=1, local_cpus=(2, 3, 9))],
+            "rings": [rings.Row("eth0", 256, 4096, 256, 4096)],
+            "channels": [channels.Row("eth0", combined=2, combined_max=8)],
+            "pause": [pause.Row("eth0", True, True, False, 5, 6)],
+            "pci": [pci.Row("eth0", 8.0, 8, 16.0, 16, 1, 0)],
+            "drvinfo": [drvinfo.Row("eth0", "ice", "6.1", "4.2", "0000:03:00.0")],
+            "features": [features.Row("eth0", "rx-gro", True, True, False),
+                         features.Row("eth0", "rx-ntuple-filter", False, False, False)],
+            "addresses": [addresses.Row("eth0", "10.0.0.1", 24, 4, "global")],
+            "qdiscs": [qdiscs.Row("eth0", "root", "0:", "mq", True, drops=4),
+                       qdiscs.Row("eth0", ":1", "0:", "fq_codel", False, drops=4)],
+            "queues": [queues.Row("eth0", "rx-0", (0,), 4096), queues.Row("eth0", "rx-1", (), 0),
+                       queues.Row("eth0", "tx-0", xps_cpus=(0,)),
+                       queues.Row("eth0", "tx-1", xps_cpus=(1,))],
+            "rss": [rss.Row("eth0", ":".join(["6d", "5a"] * 20), (0, 1), "toeplitz", False,
+                            hash_udp4="sd")],
+            "sysctls": [sysctls.Row("net.ipv4.ip_forward", "1")],
+        }
+    )  # fmt: skip
+    nic = facts.nics[0]
+    assert (nic.ring.rx, nic.ring.rx_max, nic.mtu, nic.max_mtu) == (256, 4096, 9000, 9216)
+    assert (nic.rx_queues, nic.tx_queues, nic.channels.combined_max) == (2, 2, 8)
+    assert (nic.pause.rx, nic.pause.tx, nic.total.pause_rx) == (True, False, 5)
+    assert nic.pcie.usable == pytest.approx(63.0e9, rel=1e-3)
+    assert (nic.driver, nic.driver_version, nic.firmware) == ("ice", "6.1", "4.2")
+    assert (nic.node, nic.local_cpus, nic.node_cores) == (1, (2, 3), 1)
+    assert (nic.qdisc, nic.leaf_qdisc, nic.total.qdisc_drops) == ("mq", "fq_codel", 4)
+    assert (nic.rps, nic.rfs, nic.xps, nic.xps_one_to_one) == (True, True, True, True)
+    assert (nic.rss_symmetric, nic.rx_hash_udp4, nic.ntuple_rules) == (True, "sd", 0)
+    assert (nic.forwards, nic.xdp, nic.promisc) == (True, True, True)
+    assert nic.addresses == ("10.0.0.1",)
+    assert [f.name for f in nic.features if f.on] == ["rx-gro"]
+
+
+def test_one_node_is_no_node() -> None:
+    tables: Tables = {
+        "topology": FOUR[:2],
+        "links": [link("eth0", parent="p")],
+        "netclass": [netclass.Row("eth0", device="p", node=0)],
+    }
+    assert joined(tables).nics[0].node is None
+
+
+def test_steering_rules_mark_their_queue() -> None:
+    tables: Tables = {
+        "links": [link("eth0", parent="p")],
+        "queues": [queues.Row("eth0", "rx-0", ()), queues.Row("eth0", "rx-3", ())],
+        "ntuple": [ntuple.Row("eth0", 0, "tcp4", destination_port=5001, queue=3)],
+    }
+    facts = joined(tables)
+    assert [q.rule_steered for q in facts.queues] == [False, True]
+    assert facts.nics[0].ntuple_rules == 1
+
+
+def test_the_ssh_session_marks_its_interface_and_port() -> None:
+    tables: Tables = {
+        "links": [
+            link("eth0", 2, parent="p", master="bond0"),
+            link("bond0", 3, kind="bond"),
+            link("eth1", 4, parent="q"),
+        ],
+        "addresses": [addresses.Row("bond0", "10.0.0.1", 24, 4, "global")],
+        "routes": [
+            routes.Row("10.0.0.0/24", "bond0", 0, 254),
+            routes.Row("0.0.0.0/0", "eth1", 100, 254),
+            routes.Row("10.0.0.0/8", "eth1", 0, 77),  # another table
+        ],
+    }
+    facts = joined(tables, ssh_peer="10.0.0.9")
+    assert {nic.name for nic in facts.nics if nic.carries_ssh} == {"bond0", "eth0"}
+    facts = joined(tables, ssh_peer="8.8.8.8")
+    assert {nic.name for nic in facts.nics if nic.carries_ssh} == {"eth1"}
+    assert not [nic for nic in joined(tables).nics if nic.carries_ssh]
+
+
+def test_one_interface_brings_its_ports_along() -> None:
+    tables: Tables = {
+        "links": [link("eth0", 2, parent="p", master="bond0"), link("bond0", 3, kind="bond"),
+                  link("eth1", 4, parent="q")],
+        "queues": [queues.Row(n, "rx-0", ()) for n in ("eth0", "eth1")],
+    }  # fmt: skip
+    facts = Joiner().build(frames(tables)[0], interface="bond0")
+    assert {nic.name for nic in facts.nics} == {"eth0", "bond0"}
+    assert {q.nic for q in facts.queues} == {"eth0"}
+    assert {p.nic for p in facts.paths} == {"eth0"}
+
+
+def test_still_tables_are_joined_once() -> None:
+    names = ("ports", "slots", "landing", "lines")
+    joiner = Joiner()
+    first, read_afresh, changed = frames(
+        served({0: 1}, {}),
+        served({0: 5}, {}),
+        served({0: 9}, {}, rings=[rings.Row("eth0", 256, 4096)]),
+    )
+    kept = []
+    for frame in (first, read_afresh, changed):
+        joiner.build(frame)
+        kept.append([joiner.memo.kept[name][1] for name in names])
+    assert all(a is b for a, b in zip(kept[0], kept[1], strict=True))
+    assert kept[2][0] is not kept[1][0]
+    assert kept[2][0]["eth0"].fixed["ring"].rx == 256
+
+
+def test_a_line_that_appears_is_seen() -> None:
+    more = interrupts.Row("53", "virtio2-input.1", "PCI-MSI 9-edge", {1: 4}, 4)
+    later = dict(served({0: 5}, {}))
+    later["interrupts"] = [*later["interrupts"], more]
+    later["queues"] = [*later["queues"], queues.Row("eth0", "rx-1", (), 0)]
+    facts = joined(served({0: 1}, {}), later)
+    assert [(q.name, q.irq) for q in facts.queues] == [("rx-0", 51), ("tx-0", 52), ("rx-1", 53)]

@@ -1,0 +1,27 @@
+"""A namespace with a veth pair, and nettop in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from changes_netns import NAME, Nettop, run
+
+
+@pytest.fixture(scope="module")
+def netns() -> Iterator[str]:
+    run("ip", "netns", "add", NAME)
+    try:
+        pair = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb numrxqueues 4 "
+        run("ip", "netns", "exec", NAME, *f"{pair}numtxqueues 4".split())
+        for name in ("va", "vb", "lo"):
+            run("ip", "-n", NAME, "link", "set", name, "up")
+        yield NAME
+    finally:
+        run("ip", "netns", "del", NAME, ok=False)
+
+
+@pytest.fixture
+def nettop(netns: str, tmp_path: Path) -> Nettop:
+    return Nettop(netns, tmp_path / "state")

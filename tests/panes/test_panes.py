@@ -1,0 +1,264 @@
+"""Panes: pure lines, at every size, of every host; goldens of the telling ones."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from dataclasses import astuple, replace
+
+import pytest
+from pane_text import words
+from scenes import RING, SCENES, big, healthy, lately, lossy, storied
+
+from nettop import panes
+from nettop.facts.kinds.nic import Counters
+from nettop.facts.kinds.path import Path, Stage
+from nettop.panes import history, page, path, trend
+from nettop.panes import tests as tests_pane
+from nettop.terms.text import line_cells, text_of
+from nettop.views.past import Past
+from nettop.views.scene import Progress, Scene, Spot, View, chosen, nic_of
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "panes"
+SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))
+GOLDENS = [
+    *(("storied", name, 120, 40) for name in panes.names()),
+    *(("lossy", name, 80, 24) for name in panes.names()),
+    *((host, "overview", 120, 40) for host in ("lossy", "big", "healthy", "bare")),
+    ("big", "cores", 120, 40), ("big", "overview", 80, 24), ("lossy", "overview", 20, 5),
+    ("lossy", "overview", 200, 60),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("name", panes.names())
+@pytest.mark.parametrize("host", SCENES)
+def test_every_pane_fills_every_size_exactly(host: str, name: str, size: tuple[int, int]) -> None:
+    width, height = size
+    rows = page.compose(SCENES[host](), View(pane=name), width, height)
+    assert len(rows) == height
+    assert {line_cells(row) for row in rows} == {width}
+    assert all(text.isprintable() for row in rows for text, _ in row)
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_before_the_first_frame_there_is_a_screen(name: str) -> None:
+    assert len(page.compose(Scene(), View(pane=name), 80, 24)) == 24
+
+
+@pytest.mark.parametrize(("host", "name", "width", "height"), GOLDENS)
+def test_golden(host: str, name: str, width: int, height: int, update: bool) -> None:
+    told = words(page.compose(SCENES[host](), View(pane=name), width, height))
+    path = GOLDEN / f"{host}-{name}-{width}x{height}.txt"
+    if update:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(told, encoding="utf-8")
+    assert told == path.read_text(encoding="utf-8")
+
+
+def test_pane_keys_are_one_to_eight() -> None:
+    assert [panes.pane(name).KEY for name in panes.names()] == list("12345678")
+    assert panes.names()[0] == "overview"
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_rows_under_the_cursor_are_drawn_selected(name: str) -> None:
+    scene = storied()
+    items = panes.pane(name).items(scene, View(pane=name))
+    if name == "history" or not items:
+        return
+    for index in (0, len(items) - 1):
+        view = View(pane=name).at(on=items[index], index=index)
+        rows = panes.pane(name).lines(scene, view, 120, 38)
+        if name in ("overview", "cores", "nic", "flows", "advisor", "tests", "journal"):
+            roles = {role for row in rows for _, role in row}
+            assert any(role.startswith("select") for role in roles)
+
+
+def test_the_cursor_follows_its_row() -> None:
+    spot = Spot(on="b", index=1)
+    assert chosen(("c", "b", "a"), spot) == 1
+    assert chosen(("b", "c"), spot) == 0
+    assert chosen(("x", "y", "z"), spot) == 1
+    assert chosen((), spot) == -1
+
+
+def test_the_first_line_says_what_is_wrong() -> None:
+    rows = panes.pane("overview").lines(lossy(), View(), 120, 38)
+    assert "1,204 packets/s lost in the receive ring" in text_of(rows[0])
+    assert "nothing is lost" in text_of(panes.pane("overview").lines(healthy(), View(), 80, 22)[0])
+
+
+def test_what_cannot_be_read_is_not_called_well() -> None:
+    rows = panes.pane("overview").lines(SCENES["bare"](), View(), 80, 22)
+    assert "nothing can be said" in text_of(rows[0])
+    assert "Operation not permitted" in words(rows)
+
+
+def test_the_tiniest_screen_names_the_worst() -> None:
+    rows = page.compose(lossy(), View(), 20, 5)
+    assert text_of(rows[0]).startswith(" ✗ 1,204")
+
+
+@pytest.mark.parametrize("cpus", [64, 256, 1024])
+def test_many_cores_fit_and_the_hot_ones_are_named(cpus: int) -> None:
+    told = words(panes.pane("overview").lines(big(cpus), View(), 120, 38))
+    assert "  3 ███" in told
+    assert len(told.splitlines()) <= 38
+
+
+def test_the_matrix_marks_where_an_interrupt_may_not_go() -> None:
+    rows = panes.pane("cores").lines(lossy(), View(pane="cores"), 120, 38)
+    queue = next(text_of(row) for row in rows if "eth0/rx-0" in text_of(row))
+    assert queue.split()[5:9] == [".", ".", ".", "."]
+    assert "8.12k" in queue
+
+
+def test_a_queue_without_an_interrupt_offers_no_move() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    view = View(pane="cores")
+    for width in (60, 80, 120):
+        assert "e move  S spread" in words(panes.pane("cores").lines(scene, view, width, 30))
+    queues = tuple(replace(q, irq=None, cpu=None, allowed=()) for q in scene.facts.queues)
+    scene = replace(scene, facts=replace(scene.facts, queues=queues))
+    told = words(panes.pane("cores").lines(scene, view, 120, 30))
+    assert "no interrupt of its own" in told
+    assert "e move" not in told
+
+
+def test_idle_cores_fold() -> None:
+    folded = panes.pane("cores").lines(big(), View(pane="cores"), 500, 60)
+    opened = panes.pane("cores").lines(big(), View(pane="cores", fold=False), 500, 60)
+    assert len(text_of(folded[2]).split()) <= len(text_of(opened[2]).split())
+    assert "not shown" in text_of(folded[0])
+
+
+def test_a_screen_with_room_shows_the_last_minutes() -> None:
+    overview = panes.pane("overview")
+    for size, graphs in (((80, 24), 0), ((120, 44), 1), ((200, 58), 1)):
+        told = words(overview.lines(storied(), View(), *size))
+        assert ("receive ██" in told) == graphs, size
+        assert "legacy-sack" in told  # never instead of a finding
+    assert "receive ██" not in words(overview.lines(lossy(), View(), 120, 44))  # no past yet
+    cores = words(panes.pane("cores").lines(storied(), View(pane="cores"), 120, 40))
+    assert "last 1 m 43 s" in cores
+    assert "core 6 ██" in cores
+
+
+def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
+    scene = lately()
+    nic = nic_of(scene, View())
+    assert nic is not None
+    told = words(trend.graphs(scene, nic, 120, 4))
+    assert "1,204/s ███" in told  # what is lost stands beside the rates
+    moments = []
+    for number, moment in enumerate(scene.past.fine):
+        noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
+        moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(noise)})))
+    drawn = {
+        words(trend.graphs(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
+        for count in range(len(moments) - 20, len(moments))
+    }
+    assert len(drawn) == 1
+
+
+def test_a_silent_direction_takes_few_rows_of_the_history() -> None:
+    told = words(history.lines(storied(), View(pane="history"), 120, 38)).splitlines()
+    start = next(i for i, row in enumerate(told) if row.strip().startswith("receive"))
+    end = next(i for i, row in enumerate(told) if row.strip().startswith("send"))
+    lost = next(i for i, row in enumerate(told) if row.strip().startswith("lost"))
+    assert end - start > 2 * (lost - end)
+
+
+def test_ten_thousand_flows_and_five_thousand_interfaces() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    flows = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(10_000))
+    nics = tuple(replace(scene.facts.nics[1], name=f"v{i}") for i in range(5_000))
+    scene = replace(scene, facts=replace(scene.facts, flows=flows, nics=nics))
+    for name in panes.names():
+        assert len(page.compose(scene, View(pane=name), 120, 40)) == 40
+
+
+def test_a_narrow_path_tells_its_figures_with_their_units() -> None:
+    """Details, such as the name of a process, give way first."""
+    names = ("wire", "port", "ring", "core", "backlog", "socket", "process")
+    rest = [Stage(name, rate=12_634.0, lost=0.0) for name in names[4:6]]
+    stages = (
+        *(Stage(name, "32/4096", 12_634.0, lost=6_109.0) for name in names[:3]),
+        Stage("core", "core 7 and 1 more", 31.0, "% softirq"), *rest,
+        Stage("process", "iperf3[353] core 6"),
+    )  # fmt: skip
+    told = [text_of(row) for row in path.stages(Path("eth0", "rx", stages=stages), 80)]
+    assert told[2].split() == ["12.6k/s"] * 3 + ["31%", "si"] + ["12.6k/s"] * 2
+    assert told[3].count("✗ 6,109/s") == 3
+    assert told[3].count("0 lost") == 2
+    wide = [text_of(row) for row in path.stages(Path("eth0", "rx", stages=stages), 120)]
+    assert wide[2].count("12.6 kpps") == 5
+    assert "31 % softirq" in wide[2]
+
+
+def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> None:
+    scene = lossy()
+    told = words(page.compose(scene, View(pane="overview"), 80, 24))
+    assert re.search(r"b/s [▏▎▍▌▋▊▉█─]{3} +\d+%", told)
+    rows = page.compose(scene, View(pane="nic"), 80, 24)
+    at = next(n for n, row in enumerate(rows) if "since made" in text_of(row))
+    assert all(text_of(row).endswith(" ") for row in rows[at:])
+
+
+@pytest.mark.parametrize("width", [60, 69, 80, 120])
+def test_a_running_test_says_how_to_stop_it(width: int) -> None:
+    progress = Progress("iperf3", 5.0, 10.0, (9.41e9,), 1_234.0)
+    for shown in (progress, replace(progress, proof=next(iter(storied().results)))):
+        told = text_of(tests_pane.running(shown, width, 20)[1])
+        assert told.rstrip().endswith("resent   Ctrl-X stops" if shown.proof else "Ctrl-X stops")
+
+
+def test_the_interface_shown_is_the_one_that_matters() -> None:
+    scene = replace(lossy(), findings=())
+    assert scene.facts is not None
+    lo, _, eth1 = scene.facts.nics
+
+    def seen(*rates: tuple[str, str, float], found: str = "", chosen: str = "") -> str:
+        nics = tuple(
+            replace(eth1, name=name, kind=kind, per_s=Counters(rx_bytes=rate, tx_bytes=0.0))
+            for name, kind, rate in rates
+        )
+        assert scene.facts is not None
+        findings = (replace(RING, target=found),) if found else ()
+        facts = replace(scene.facts, nics=(lo, *nics))
+        nic = nic_of(replace(scene, facts=facts, findings=findings), View(nic=chosen))
+        assert nic is not None
+        return str(nic.name)
+
+    busy, ssh, idle = 1e9, 4e3, 0.0
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh)) == "eth0"
+    assert seen(("eth0", "nic", 2e7), ("veth0", "veth", busy)) == "eth0"
+    assert seen(("eth0", "nic", ssh), ("veth0", "veth", busy)) == "veth0"
+    assert seen(("eth0", "nic", idle), ("veth0", "veth", 10.0)) == "eth0"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), found="eth1/rx-0") == "eth1"
+    assert seen(("eth0", "nic", busy), ("eth1", "nic", ssh), chosen="eth1") == "eth1"
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 22), (120, 38), (200, 58), (40, 10), (20, 3)])
+def test_results_studies_and_comparisons_fit_any_size(width: int, height: int) -> None:
+    scene = replace(storied(), progress=None)
+    proof, test = scene.results[0], scene.results[1]
+    told = {}
+    for on in ("form.to", *(f"result.{r.id}" for r in scene.results), "study.nasa-4"):
+        for marked in ("", f"result.{test.id}"):
+            view = View(pane="tests").at(on=on, open=marked)
+            rows = panes.pane("tests").lines(scene, view, width, height)
+            assert len(rows) <= height
+            assert all(line_cells(row) == width for row in rows)
+            told[on, marked] = "\n".join(map(text_of, rows))
+    if width < 80:
+        return
+    assert "BETTER" in told[f"result.{proof.id}", ""]
+    assert "+31.0%" in told[f"result.{proof.id}", ""]
+    assert "no gain" in told[f"result.{proof.id}", ""]
+    assert "ring.rx@eth0: 256 → 512" in told[f"result.{proof.id}", f"result.{test.id}"]
+    assert "18,500 – 19,500" in told["study.nasa-4", ""]
+    assert "938.2" in told["study.nasa-4", ""]

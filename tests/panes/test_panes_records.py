@@ -1,0 +1,123 @@
+"""Advice, journal, history and results in their panes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import WALL, big, lossy, storied
+
+from nettop import panes
+from nettop.panes import history, outcome, page
+from nettop.terms.text import text_of
+from nettop.tui.guide import help_lines
+from nettop.tui.keys import KEYS, shown_as
+from nettop.views.past import FINE, Past
+from nettop.views.scene import Progress, View
+
+
+def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
+    view = View(pane="advisor").at(open="rx-ring-overrun@eth0")
+    told = " ".join(words(panes.pane("advisor").lines(lossy(), view, 120, 60)).split())
+    for part in (
+        "ethtool -G eth0 rx 512", "the link may drop", "largest receive ring", "section V",
+        "Table 5", "here the ring overflows", "Expected:",
+    ):  # fmt: skip
+        assert part in told
+
+
+def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
+    scene = replace(storied(), journal=(), origin="replay of web3")
+    told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
+    assert "replay of web3: what was changed there stands in that host's own journal" in told
+    told = words(panes.pane("journal").lines(replace(scene, origin=""), View(), 80, 20))
+    assert "nothing was changed" in told
+
+
+def test_journal_counts_what_is_in_force() -> None:
+    told = words(panes.pane("journal").lines(storied(), View(pane="journal"), 160, 30))
+    assert "3 in force of 4" in told
+    assert "goes back by itself in 22 s" in told
+
+
+def test_the_past_is_bounded_and_coarsens() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    past = Past()
+    for second in range(FINE + 100):
+        past = past.add(replace(facts, at=float(second)), WALL + second)
+    assert len(past.fine) == FINE
+    assert len(past.coarse) == 10
+    assert past.moments(60.0)[0].at == FINE + 99 - 60
+
+
+def test_the_past_keeps_one_moment_a_second_at_ten_a_second() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    past = Past()
+    for tick in range(100):
+        past = past.add(replace(facts, at=tick / 10), WALL)
+    assert len(past.fine) == 10
+
+
+def test_the_ruler_is_exact() -> None:
+    scene = storied()
+    told = "  ".join(history.between(scene.past.moments(), "eth0", (100.0, 160.0)))
+    assert "1 m 00 s" in told
+    assert "rx 4,590,000,000 bytes" in told
+    assert "3,174,000 packets" in told
+    assert "average 612 Mb/s" in told
+
+
+def test_history_marks_changes_and_marks() -> None:
+    scene = storied()
+    view = replace(View(pane="history"), zoom=2, marks=(100.0, 160.0))
+    told = words(panes.pane("history").lines(scene, view, 120, 38))
+    assert "◆" in told
+    assert "A–B" in told
+
+
+@pytest.mark.parametrize(("width", "height"), [(140, 60), (120, 38), (80, 22)])
+def test_help_names_every_key_whole(width: int, height: int) -> None:
+    told = words(help_lines(View(), width, height))
+    for key in KEYS:
+        assert shown_as(key) in told
+        assert key.help in told
+
+
+def test_hot_queues_of_many_come_first_with_their_cores() -> None:
+    cores = panes.pane("cores")
+    scene = big(256)
+    assert scene.facts is not None
+    hot = {c.cpu for c in scene.facts.cores if (c.idle or 100) < 10 and c.queues}
+    first = cores.rows_of(scene, View(pane="cores"))[: len(hot)]
+    assert {group[0].cpu for _, group in first} == hot
+    columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold=True)
+    assert {c.cpu for c in columns[: len(hot)]} == hot
+
+
+def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> None:
+    from stories import PROOF
+
+    half = replace(PROOF, before=PROOF.before[:3], after=PROOF.after[:2], interval=(0.31, 0.36),
+                   middle=0.335)  # fmt: skip
+    scene = replace(
+        lossy(),
+        progress=Progress("prove rx-ring-overrun@eth0", 60.0, 145.0, (7e9, 8e9), 5.0,
+                          {0: 91.0}, {1: 40.0}, "changed, run 3", half),
+    )  # fmt: skip
+    for width, height in ((200, 60), (120, 40), (80, 24), (80, 11)):
+        told = words(page.compose(scene, View(pane="tests"), width, height))
+        assert "changed, run 3" in told
+        assert " 1 m 25 s left " in told
+        assert "so far +33.5%, +31.0% to +36.0% of 2 pairs" in told
+    wide = words(page.compose(scene, View(pane="tests"), 200, 60))
+    assert outcome.figure(half.before[1], half.unit) in wide
+    assert outcome.figure(half.after[1], half.unit) in wide
+    assert "no gain" in wide
+    first = replace(half, after=(), interval=(0.0, 0.0))
+    scene = replace(scene, progress=replace(scene.progress, proof=first))  # type: ignore[type-var]
+    assert "so far" not in words(page.compose(scene, View(pane="tests"), 120, 40))
+    long = replace(half, before=tuple(range(1, 40)), after=tuple(range(2, 41)))
+    assert "    39  " in text_of(outcome.so_far(long, 80, 10)[5])  # the latest stay in sight

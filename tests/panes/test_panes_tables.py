@@ -1,0 +1,124 @@
+"""The tables of panes: rows, columns, sort order, filter."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import big, lossy, storied
+
+from nettop import panes
+from nettop.terms.text import line_cells, text_of
+from nettop.views.scene import Spot, View
+
+
+def test_nic_shows_what_would_be_better() -> None:
+    told = words(panes.pane("nic").lines(lossy(), View(pane="nic", nic="eth0"), 120, 38))
+    assert "▸ 512" in told
+    assert "fixed" in told
+    assert "1,204/s" in told
+
+
+def test_flows_sort_filter_and_open() -> None:
+    flows = panes.pane("flows")
+    scene = lossy()
+    first = flows.items(scene, View(pane="flows"))[0]
+    assert "40112" in first
+    assert "sshd" in words(flows.lines(scene, View(pane="flows").at(filter="sshd"), 120, 20))
+    assert "iperf3" not in words(flows.lines(scene, View(pane="flows").at(filter="sshd"), 120, 20))
+    slow = flows.items(scene, View(pane="flows").at(sort=3))
+    assert "51514" in slow[0]
+    opened = words(flows.lines(storied(), View(pane="flows").at(open=first), 120, 38))
+    assert "limited by receiver" in opened
+    assert "other node" in opened
+    assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
+
+
+@pytest.mark.parametrize(
+    ("spot", "told"),
+    [
+        (Spot(), "126 queues × 256 cores"),
+        (Spot(sort=1), "by interrupts ▼   126 queues × 256 cores"),
+        (Spot(sort=3, invert=True), "by core ▲   126 queues × 256 cores"),
+        (Spot(invert=True), "by name ▼   126 queues × 256 cores"),
+    ],
+)
+def test_the_matrix_says_what_it_is_sorted_by(spot: Spot, told: str) -> None:
+    view = View(pane="cores", spots={"cores": spot})
+    head = text_of(panes.pane("cores").lines(big(), view, 120, 40)[0])
+    assert head.rpartition("─ ")[2].startswith(told), head
+
+
+def test_flows_say_how_many_there_are_and_that_only_the_busiest_are_known() -> None:
+    flows = panes.pane("flows")
+    scene = lossy()
+    assert scene.facts is not None
+    facts = scene.facts
+    view = View(pane="flows")
+    assert "3 of 3" in text_of(flows.lines(scene, view, 120, 20)[0])
+    many = replace(facts, host=replace(facts.host, tcp_flows=10_000))
+    scene = replace(scene, facts=many)
+    assert "the busiest 3 of 10,001" in text_of(flows.lines(scene, view, 120, 20)[0])
+    found = flows.lines(scene, view.at(filter="sshd"), 120, 20)
+    assert "1 of the busiest 3 of 10,001" in text_of(found[0])
+
+
+def test_the_flow_under_the_cursor_is_opened_below_the_list_where_there_is_room() -> None:
+    flows = panes.pane("flows")
+    scene = storied()
+    second = flows.items(scene, View(pane="flows"))[1]
+    view = View(pane="flows").at(on=second, index=1)
+    assert "FLOW sshd[911]" in words(flows.lines(scene, view, 120, 40))
+    assert "FLOW sshd[911]" in words(flows.lines(scene, view, 80, 22))
+    assert "FLOW" not in words(flows.lines(scene, view, 80, 18)).replace("FLOWS", "")
+    assert scene.facts is not None
+    many = tuple(replace(scene.facts.flows[0], id=f"f{i}") for i in range(300))
+    crowd = replace(scene, facts=replace(scene.facts, flows=many))
+    told = words(flows.lines(crowd, View(pane="flows"), 120, 38))
+    assert told.count("iperf3[3391]") == 38 - 2 - flows.BELOW + 1
+    told = words(flows.lines(crowd, View(pane="flows"), 80, 22))
+    assert told.count("iperf3[3391]") == 22 - 2  # a list that fills the screen keeps it
+
+
+@pytest.mark.parametrize("pane", ["flows", "cores", "nic"])
+def test_the_columns_of_a_table_are_those_chosen_in_that_order(pane: str) -> None:
+    known = panes.columns(pane)
+    last, first = known[2], known[0]
+    view = View(pane=pane, columns={pane: (last, first)})
+    told = words(panes.pane(pane).lines(storied(), view, 90, 40))
+    heads = next(row for row in told.splitlines() if row.lower().split()[:2] == [last, first])
+    others = {name for name in known if name not in (first, last)}
+    assert not others & set(heads.split("│")[0].lower().replace("▼", "").split())
+
+
+def test_a_process_that_takes_datagrams_is_not_said_to_receive_nothing() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    facts = scene.facts
+    (first, *rest) = facts.processes
+    for udp, shown in ((0, "0 b/s"), (2, "–")):
+        one = replace(first, name="taker", rx_per_s=0.0, tx_per_s=0.0, udp=udp, networked=True)
+        busy = replace(scene, facts=replace(facts, processes=(one, *rest)))
+        told = words(panes.pane("overview").lines(busy, View(), 120, 38)).splitlines()
+        row = next(line for line in told if line.startswith("  taker"))
+        assert row.split("%")[2].strip().startswith(shown), row
+
+
+def test_long_names_leave_the_matrix_in_its_columns() -> None:
+    scene = lossy()
+    assert scene.facts is not None
+    long = "enp129s0f0np0-with-a-name-of-forty-cells-漢字"
+    queues = tuple(replace(q, nic=long) for q in scene.facts.queues)
+    scene = replace(scene, facts=replace(scene.facts, queues=queues))
+    for width in (80, 120, 200):
+        rows = panes.pane("cores").lines(scene, View(pane="cores"), width, 30)
+        told = [text_of(row) for row in rows]
+        head = next(t for t in told if t.startswith(" CORE"))
+        queue = next(row for row in rows if "8.12k/s" in text_of(row))
+        assert {line_cells(row) for row in rows} == {width}
+        assert ("…" in text_of(queue)) == (width < 200)
+        at = head.index("  6 ") + 3  # where the column of core 6 ends
+        before = text_of(queue).encode("utf-8").decode()
+        wide = sum(2 if char in "漢字" else 1 for char in before[: before.rindex("8.12k") + 5])
+        assert wide == at

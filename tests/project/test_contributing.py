@@ -1,0 +1,93 @@
+"""The examples of CONTRIBUTING.md are carried out: written into a copy of the tree, listed, run."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+FILES = dict(re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)```", PAGE, re.DOTALL))
+RUNS = re.findall(r"<!-- run: (.+?) -->\n```\n(.*?)\n```", PAGE, re.DOTALL)
+
+
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The sources and rules with every example in place."""
+    copy = tmp_path_factory.mktemp("tree")
+    for folder in ("src", "rules"):
+        shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for name, text in FILES.items():
+        assert not (copy / name).exists(), f"{name} is an example and exists already"
+        (copy / name).write_text(text, encoding="utf-8")
+    shutil.copytree(ROOT / "tests/hosts", copy / "tests/hosts")
+    return copy
+
+
+def nettop(tree: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    state = tree / "state"
+    return subprocess.run(
+        [sys.executable, "-m", "nettop", *words],
+        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(tree / "src"), "NETTOP_STATE": str(state)},
+    )  # fmt: skip
+
+
+def test_every_kind_of_part_has_an_example() -> None:
+    folders = {str(Path(name).parent) for name in FILES}
+    assert folders >= {
+        "src/nettop/collect", "src/nettop/facts/kinds",
+        "src/nettop/advice/language/functions", "src/nettop/settings",
+        "src/nettop/trials/tools", "src/nettop/panes", "src/nettop/commands",
+        "src/nettop/changes/export", "rules/legacy",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(("words", "said"), RUNS, ids=[words for words, _ in RUNS])
+def test_an_example_is_listed_and_runs(tree: Path, words: str, said: str) -> None:
+    if words.startswith("test ping") and shutil.which("ping") is None:
+        pytest.skip("needs ping (Debian's package iputils-ping)")
+    done = nettop(tree, *words.split())
+    assert done.returncode == 0, done.stderr
+    assert said.strip() in done.stdout
+
+
+def test_the_listings_know_the_examples(tree: Path) -> None:
+    assert "uptime" in nettop(tree, "--help").stdout
+    assert "ping" in nettop(tree, "test", "list").stdout
+    assert "boot" in nettop(tree, "show", "nosuch").stderr
+    assert "up-for-years" in nettop(tree, "rules", "list").stdout
+
+
+def test_the_examples_pass_the_linter(tree: Path) -> None:
+    names = [name for name in FILES if name.endswith(".py")]
+    config = ["--config", str(ROOT / "pyproject.toml")]
+    for words in (["check", *config], ["format", "--check", *config]):
+        done = subprocess.run(
+            [sys.executable, "-m", "ruff", *words, "--no-cache", *names],
+            capture_output=True, text=True, check=False, cwd=tree,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_map_is_the_ranks() -> None:
+    import layers
+
+    rows = re.findall(r"^\| (\d+) \| `(\w+)/`", PAGE, re.MULTILINE)
+    told = {name: int(rank) for rank, name in rows}
+    assert told == {name: rank for name, rank in layers.RANKS.items() if name in told}
+    assert set(layers.RANKS) - set(told) == {"cli", "__main__"}
+
+
+def test_a_word_has_one_meaning_and_there_are_few() -> None:
+    table = PAGE.split("## Words")[1].split("## ")[0]
+    rows = re.findall(r"^\| ([a-z, ]+) \| (.+) \|$", table, re.MULTILINE)
+    words = [word for names, _ in rows if names != "word" for word in names.split(", ")]
+    assert len(words) == len(set(words))
+    assert 20 <= len(rows) <= 40

@@ -1,0 +1,388 @@
+"""What is said is so: README examples run, its tables are the program's, everything has help."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from nettop import __version__, cli, collect, commands, panes, settings, trials
+from nettop.advice.language import vocabulary
+from nettop.commands import _manual as manual
+from nettop.commands import completion, man
+from nettop.files import bounds
+from nettop.tui.keys import BY_KEY, GROUPS, KEYS, shown_as
+
+REPO = Path(__file__).parents[2]
+README = REPO / "README.md"
+WIDE = "…"  # a line of an example that stands for any number of lines
+FENCE = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody's configuration, in the checkout."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(REPO)
+
+
+def tracked() -> list[Path]:
+    """The files of the project, as git has them; all but hidden ones outside a checkout."""
+    words = ["git", "-C", str(REPO), "ls-files", "-z"]
+    done = subprocess.run(words, capture_output=True, check=False)
+    if done.returncode == 0 and done.stdout:
+        named = [REPO / name for name in os.fsdecode(done.stdout).split("\0") if name]
+    else:
+        named = [path for path in REPO.rglob("*") if not re.search(r"/[._]", f"/{path}")]
+    return [path for path in named if path.is_file()]
+
+
+# --- README -------------------------------------------------------------------------------------
+
+
+def keys_table() -> list[str]:
+    """The keys by group."""
+    rows = ["| | |", "|---|---|"]
+    for group in GROUPS:
+        told = [f"`{_cell(shown_as(key))}` {key.help}" for key in KEYS if key.group == group]
+        rows.append(f"| {group} | {' · '.join(told)} |")
+    return rows
+
+
+def commands_table() -> list[str]:
+    """The commands, without the screen's own name."""
+    rows = ["| command | what it does |", "|---|---|"]
+    for one in manual.every():
+        words = " ".join(argument.value for argument in one.arguments)
+        rows.append(f"| `{_cell(f'nettop {one.name} {words}'.strip())}` | {one.help} |")
+    return rows
+
+
+def make_table() -> list[str]:
+    """The targets of the Makefile that say what they are for."""
+    text = (REPO / "Makefile").read_text()
+    found = re.findall(r"^([a-z-]+):.*?## (.*)$", text, re.MULTILINE)
+    return ["| make | |", "|---|---|", *(f"| `make {name}` | {told} |" for name, told in found)]
+
+
+def bounds_table() -> list[str]:
+    """The most of everything that comes in."""
+    rows = ["| of | at most | because |", "|---|---|---|"]
+    return [*rows, *(f"| {_cell(b.what)} | {b} | {b.why} |" for b in bounds.BOUNDS.values())]
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+TABLES = {
+    "bounds": bounds_table,
+    "keys": keys_table,
+    "commands": commands_table,
+    "make": make_table,
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_table_of_the_readme_is_what_the_program_says(name: str, update: bool) -> None:
+    place = re.compile(rf"(<!-- {name}: [^\n]*-->\n)(.*?)(<!-- end -->)", re.DOTALL)
+    made = "\n" + "\n".join(TABLES[name]()) + "\n\n"
+    text = README.read_text()
+    assert place.search(text), f"README.md has no place for the table of {name}"
+    if update:
+        text = place.sub(lambda hit: hit[1] + made + hit[3], text)
+        README.write_text(text)
+    found = place.search(text)
+    assert found is not None
+    assert found[2] == made, "run: make golden"
+
+
+def examples(language: str) -> list[str]:
+    """The fenced blocks of a language."""
+    return [body for kind, body in FENCE.findall(README.read_text()) if kind == language]
+
+
+def output(line: str, capsys: pytest.CaptureFixture[str]) -> str:
+    """What a command of an example prints."""
+    words = shlex.split(line)
+    assert words[0] == "nettop"
+    code = cli.main(words[1:])
+    out, err = capsys.readouterr()
+    assert code in (0, 1), err
+    return out
+
+
+def anew(shown: str, made: str) -> str:
+    """An example written again: whole, or as many paragraphs before its final gap as there were."""
+    if WIDE not in shown:
+        return made
+    head, _, tail = shown.partition(f"\n{WIDE}\n")
+    if tail:  # gaps inside: chosen by hand
+        return shown
+    count, parts = len(head.strip().split("\n\n")), made.split("\n\n")
+    return made if count >= len(parts) else "\n\n".join(parts[:count]) + f"\n\n{WIDE}\n"
+
+
+@pytest.mark.parametrize("number", range(len(examples("console"))))
+def test_an_example_prints_what_the_readme_shows(
+    number: int, update: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, _, shown = examples("console")[number].partition("\n")
+    assert first.startswith("$ ")
+    made = output(first[2:], capsys)
+    if update:
+        text, old = README.read_text(), f"```console\n{first}\n{shown}```"
+        shown = anew(shown, made)
+        README.write_text(text.replace(old, f"```console\n{first}\n{shown}```"))
+    pattern = ".*".join(re.escape(part) for part in shown.split(f"{WIDE}\n"))
+    assert len(pattern) > 80
+    assert re.fullmatch(pattern, made, re.DOTALL), f"run: make golden\n{made}"
+
+
+def shell_lines() -> list[str]:
+    """The commands of `sh` examples, without their remarks."""
+    return [
+        line.partition("  #")[0].strip()
+        for body in examples("sh")
+        for line in body.splitlines()
+        if line.strip()
+    ]
+
+
+@pytest.mark.parametrize("line", shell_lines())
+def test_a_command_of_the_readme_is_understood(line: str) -> None:
+    words = shlex.split(line)
+    if words[0] == "make":
+        assert any(f"`{line}`" in row for row in make_table())
+    elif words[0] == "nettop":
+        name = "top" if len(words) == 1 or words[1].startswith("-") else words[1]
+        given = words[1:] if name == "top" else words[2:]
+        cli._command(name).parse_args(given)
+    else:
+        assert words == ["pip", "install", "."]
+
+
+def test_the_readme_begins_with_the_screen() -> None:
+    first = [line for line in README.read_text().splitlines() if line][:2]
+    assert first[0] == "# nettop"
+    assert "](screenshots/overview.svg)" in first[1]
+
+
+def links() -> list[tuple[Path, str]]:
+    """Every relative link of the pages."""
+    pages = [README, REPO / "CHANGELOG.md", REPO / "rules/README.md"]
+    found = [
+        (page, target.partition("#")[0])
+        for page in pages
+        for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text())
+    ]
+    return [(page, target) for page, target in found if target and "://" not in target]
+
+
+def test_links_lead_somewhere() -> None:
+    assert len(links()) > 50
+    dead = [f"{page.name}: {target}" for page, target in links()
+            if not (page.parent / target).exists()]  # fmt: skip
+    assert dead == []
+
+
+def test_the_changelog_has_what_is_coming_and_what_is_out() -> None:
+    text = (REPO / "CHANGELOG.md").read_text()
+    assert "## [Unreleased]" in text
+    assert __version__ in text
+    heads = set(re.findall(r"^### (\w+)$", text, re.MULTILINE))
+    assert heads <= {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
+
+
+def test_the_version_is_one() -> None:
+    text = (REPO / "pyproject.toml").read_text()
+    assert f'version = "{__version__}"' in text
+
+
+# --- help ---------------------------------------------------------------------------------------
+
+
+def told(module_name: str) -> str:
+    """A module's docstring."""
+    return (import_module(module_name).__doc__ or "").strip()
+
+
+@pytest.mark.parametrize("name", collect.names())
+def test_a_table_and_its_fields_say_what_they_are(name: str) -> None:
+    assert re.search(r"[.:]$", told(f"nettop.collect.{name}").splitlines()[0])
+    row = import_module(f"nettop.collect.{name}").Row
+    for one in fields(row):
+        assert one.metadata.get("kind") in ("label", "counter", "gauge", "vector"), one.name
+        assert one.metadata.get("help"), one.name
+
+
+@pytest.mark.parametrize("name", settings.kinds())
+def test_a_kind_of_setting_says_what_it_is(name: str) -> None:
+    assert told(f"nettop.settings.{name}")
+
+
+@pytest.mark.parametrize("name", trials.names())
+def test_a_test_tool_says_what_it_measures(name: str) -> None:
+    assert trials.tool(name).HELP
+
+
+@pytest.mark.parametrize("name", panes.names())
+def test_a_pane_is_reached_by_a_key_and_has_a_name(name: str) -> None:
+    module = panes.pane(name)
+    assert module.TITLE
+    assert module.KEY in BY_KEY
+    assert module.__doc__
+
+
+def test_every_key_has_help_and_a_group() -> None:
+    assert all(key.help and key.group in GROUPS for key in KEYS)
+    keys = [name for key in KEYS for name in key.keys]
+    assert len(keys) == len(set(keys))
+
+
+@pytest.mark.parametrize("command", manual.every(), ids=lambda one: one.name)
+def test_a_command_and_its_options_have_help(command: manual.Command) -> None:
+    assert command.help
+    assert command.page.splitlines()[0].endswith((".", ":"))
+    for option in command.options:
+        assert option.help, option.names
+
+
+def test_every_word_of_rules_has_help() -> None:
+    silent = [
+        f"{name}.{field}"
+        for name, kind in vocabulary.KINDS.items()
+        for field, word in vocabulary.words(kind).items()
+        if not word.help
+    ]
+    assert silent == []
+
+
+# --- manual page and completion -----------------------------------------------------------------
+
+
+def test_the_manual_page_has_every_command_option_and_key() -> None:
+    page = man.page().replace("\\-", "-").replace("\\e", "\\").replace("\\(aq", "'")
+    page = page.replace("\\(ga", "`")
+    for command in manual.every():
+        assert command.name == "top" or f"nettop {command.name}" in page
+        assert all(option.shown in page for option in command.options)
+    assert all(shown_as(key) in page for key in KEYS)
+
+
+def test_the_manual_page_is_sound_roff(tmp_path: Path) -> None:
+    if not shutil.which("man"):
+        pytest.skip("man is not installed")
+    page = tmp_path / "nettop.1"
+    page.write_text(man.page())
+    words = ["man", "--warnings", "-l", str(page)]
+    env = {
+        **os.environ,
+        "LC_ALL": "C.UTF-8",
+        "MANWIDTH": "100",
+        "MANPAGER": "cat",
+        "MANROFFSEQ": "",
+    }
+    done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
+    assert done.stderr == ""
+    assert "nettop advise" in done.stdout
+
+
+@pytest.mark.parametrize("shell", completion.SHELLS)
+def test_a_completion_is_sound(shell: str, tmp_path: Path) -> None:
+    if not shutil.which(shell):
+        pytest.skip(f"{shell} is not installed")
+    path = tmp_path / "script"
+    path.write_text(completion.script(shell))
+    done = subprocess.run([shell, "-n", str(path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        (["adv"], "advise"),
+        (["--rep"], "--replay"),
+        (["advise", "--pro"], "--profile"),
+        (["advise", "--profile", "bulk-l"], "bulk-lan"),
+        (["show", "over"], "overview"),
+        (["rules", "te"], "test"),
+        (["completion", "f"], "fish"),
+        (["replay", "pyproject"], "pyproject.toml"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bash_completes(typed: list[str], offered: str) -> None:
+    words = " ".join(shlex.quote(word) for word in ["nettop", *typed])
+    asked = f'COMP_WORDS=({words}); COMP_CWORD={len(typed)}; _nettop; echo "${{COMPREPLY[*]}}"'
+    script = completion.script("bash") + asked
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [offered]
+
+
+# --- what no file may name ----------------------------------------------------------------------
+
+
+def private() -> Iterator[tuple[str, re.Pattern[bytes]]]:
+    """Names of the place where this runs: checkout, home, environment, host, package index."""
+    general = {
+        "/",
+        "/tmp",
+        "/home",
+        "/root",
+        "/opt",
+        "/srv",
+        "/usr",
+        "/usr/local",
+        "/mnt",
+        "/build",
+    }
+    places = {str(REPO), str(REPO.parent), str(Path.home())}
+    if sys.prefix != sys.base_prefix:
+        places |= {sys.prefix, os.path.realpath(sys.prefix)}
+    for place in sorted(places - general):
+        yield place, re.compile(rb"(?<![\w.-])" + re.escape(place.encode()) + rb"(?![\w-])")
+    yield "a folder of root's", re.compile(rb"/roo[t]/(?!\.)")
+    host = socket.gethostname().partition(".")[0]
+    if len(host) > 4 and host not in ("localhost", "debian", "ubuntu", "runner"):
+        yield "this host's name", re.compile(rb"\b" + re.escape(host.encode()) + rb"\b")
+    for name in ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "UV_INDEX_URL", "UV_DEFAULT_INDEX"):
+        for index in os.environ.get(name, "").split():
+            server = re.sub(r"^\w+://(?:[^@/]*@)?", "", index).partition("/")[0]
+            if server and server != "pypi.org":
+                yield "a package index", re.compile(re.escape(server.encode()))
+
+
+def test_no_file_names_the_place_it_was_made_in() -> None:
+    files = tracked()
+    assert len(files) > 300
+    found = [
+        f"{path.relative_to(REPO)}: {what}"
+        for path in files
+        for content in [path.read_bytes()]
+        for what, pattern in private()
+        if pattern.search(content)
+    ]
+    assert found == []
+
+
+def test_options_that_argparse_knows_are_all_told() -> None:
+    for name in commands.names():
+        parser = argparse.ArgumentParser(add_help=False)
+        commands.command(name).arguments(parser)
+        shown = {word for one in parser._actions for word in one.option_strings
+                 if one.help != argparse.SUPPRESS}  # fmt: skip
+        one = next(command for command in manual.every() if command.name == name)
+        assert shown == {word for option in one.options for word in option.names}

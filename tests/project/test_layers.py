@@ -1,0 +1,162 @@
+"""The layers hold: who may import what, how long a module may be, what a headless command loads."""
+
+import ast
+import json
+import os
+import re
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import layers
+import pytest
+
+SRC = Path(__file__).parents[2] / "src/nettop"
+MODULES = sorted(SRC.rglob("*.py"))
+
+# what → the places that may import it (a place is a folder or a file of src/nettop)
+ALLOWED = {
+    "textual": ("tui",),
+    "rich": ("tui",),
+    "subprocess": ("trials", "changes", "settings"),
+    "socket": ("host", "settings", "trials", "facts/toeplitz.py"),
+    "fcntl": ("host", "settings", "trials", "changes"),
+    "pyroute2": ("settings",),
+    "cpuinfo": ("tui",),
+    "ctypes": ("host/bpf", "trials", "changes/namespaces.py"),
+    "aiohttp": ("serving",),
+    "textual_serve": ("serving",),
+}
+PURE = ("facts", "advice", "panes", "terms", "frame")
+# reading rule files and the folder of panes; nothing of the host
+FILES_ALLOWED = (
+    "advice/rules/load.py", "advice/judge/rule_tests.py", "advice/rules/coverage.py",
+    "panes/__init__.py", "terms/modules.py",
+)  # fmt: skip
+
+
+def place(path: Path) -> str:
+    return str(path.relative_to(SRC))
+
+
+def imports(path: Path) -> set[str]:
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            found.add(node.module.split(".")[0])
+    return found
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_only_the_named_places_import_what_touches_the_world(path: Path) -> None:
+    where = place(path)
+    for module in imports(path) & ALLOWED.keys():
+        assert where.startswith(ALLOWED[module]), f"{where} may not import {module}"
+
+
+@pytest.mark.parametrize("path", [p for p in MODULES if place(p).startswith(PURE)], ids=place)
+def test_what_reasons_does_not_touch_the_host(path: Path) -> None:
+    if place(path) in FILES_ALLOWED:
+        return
+    text = path.read_text()
+    assert not imports(path) & {"subprocess", "fcntl", "ctypes", "select"}, place(path)
+    calls = [
+        ast.unparse(node.func)
+        for node in ast.walk(ast.parse(text))
+        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
+    ]
+    touching = {"open", "os.open", "os.listdir", "os.readlink", "time.time", "time.monotonic"}
+    assert not touching & set(calls), place(path)
+
+
+def test_modules_stay_small() -> None:
+    lengths = {place(path): len(path.read_text().splitlines()) for path in MODULES}
+    assert {name: n for name, n in lengths.items() if n > 400} == {}
+    assert statistics.median(n for n in lengths.values() if n > 5) <= 150
+
+
+def test_test_modules_stay_small() -> None:
+    tests = Path(__file__).parents[1]
+    lengths = {path: len(path.read_text().splitlines()) for path in tests.rglob("*.py")}
+    assert len(lengths) > 150
+    assert {str(path): n for path, n in lengths.items() if n > 400} == {}
+
+
+@pytest.mark.parametrize("path", MODULES, ids=place)
+def test_no_names_that_say_nothing(path: Path) -> None:
+    names = [n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ClassDef)]
+    vague = re.compile(r"(Manager|Helper|Utils?|Base)$")
+    assert not [name for name in [*names, path.stem.title()] if vague.search(name)]
+
+
+HEAVY = {"textual", "rich", "asyncio", "pyroute2", "cpuinfo", "pydantic", "requests"}
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["advise", "--json", "--seconds", "0.2", "--fail-on", "never"],
+        ["snapshot", "--json", "--seconds", "0.1", "--table", "cpu"],
+        ["rules", "list"],
+        ["limits", "--json"],
+        ["get", "sysctl.net.core.somaxconn", "--json"],
+        ["--version"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_headless_command_loads_nothing_heavy(words: list[str]) -> None:
+    program = (
+        "import sys, io, contextlib, json\n"
+        "from nettop.cli import main\n"
+        f"with contextlib.redirect_stdout(io.StringIO()):\n    code = main({words!r})\n"
+        "print(json.dumps([code, sorted({m.split('.')[0] for m in sys.modules})]))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "NETTOP_STATE": "/nonexistent"},
+    )
+    code, loaded = json.loads(done.stdout.splitlines()[-1])
+    assert code in (0, 1), done.stderr
+    assert not HEAVY & set(loaded)
+
+
+def test_every_folder_has_a_rank_and_nothing_lies_flat() -> None:
+    there = {p.name for p in SRC.iterdir() if p.is_dir() and any(p.glob("*.py"))}
+    flat = {p.stem for p in SRC.glob("*.py")} - {"__init__"}
+    assert flat == {"cli", "__main__"}
+    assert there | flat == set(layers.RANKS)
+
+
+def test_imports_run_downwards_and_never_in_a_circle() -> None:
+    edges = layers.imports()
+    assert layers.climbing(edges) == []
+    assert layers.cycles(edges) == []
+    assert layers.cycles({name: set(to) for name, to in layers.folders(edges).items()}) == []
+
+
+def test_the_check_of_layers_sees_a_climb_and_a_circle() -> None:
+    edges = {
+        "nettop.terms.x": {"nettop.facts.y"},
+        "nettop.facts.y": {"nettop.terms.x", "nettop.facts.z"},
+        "nettop.facts.z": {"nettop.facts.y"},
+    }
+    assert layers.climbing(edges) == ["nettop.terms.x (rank 0) imports nettop.facts.y (rank 5)"]
+    assert layers.cycles(edges) == [["nettop.facts.y", "nettop.facts.z", "nettop.terms.x"]]
+
+
+def test_what_reasons_knows_no_configuration_and_no_host() -> None:
+    between = layers.folders(layers.imports())
+    for folder in layers.PURE:
+        assert not {"host", "config"} & between.get(folder, {}).keys(), folder
+
+
+@pytest.mark.parametrize("folder", sorted(set(layers.RANKS) - {"cli", "__main__"}))
+def test_a_folder_says_what_it_takes_and_gives(folder: str) -> None:
+    text = ast.get_docstring(ast.parse((SRC / folder / "__init__.py").read_text())) or ""
+    assert len(text.splitlines()) > 2, folder

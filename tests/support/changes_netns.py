@@ -1,0 +1,60 @@
+"""nettop inside a network namespace with a veth pair, and the system's own tools there."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+NAME = f"nt-changes-{os.getpid()}"
+
+
+def run(*words: str, ok: bool = True) -> str:
+    done = subprocess.run(words, capture_output=True, text=True, check=False, timeout=60)
+    assert not ok or done.returncode == 0, (words, done.stdout, done.stderr)
+    return done.stdout
+
+
+class Nettop:
+    """The command line, inside the namespace, with a journal of its own."""
+
+    def __init__(self, netns: str, state: Path) -> None:
+        self.environment = {**os.environ, "NETTOP_STATE": str(state)}
+        self.environment.pop("SSH_CONNECTION", None)
+        self.inside = ["ip", "netns", "exec", netns]
+
+    def start(self, *words: str, **more: Any) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*self.inside, sys.executable, "-m", "nettop", *words],
+            env=self.environment, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more,
+        )  # fmt: skip
+
+    def __call__(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
+        process = self.start(*words, "--json")
+        out, err = process.communicate(timeout=60)
+        assert process.returncode == code, (words, out, err)
+        found: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
+        return found
+
+    def see(self, *words: str) -> str:
+        return run(*self.inside, *words)
+
+
+def mtu(nettop: Nettop) -> int:
+    """The MTU of va now."""
+    return int(nettop.see("cat", "/sys/class/net/va/mtu"))
+
+
+def until(true: Callable[[], bool], seconds: float) -> float:
+    """Wait until it is true; the seconds that took."""
+    begun = time.monotonic()
+    while not true():
+        assert time.monotonic() - begun < seconds, "it took too long"
+        time.sleep(0.02)
+    return time.monotonic() - begun

@@ -1,0 +1,90 @@
+"""The screenshots of README are what the program draws."""
+
+from __future__ import annotations
+
+import pathlib
+import re
+from dataclasses import dataclass, replace
+
+import pytest
+import stories
+from scenes import SCENES
+from tui_app import SHOTS
+
+from nettop import panes
+from nettop.host.recording import Replay, load
+from nettop.tui.engine import Engine
+from nettop.tui.screen import Nettop
+from nettop.views.scene import Scene, View
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: the scene, how it is looked at, its size and theme."""
+
+    host: str
+    view: View
+    width: int = 120
+    height: int = 36
+    theme: str = "dark"
+
+    def scene(self) -> tuple[Scene, View]:
+        if self.host.startswith("story"):
+            return stories.told(int(self.host[-1]))
+        if self.host in SCENES:
+            return SCENES[self.host](), self.view
+        return recorded(self.host, self.view), self.view
+
+
+def recorded(host: str, view: View) -> Scene:
+    """The end of a recorded host, read and judged as the screen does it."""
+    told: list[Scene] = []
+    source = Replay(load(str(pathlib.Path(__file__).parents[2] / host)))
+    Engine(source, told.append, 1.0, view).run()
+    return replace(told[-1], origin=f"replay of {source.host}")
+
+
+DEMO = "rules/demo.host.gz"
+BIG = "tests/hosts/big-256.host.gz"
+SCREENS = {
+    "overview": Shot(DEMO, View(), 120, 36),
+    "overview-light": Shot(DEMO, View(), 120, 36, "light"),
+    "overview-ansi": Shot(DEMO, View(), 120, 36, "ansi"),
+    "overview-colourblind": Shot(DEMO, View(), 120, 36, "colourblind"),
+    "overview-contrast": Shot(DEMO, View(), 120, 36, "contrast"),
+    "overview-many-cores": Shot(BIG, View(), 120, 40),
+    "cores": Shot(DEMO, View(pane="cores"), 120, 34),
+    "cores-many": Shot(BIG, View(pane="cores"), 120, 40),
+    "nic": Shot(DEMO, View(pane="nic"), 120, 44),
+    "flows": Shot(DEMO, View(pane="flows")),
+    "advisor": Shot(DEMO, View(pane="advisor"), 120, 44),
+    "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
+    "history": Shot("storied", View(pane="history", zoom=2, marks=(200.0, 560.0))),
+    "journal": Shot("storied", View(pane="journal"), 120, 24),
+    **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
+}
+
+
+def normal(svg: str) -> str:
+    """The picture without Rich's random ids."""
+    return re.sub(r"terminal-\d+-", "terminal-", svg)
+
+
+@pytest.mark.parametrize("name", SCREENS)
+async def test_screenshot(name: str, update: bool) -> None:
+    shot = SCREENS[name]
+    scene, view = shot.scene()
+    app = Nettop(view, scene, theme=shot.theme)
+    async with app.run_test(size=(shot.width, shot.height)) as pilot:
+        await pilot.pause()
+        svg = normal(app.export_screenshot(title="nettop"))
+    path = SHOTS / f"{name}.svg"
+    if update:
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(svg, encoding="utf-8")
+    assert svg == path.read_text(encoding="utf-8")
+
+
+def test_every_pane_has_its_picture_and_none_is_left_over() -> None:
+    assert {path.stem for path in SHOTS.glob("*.svg")} == set(SCREENS)
+    assert set(panes.names()) <= set(SCREENS)

@@ -1,0 +1,334 @@
+"""The application: keys, mouse, palette, view and configuration. Counted, never timed."""
+
+from __future__ import annotations
+
+import argparse
+import pathlib
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+from scenes import healthy, lossy, storied
+from tui_app import SHOTS, Told
+
+from nettop import panes
+from nettop.commands import open_source
+from nettop.commands.top import demo
+from nettop.host.recording import Replay, load
+from nettop.tui import app as starter
+from nettop.tui import keys, themes
+from nettop.tui.engine import Engine, merge
+from nettop.tui.keys import Ask
+from nettop.tui.screen import Nettop, Tick
+from nettop.views.scene import Note, Scene, Step, View
+
+
+async def test_keys_reach_panes_and_actions() -> None:
+    app = Nettop(View(), lossy())
+    told = Told()
+    app.actions = told
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("5", "j", "a")
+        assert app.view.pane == "advisor"
+        assert told.asked == [Ask("apply", "app-on-other-node@3391")]
+        await pilot.press("tab")
+        assert app.view.pane == "tests"
+        await pilot.press("shift+tab", "question_mark")
+        assert app.view.help
+        await pilot.press("escape", "1", "q")
+    assert told.stopped
+    assert app.return_code == 0
+
+
+async def test_control_c_quits() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.press("ctrl+c")
+    assert app.return_code == 0
+
+
+async def test_pause_freezes_what_is_seen() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.press("space")
+        app.post_message(Tick(lambda _old: healthy()))
+        await pilot.pause()
+        assert any("vm7" in text for row in app.board.shown for text, _ in row)
+        await pilot.press("space")
+        assert any("web" in text for row in app.board.shown for text, _ in row)
+
+
+async def test_the_palette_has_every_action_and_theme() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        titles = {command.title for command in app.get_system_commands(app.screen)}
+        for key in keys.KEYS:
+            if key.action not in ("open", "palette"):
+                assert key.help[:1].upper() + key.help[1:] in titles
+        assert {f"Theme: {name}" for name in themes.NAMES} <= titles
+        await pilot.press("ctrl+p")
+        await pilot.pause()
+        assert len(app.screen_stack) == 2
+        await pilot.press("escape")
+
+
+async def test_the_footer_and_rows_can_be_clicked() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        here = next(y for y, row in enumerate(app.board.shown) if row[0][1].startswith("select"))
+        await pilot.click(offset=(20, here + 2))
+        assert app.view.spot.on == "pause-off@eth0"
+        footer = "".join(text for text, _ in app.board.shown[39])
+        await pilot.click(offset=(footer.index("Flows"), 39))
+        assert app.view.pane == "flows"
+
+
+async def test_the_ruler_can_be_drawn_with_the_mouse() -> None:
+    app = Nettop(View(pane="history"), storied())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        await pilot.mouse_down(offset=(60, 10))
+        await pilot.mouse_up(offset=(90, 10))
+        await pilot.pause()
+        assert len(app.view.marks) == 2
+        assert app.view.marks[1] > app.view.marks[0]
+        assert any("A–B" in text for row in app.board.shown for text, _ in row)
+
+
+async def test_old_notes_go() -> None:
+    app = Nettop(View(), replace(lossy(), notes=(Note("said long ago", "", 1.0),)))
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(Tick(lambda old: old))
+        await pilot.pause()
+        assert not app.scene.notes
+
+
+async def test_resizing_composes_anew() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        for size in ((20, 5), (500, 200), (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            assert len(app.board.shown) == size[1]
+
+
+async def test_ascii_terminals_get_ascii() -> None:
+    app = Nettop(View(), lossy(), ascii_only=True)
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        assert all(text.isascii() for row in app.board.shown for text, _ in row)
+
+
+def test_a_new_moment_keeps_what_others_keep() -> None:
+    old = storied()
+    new = merge(old, lossy())
+    assert new.journal == old.journal
+    assert new.results == old.results
+    assert new.pending == old.pending
+    failed = merge(old, Scene(notes=(Note("no"),)))
+    assert failed.facts is old.facts
+    assert failed.notes[-1].text == "no"
+
+
+def test_a_muted_finding_stays_away() -> None:
+    old = replace(lossy(), mutes=("pause-off@eth0",))
+    new = merge(old, lossy())
+    assert "pause-off@eth0" not in {f.id for f in new.findings}
+    assert [f.id for f in new.muted] == ["pause-off@eth0"]
+    assert not new.ended
+
+
+def test_the_engine_says_once_what_it_cannot_do(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sentence once, however often it is tried; once more after it worked in between."""
+    from nettop.host.source import Live
+
+    said: list[Scene] = []
+    engine = Engine(Live(str(tmp_path)), said.append, 0.0, View())
+    eio, eperm = OSError(5, "Input/output error"), OSError(1, "Operation not permitted")
+    steps = [eio, eio, eio, eperm, eperm, None, eperm]
+
+    def step(_observer: object) -> None:
+        error = steps.pop(0)
+        engine.stopping = not steps
+        if error is not None:
+            raise error
+
+    monkeypatch.setattr(engine, "_step", step)
+    engine.run()
+    told = [note.text for scene in said for note in scene.notes]
+    assert [text.partition(": ")[0] for text in told] == ["the host could not be looked at"] * 3
+    assert ["Input/output" in text for text in told] == [True, False, False]
+    assert ["not permitted" in text for text in told] == [False, True, True]
+
+
+def test_the_engine_names_what_an_empty_host_does_not_tell(tmp_path: pathlib.Path) -> None:
+    from nettop.host.source import Live
+
+    told: list[Scene] = []
+    engine = Engine(Live(str(tmp_path)), told.append, 0.0, View())
+
+    def post(scene: Scene) -> None:
+        told.append(scene)
+        engine.stopping = len(told) == 3
+
+    engine.post = post
+    engine.run()
+    assert len(told) == 3
+    for scene in told:
+        assert scene.facts is not None
+        assert {"cpu", "interrupts", "links"} <= set(scene.facts.missing)
+
+
+def test_the_demo_shows_its_finding_in_every_frame_and_every_round() -> None:
+    told: list[Scene] = []
+    source = Replay(load(demo()), loop=True)
+    engine = Engine(source, told.append, 0.0, View())
+
+    def post(scene: Scene) -> None:
+        told.append(scene)
+        engine.stopping = len(told) == 3 * len(source.moments)
+
+    engine.post = post
+    engine.run()
+    for scene in told:
+        assert any(f.id.startswith("rx-ring-overrun@") for f in scene.findings)
+        assert scene.facts is not None
+        assert 0 < (scene.facts.host.idle or 0) < 100  # counters that went back are no load
+
+
+def test_only_this_host_s_view_is_kept(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    kept = tmp_path / "nettop" / "view.json"
+    seen = []
+
+    def ran(app: Nettop, **_: object) -> int:
+        seen.append(app.view.pane)
+        app.on_leave(replace(app.view, pane="journal"))
+        return 0
+
+    monkeypatch.setattr(Nettop, "run", ran)
+    recording = argparse.Namespace(replay=demo(), demo=False, interval=None)
+    starter.run(recording, open_source(recording, pace=1.0, loop=True))
+    assert not kept.exists()  # a first live start opens on the Overview
+    live = argparse.Namespace(replay=None, root=None, netns=None, demo=False, interval=None)
+    starter.run(live, open_source(live))
+    assert '"journal"' in kept.read_text()
+    starter.remember(View(pane="flows"))
+    before = kept.read_text()
+    recording.demo = True
+    starter.run(recording, open_source(recording, pace=1.0, loop=True))
+    recording.demo = False
+    starter.run(recording, open_source(recording, pace=1.0, loop=True))
+    assert kept.read_text() == before
+    assert seen == ["overview", "overview", "overview", "flows"]
+
+
+def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    view = replace(View(pane="flows", nic="eth0"), form={"to": "192.0.2.1"}).at(sort=2, invert=True)
+    starter.remember(view)
+    again = starter.remembered({})
+    assert (again.pane, again.nic, again.spot.sort, again.spot.invert) == ("flows", "eth0", 2, True)
+    assert again.form == {"to": "192.0.2.1"}
+    for rubbish in ("{", "[]", '{"pane": 3, "sort": 1}', '{"pane": "nope", "fold": "x"}'):
+        (tmp_path / "nettop" / "view.json").write_text(rubbish)
+        assert starter.remembered({}).pane == "overview"
+
+
+def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.delenv("COLORTERM", raising=False)
+    monkeypatch.setenv("TERM", "linux")
+    assert starter.theme("") == "ansi"
+    monkeypatch.setenv("TEXTUAL_DRIVER", "textual.drivers.web_driver:WebDriver")
+    assert starter.theme("") == "dark"
+    monkeypatch.delenv("TEXTUAL_DRIVER")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    assert starter.theme("") == "dark"
+    assert starter.theme("light") == "light"
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert starter.theme("light") == "mono"
+
+
+@pytest.mark.parametrize(
+    ("told", "said"),
+    [
+        ('them = "dark"', "unknown key 'them' (did you mean theme?)"),
+        ('units = "bit"', "units is bits or bytes, not 'bit'"),
+        ('prefix = "SI"', "prefix is si or iec, not 'SI'"),
+        ("interval = -1", "interval is 0.1 to 3600 seconds, not -1"),
+        ("mouse = 1", "mouse cannot be 1"),
+        ('[columns]\nflows = ["proces"]', "no column 'proces' (did you mean process?)"),
+        ('[columns]\nflow = ["process"]', "an unknown table 'flow' (did you mean flows?)"),
+        ('[columns]\nadvisor = ["x"]', "an unknown table 'advisor'; there are cores, nic, flows"),
+        ("[columns]\nnic = 3", "columns.nic is a list of setting, now, limit, better, unit"),
+        ('[columns]\ncores = ["core", 7]', "no column 7; there are core, node, busy, mostly"),
+    ],
+)
+def test_a_configuration_that_cannot_be_is_one_sentence(
+    told: str, said: str, tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.config import load
+
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text(told)
+    found = load()
+    (fault,) = (*found.faults, *panes.chosen_columns(found.get("columns", {}))[1])
+    assert said in fault
+    assert "\n" not in fault
+
+
+def test_the_configuration_of_the_readme_is_whole_and_taken(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop import config
+
+    readme = (SHOTS.parent / "README.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```toml\n(theme = .*?)```", readme, re.DOTALL)
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text(block)
+    found = config.load()
+    assert {*found.values, "limits"} == set(config.KNOWN)  # every key there is, none there is not
+    assert set(found.values["columns"]) == {n for n in panes.names() if panes.columns(n)}
+    assert all(name in block for name in themes.NAMES)
+
+
+def test_configured_columns_reach_the_view(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from nettop.config import load as configured
+
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    (tmp_path / "nettop").mkdir()
+    (tmp_path / "nettop" / "config.toml").write_text('[columns]\nflows = ["limit", "peer"]')
+    starter.remember(View(pane="journal"))
+    assert starter.remembered(configured().values).columns == {"flows": ("limit", "peer")}
+    assert starter.first(configured().values).columns == {"flows": ("limit", "peer")}
+
+
+def test_the_keys_need_no_textual() -> None:
+    code = "import sys, nettop.tui.keys, nettop.tui.engine, nettop.tui.actions, nettop.panes.page;"
+    code += "print([m for m in ('textual', 'rich', 'asyncio') if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
+    from nettop.host.source import Live
+    from nettop.views.steps import step
+
+    made = step("sysctl.net.ipv4.tcp_sack", "1", Live(str(tmp_path)))
+    assert isinstance(made, Step)
+    assert made.before == "?"
+    assert made.because

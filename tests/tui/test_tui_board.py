@@ -1,0 +1,122 @@
+"""The board: only changed rows are drawn, in every theme."""
+
+from __future__ import annotations
+
+import pytest
+from rich.cells import cell_len
+from scenes import SCENES, lossy, storied
+from textual.geometry import Region
+
+from nettop import panes
+from nettop.tui import themes
+from nettop.tui.board import Rows
+from nettop.tui.screen import Nettop, Tick
+from nettop.views.scene import View
+
+
+async def test_k_changed_rows_are_k_drawn_rows() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        lines = list(app.board.shown)
+        for count in (0, 1, 3, 7):
+            before = app.board.drawn
+            changed = list(lines)
+            for row in range(count):
+                changed[row * 5] = ((f"row {row} of {count}".ljust(120), "bad"),)
+            app.board.show(changed)
+            await pilot.pause()
+            assert app.board.drawn - before == count
+            app.board.show(lines)
+            await pilot.pause()
+
+
+async def test_an_equal_frame_writes_nothing() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        before = app.board.drawn
+        app.post_message(Tick(lambda _old: lossy()))
+        await pilot.pause()
+        assert app.board.drawn == before
+        assert not app.screen._dirty_widgets
+
+
+async def test_rows_are_written_at_once_unless_something_lies_over_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        written: list[Rows] = []
+        called: list[object] = []
+        monkeypatch.setattr(app, "_display", lambda _screen, rows: written.append(rows))
+        monkeypatch.setattr(app.board, "refresh", lambda *regions: called.extend(regions))
+        lines = list(app.board.shown)
+        changed = [*lines[:7], (("seven".ljust(120), "bad"),), *lines[8:]]
+        app.board.show(changed)
+        assert [list(rows.strips) for rows in written] == [[7]]
+        told = written[0].render_segments(app.console)
+        assert told.startswith("\x1b[8;1H")
+        assert "seven" in told
+        assert not called
+        app.action_command_palette()
+        await pilot.pause()
+        written.clear()
+        app.board.show(lines)
+        assert called == [Region(0, 7, 120, 1)]
+        assert not any(isinstance(one, Rows) for one in written)
+
+
+async def test_a_pane_that_is_not_shown_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_args: object) -> list[object]:
+        raise AssertionError("drawn though hidden")
+
+    for name in panes.names():
+        if name != "overview":
+            monkeypatch.setattr(panes.pane(name), "lines", never)
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        app.post_message(Tick(lambda _old: storied()))
+        await pilot.pause()
+
+
+async def test_every_cell_carries_its_background() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.pause()
+        for y in range(30):
+            strip = app.board.render_line(y)
+            assert strip.cell_length == 100
+            assert all(s.style is not None and s.style.bgcolor for s in strip)
+
+
+async def test_no_color_holds_for_every_theme(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    app = Nettop(View(), lossy(), theme="mono")
+    async with app.run_test(size=(100, 30)) as pilot:
+        app.wear("dark")
+        await pilot.pause()
+        inks = [s.style for y in range(30) for s in app.board.render_line(y)]
+        assert {ink.color and ink.color.name for ink in inks if ink} == {"default"}
+
+
+async def test_the_board_paints_hostile_names_within_its_width() -> None:
+    app = Nettop(View(), SCENES["hostile"]())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        for row in app.board.shown:
+            assert sum(cell_len(text) for text, _ in row) == 120
+            assert all(text.isprintable() for text, _ in row)
+
+
+@pytest.mark.parametrize("name", themes.NAMES)
+def test_a_theme_dresses_every_role(name: str) -> None:
+    used = set()
+    for build in SCENES.values():
+        for pane in panes.names():
+            for row in panes.page.compose(build(), View(pane=pane), 160, 50):
+                used |= {role for _, role in row}
+    palette = themes.palette(name)
+    plain = {"", "head", "accent", "good", "user", "system", "softirq", "irq", "idle", "faint"}
+    assert used - set(palette) <= (plain | {"dim", "steal"} if name in ("mono", "ansi") else set())

@@ -1,0 +1,67 @@
+"""The gate: a frame is written when the terminal has taken the last one."""
+
+from __future__ import annotations
+
+from nettop.tui.gate import AT_ONCE, FIXED, PATIENCE, SHEET, TRUST, Gate
+
+
+def test_a_frame_waits_until_the_last_one_arrived() -> None:
+    gate = Gate()
+    assert gate.wait(0.0) == 0.0
+    assert gate.drawn(0.0)
+    assert gate.wait(0.5) == PATIENCE - 0.5
+    gate.answered(0.5)
+    assert gate.wait(0.5) == 0.0
+
+
+def test_a_terminal_that_never_answers_gets_a_fixed_rate() -> None:
+    gate = Gate()
+    assert gate.drawn(0.0)
+    assert gate.wait(PATIENCE) == 0.0
+    assert not gate.drawn(PATIENCE)
+    assert gate.wait(PATIENCE + 0.25) == FIXED - 0.25
+    gate.answered(PATIENCE + 0.25)
+    assert gate.wait(PATIENCE + 0.25) == 0.0
+
+
+def test_one_lost_answer_does_not_condemn_a_terminal_that_answers() -> None:
+    gate = Gate(answers=True)
+    gate.drawn(0.0)
+    assert gate.wait(PATIENCE) == TRUST - PATIENCE
+    assert gate.drawn(TRUST)
+    assert gate.answers
+
+
+def test_a_quick_terminal_is_asked_once_a_sheet_of_rows() -> None:
+    gate = Gate()
+    asked = []
+    for second in range(20):
+        now = float(second)
+        assert gate.wait(now) == 0.0
+        asked.append(gate.drawn(now, 10))
+        if asked[-1]:
+            gate.answered(now + AT_ONCE / 2)
+    assert asked == [second % (SHEET // 10) == 0 for second in range(20)]
+
+
+def test_a_terminal_that_became_slow_is_asked_after_every_frame() -> None:
+    gate = Gate()
+    assert gate.drawn(0.0, 10)
+    gate.answered(AT_ONCE / 2)
+    assert gate.drawn(1.0, SHEET)
+    gate.answered(1.0 + 2 * AT_ONCE)
+    for second in (2.0, 3.0):
+        assert gate.drawn(second, 1)
+        gate.answered(second + 2 * AT_ONCE)
+
+
+def test_how_long_a_terminal_is_waited_for_in_seconds() -> None:
+    """2 s when it is not known, 10 s when it has answered, 1 s between unanswered frames."""
+    gate = Gate()
+    gate.drawn(0.0)
+    assert [gate.wait(now) for now in (0.0, 1.5, 2.0)] == [2.0, 0.5, 0.0]
+    gate.drawn(2.0)
+    assert [gate.wait(now) for now in (2.0, 2.75, 3.0)] == [1.0, 0.25, 0.0]
+    gate.answered(3.0)
+    gate.drawn(3.0)
+    assert [gate.wait(now) for now in (3.0, 12.0, 13.0)] == [10.0, 1.0, 0.0]

@@ -1,0 +1,183 @@
+"""Keys: what each does on each pane, and that none is bound twice."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+from scenes import SCENES, lossy, storied
+from tui_app import Told
+
+from nettop import panes
+from nettop.tui import guide, keys
+from nettop.tui.keys import Ask, press
+from nettop.tui.screen import Nettop
+from nettop.views.scene import Question, Scene, View
+
+
+def on_screen(view: View, scene: Scene) -> View:
+    """The view once the scene was painted under it."""
+    return panes.page.painted(scene, view, 120, 40)
+
+
+def typed(text: str, view: View, scene: Scene) -> tuple[View, Ask | None]:
+    ask = None
+    for char in text:
+        view, ask = press({" ": "space"}.get(char, char), char, view, scene)
+    return view, ask
+
+
+def places(scene: Scene) -> Iterator[View]:
+    """Every pane at its second and last row, with and without a filter, and in the past."""
+    for pane in panes.names():
+        items = panes.pane(pane).items(scene, View(pane=pane))
+        plain = replace(View(pane=pane), zoom=1).at(left=1)
+        yield plain.at(filter="x")
+        for row in (1, len(items) - 1):
+            if row < len(items):
+                yield replace(plain, zoom=3).at(on=items[row], index=row)
+
+
+@pytest.mark.parametrize("name", [name for key in keys.KEYS for name in key.keys])
+def test_every_key_of_the_table_does_something(name: str) -> None:
+    scene = storied()
+    char = name if len(name) == 1 else None
+    after = [(view, *press(name, char, view, scene)) for view in places(scene)]
+    assert any(new != view or ask is not None for view, new, ask in after)
+
+
+def test_a_key_of_no_table_does_nothing() -> None:
+    scene = storied()
+    assert "f12" not in keys.BY_KEY
+    for view in places(scene):
+        assert press("f12", None, view, scene) == (view, None)
+
+
+def test_no_key_is_bound_twice() -> None:
+    every = [name for key in keys.KEYS for name in key.keys]
+    assert len(every) == len(set(every))
+    assert {key.group for key in keys.KEYS} == set(keys.GROUPS)
+
+
+def test_help_is_the_table() -> None:
+    told = "\n".join("".join(t for t, _ in row) for row in guide.help_lines(View(), 200, 90))
+    for key in keys.KEYS:
+        assert keys.shown_as(key) in told
+        assert key.help in told
+
+
+def test_readme_keys_are_the_designs() -> None:
+    for name in "12345678ghjklGiPracpusym?q/<>I+-":
+        assert name in keys.BY_KEY
+
+
+def test_the_cursor_moves_and_stays_on_its_finding() -> None:
+    scene = lossy()
+    view, _ = typed("jj", View(), scene)
+    assert view.spot.on == "pause-off@eth0"
+    fewer = replace(scene, findings=scene.findings[1:])
+    assert keys.target(view, fewer) == "pause-off@eth0"
+    view, _ = typed("G", view, scene)
+    assert view.spot.on == "legacy-sack@host"
+    view, _ = typed("g", view, scene)
+    assert view.spot.on == "rx-ring-overrun@eth0"
+
+
+def test_apply_names_the_finding_under_the_cursor() -> None:
+    view, ask = typed("ja", View(), lossy())
+    assert ask == Ask("apply", "app-on-other-node@3391")
+    assert press("y", "y", view, lossy())[1] == Ask(
+        "copy", "app-on-other-node@3391", "taskset -apc 4,5,7 3391"
+    )
+
+
+def test_filter_takes_letters_that_are_keys() -> None:
+    view, ask = typed("/quail", View(pane="flows"), lossy())
+    assert ask is None
+    assert view.typing
+    assert view.spot.filter == "quail"
+    view, _ = press("backspace", None, view, lossy())
+    view, _ = press("enter", "\r", view, lossy())
+    assert view.spot.filter == "quai"
+    assert not view.typing
+    view, _ = press("escape", None, view, lossy())
+    assert view.spot.filter == ""
+
+
+def test_in_a_form_only_escape_and_control_keys_are_global() -> None:
+    view, _ = typed("j", View(pane="tests"), lossy())
+    view, _ = press("enter", "\r", view, lossy())
+    assert view.editing == "form.to"
+    view, ask = typed("192.0.2.9q", view, lossy())
+    assert ask is None
+    view, _ = press("enter", "\r", view, lossy())
+    assert view.form["to"] == "192.0.2.9q"
+    view, _ = press("enter", "\r", view, lossy())
+    view, ask = press("escape", None, view, lossy())
+    assert view.editing == ""
+    assert ask is None
+
+
+def test_a_setting_is_set_by_typing() -> None:
+    scene = lossy()
+    view = on_screen(View(pane="nic", nic="eth0"), scene)
+    view, _ = typed("e", view, scene)
+    assert view.editing == "ring.rx@eth0"
+    view, _ = typed("1024", view, scene)
+    view, ask = press("enter", "\r", view, scene)
+    assert ask == Ask("set", "ring.rx@eth0", "1024")
+    assert view.editing == ""
+
+
+async def test_a_question_is_answered_by_enter_or_escape() -> None:
+    sheets = (("shell", (((" one", ""),),)), ("sysctl", (((" two", ""),),)))
+    question = Question("Export", sheets, "export", "write the file here")
+    app = Nettop(View(pane="journal"), replace(storied(), question=question))
+    told = Told()
+    app.actions = told
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause()
+        shown = "\n".join("".join(t for t, _ in row) for row in app.board.shown)
+        assert "write the file here" in shown
+        assert " one" in shown
+        await pilot.press("u", "right")
+        assert told.asked == []
+        await pilot.press("enter")
+        assert told.asked == [Ask("agree", value="sysctl")]
+        assert app.scene.question is None
+        app.scene = replace(app.scene, question=question)
+        await pilot.press("escape")
+        assert app.scene.question is None
+        assert len(told.asked) == 1
+
+
+def test_an_interrupt_is_moved_by_typing() -> None:
+    view, _ = typed("e4", on_screen(View(pane="cores"), lossy()), lossy())
+    _, ask = press("enter", "\r", view, lossy())
+    assert ask == Ask("set", "irq.affinity@eth0/rx-0", "4")
+
+
+def test_the_ruler_takes_two_marks_and_a_third_clears() -> None:
+    scene = storied()
+    view = View(pane="history")
+    for _ in range(3):
+        view, _ = press("left", None, view, scene)
+    view, _ = press("enter", "\r", view, scene)
+    view, _ = press("left", None, view, scene)
+    view, _ = press("enter", "\r", view, scene)
+    assert len(view.marks) == 2
+    assert view.marks[0] > view.marks[1]
+    view, _ = press("enter", "\r", view, scene)
+    assert view.marks == ()
+
+
+@pytest.mark.parametrize("pane", panes.names())
+def test_any_key_on_any_pane_of_any_host_is_harmless(pane: str) -> None:
+    for build in SCENES.values():
+        scene = build()
+        for key in keys.KEYS:
+            for name in key.keys:
+                view, _ = press(name, name if len(name) == 1 else None, View(pane=pane), scene)
+                assert panes.pane(view.pane).lines(scene, view, 80, 22) is not None
+        press("enter", "\r", View(pane=pane), Scene())
