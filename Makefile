@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run quick test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
 help: ## what there is to make
@@ -33,6 +33,9 @@ check: $(READY) ## format, lint, types
 	$(PY) -m ruff format --check src tests
 	$(PY) -m ruff check src tests
 	$(PY) -m mypy
+
+quick: check ## lint, types and the tests that need no namespace: under two minutes
+	$(PY) -m pytest -n $(WORKERS) -m "not netns and not slow" --hypothesis-profile quick tests
 
 test: check ## every check that this machine can run
 	@$(PY) tests/everything.py --workers $(WORKERS) --sleepers $(SLEEPERS)

@@ -22,6 +22,19 @@ hypothesis.settings.register_profile("nettop", deadline=None)
 hypothesis.settings.load_profile("nettop")
 
 
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what is slow."""
+    from slow import SLOW
+
+    slow = set(" ".join(SLOW.values()).split())
+    for item in items:
+        if slow & {item.path.stem, item.path.parent.name}:
+            item.add_marker("slow")
+
+
 # of nettop's own variables only those that say what a run may use reach the tests
 _SAID = ("NETTOP_SAMPLES", "NETTOP_LAB")
 _TOLD = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # where packages come from

@@ -1,7 +1,8 @@
 """`make zipapp`: nettop as one executable file, dist/nettop.pyz, for hosts without a package index.
 
-It holds nettop with its rules and its dependencies, which are pure Python. The host needs Python
-3.11 or newer and nothing else. On its first start it unpacks itself into the user's cache (root's:
+It holds nettop with its rules and its dependencies. These are pure Python, except psutil, whose
+compiled module is there for each of MACHINES. The host needs Python 3.11 or newer and glibc and
+nothing else. On its first start it unpacks itself into the user's cache (root's:
 /var/cache/nettop), as a small virtual environment, where what nettop starts anew (guard, sudo,
 namespaces) finds it too.
 """
@@ -20,6 +21,7 @@ import zipfile
 from pathlib import Path
 
 REPO = Path(__file__).parents[1]
+MACHINES = ("x86_64", "aarch64")  # uname -m
 MAIN = '''\
 """Unpack once, then run from there."""
 
@@ -32,8 +34,12 @@ import zipfile
 
 if sys.version_info < (3, 11):
     sys.exit("nettop needs Python 3.11 or newer; this is " + sys.version.split()[0])
+MACHINE = os.uname().machine
+if MACHINE not in {machines}:
+    sys.exit("nettop.pyz is for {spoken}; this is " + MACHINE + ": use pip install")
 VERSION = "%d.%d" % sys.version_info[:2]
-NAME = "{digest}-" + VERSION
+NAME = "{digest}-" + VERSION + "-" + MACHINE
+OWN = "native/" + MACHINE + "/"
 
 
 def fill(where):
@@ -46,7 +52,12 @@ def fill(where):
     with open(os.path.join(where, "pyvenv.cfg"), "w") as file:
         file.write("home = " + os.path.dirname(real) + "\\n")
     with zipfile.ZipFile(os.path.dirname(os.path.abspath(__file__))) as packed:
-        packed.extractall(packages)
+        for name in packed.namelist():
+            if name.startswith(OWN) and not name.endswith("/"):
+                with open(os.path.join(packages, name[len(OWN):]), "wb") as file:
+                    file.write(packed.read(name))
+            elif not name.startswith("native/"):
+                packed.extract(name, packages)
 
 
 def kept():
@@ -102,6 +113,25 @@ def gather(where: Path) -> None:
         library.unlink()
     for unneeded in ("bin", "share"):
         shutil.rmtree(where / unneeded, ignore_errors=True)
+    for machine in MACHINES:
+        native(where, machine)
+
+
+def native(where: Path, machine: str) -> None:
+    """The compiled modules of psutil for this machine, under native/."""
+    (version,) = (p.stem.split("-")[1] for p in where.glob("psutil-*.dist-info"))
+    platforms = [f"--platform=manylinux{one}_{machine}" for one in ("2014", "_2_17", "_2_28")]
+    with tempfile.TemporaryDirectory() as scratch:
+        subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", scratch,
+             "--only-binary=:all:", "--implementation=cp", "--abi=abi3", "--python-version=3.11",
+             *platforms, f"psutil=={version}"],
+            check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        with zipfile.ZipFile(next(Path(scratch).glob("*.whl"))) as packed:
+            for name in packed.namelist():
+                if name.endswith(".so"):
+                    packed.extract(name, where / "native" / machine)
 
 
 def requirements(wheel: Path) -> list[str]:
@@ -127,7 +157,10 @@ def make(out: Path) -> Path:
     with tempfile.TemporaryDirectory() as scratch:
         where = Path(scratch) / "content"
         gather(where)
-        (where / "__main__.py").write_text(MAIN.replace("{digest}", digest(where)))
+        main = MAIN.replace("{machines}", repr(MACHINES)).replace(
+            "{spoken}", " and ".join(MACHINES)
+        )
+        (where / "__main__.py").write_text(main.replace("{digest}", digest(where)))
         out.parent.mkdir(parents=True, exist_ok=True)
         zipapp.create_archive(where, out, interpreter="/usr/bin/env python3", compressed=True)
     out.chmod(out.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)

@@ -1,4 +1,4 @@
-"""The frame beside mpstat, ethtool, ip, tc, nstat and ss run at the same time, on this kernel.
+"""The frame beside mpstat, ethtool, ip, tc, nstat, ss and psutil at the same time, on this kernel.
 
 Where figures move, nettop reads between two runs of the tool and must lie between them: no test
 here depends on how long anything took.
@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 import veth
 
@@ -32,7 +33,7 @@ HERE, _ = veth.spaces("beside")
 READ = """
 import json, sys
 from dataclasses import asdict
-from nettop.frame import values
+from nettop.frame.fields import values
 from nettop.sampling.sampler import Sampler
 from nettop.host.source import Live
 frame = Sampler(Live()).take(sys.argv[1:])
@@ -200,6 +201,86 @@ def test_what_a_full_socket_loses_is_what_ss_shows() -> None:
     assert drops > 200
     assert (mine["drops"], mine["inode"]) == (drops, inode)
     assert (mine["recv_q"], mine["send_q"]) == tuple(int(n) for n in told.split()[1:3])
+
+
+# prints what psutil says inside the namespace
+PSUTIL = """
+import json, psutil
+moved = psutil.net_io_counters(pernic=True)["eth0"]._asdict()
+link = psutil.net_if_stats()["eth0"]
+held = [[e.family.name, e.address.partition("%")[0]] for e in psutil.net_if_addrs()["eth0"]]
+sockets = [
+    [c.laddr.port, c.pid] for c in psutil.net_connections("tcp") if c.status == "LISTEN"
+]
+print(json.dumps([moved, link.mtu, link.isup, held, sockets]))
+"""
+
+
+def test_an_interface_and_its_addresses_are_psutils() -> None:
+    moved, mtu, up, held, _ = json.loads(inside(sys.executable, "-c", PSUTIL))
+    seen = tables("netdev", "links", "addresses")
+    (count,) = [row for row in seen["netdev"] if row["name"] == "eth0"]
+    names = {
+        "bytes_recv": "rx_bytes", "packets_recv": "rx_packets", "errin": "rx_errors",
+        "dropin": "rx_drop", "bytes_sent": "tx_bytes", "packets_sent": "tx_packets",
+        "errout": "tx_errors", "dropout": "tx_drop",
+    }  # fmt: skip
+    assert {theirs: count[ours] for theirs, ours in names.items()} == moved
+    assert moved["packets_sent"] > 0
+    (link,) = [row for row in seen["links"] if row["interface"] == "eth0"]
+    assert (link["mtu"], link["running"]) == (mtu, up)
+    mine = {(f"AF_INET{'6' * (row['family'] == 6)}", row["address"])
+            for row in seen["addresses"] if row["interface"] == "eth0"}  # fmt: skip
+    assert mine == {tuple(one) for one in held if one[0] != "AF_PACKET"}
+    assert ("AF_INET", veth.NEAR) in mine
+
+
+def test_the_owner_of_a_socket_is_psutils() -> None:
+    listen = "import socket, sys; s = socket.create_server(('', 7301)); print(flush=True); input()"
+    words = ["ip", "netns", "exec", HERE, sys.executable, "-c", listen]
+    with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as one:
+        assert one.stdout is not None
+        assert one.stdin is not None
+        one.stdout.readline()
+        *_, sockets = json.loads(inside(sys.executable, "-c", PSUTIL))
+        seen = tables("sockets_tcp", "socket_owners")
+        one.stdin.write("\n")
+    (mine,) = [row for row in seen["sockets_tcp"] if row["local_port"] == 7301]
+    owners = {row["inode"]: row["pid"] for row in seen["socket_owners"]}
+    assert [7301, owners[mine["inode"]]] in sockets
+
+
+def test_a_process_is_psutils() -> None:
+    """Of our own: its name, parent's time and where it may run; the counts lie between."""
+    own = psutil.Process()
+
+    def told() -> dict[str, float]:
+        times = own.cpu_times()
+        return {"user": times.user, "system": times.system}
+
+    def mine() -> dict[str, float]:
+        rows = frame("processes").rows("processes")
+        (row,) = [r for r in rows if r.pid == own.pid and not r.thread]
+        assert (row.name, row.nice, row.kernel) == (own.name(), own.nice(), False)
+        assert row.threads == own.num_threads()
+        return {"user": row.user, "system": row.system}
+
+    between(told, mine)
+
+
+def test_the_names_of_processes_are_psutils() -> None:
+    """psutil completes a name of 15 characters from the command line."""
+
+    def told() -> dict[int, str]:
+        return {one.pid: one.info["name"] for one in psutil.process_iter(["name"])}
+
+    before = told()
+    seen = {row.pid: row.name for row in frame("processes").rows("processes") if not row.thread}
+    psutil.process_iter.cache_clear()  # names are kept there
+    stayed = dict(before.items() & told().items())  # others ended or ran another program meanwhile
+    both = seen.keys() & stayed.keys()
+    assert os.getpid() in both
+    assert [pid for pid in both if not stayed[pid].startswith(seen[pid])] == []
 
 
 def _nics() -> list[str]:

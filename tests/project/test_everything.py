@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import untouched
 from everything import summary
+from slow import SLOW
 
 
 def test_the_summary_counts_names_and_gives_reasons() -> None:
@@ -22,6 +24,12 @@ def test_the_summary_counts_names_and_gives_reasons() -> None:
         "  skipped    2: needs root",
         "  skipped    1: no mpstat",
     ]
+
+
+def test_what_is_marked_slow_is_there() -> None:
+    here = Path(__file__).parent
+    for name in " ".join(SLOW.values()).split():
+        assert (here / f"{name}.py").exists() or (here / name).is_dir(), name
 
 
 def test_what_changed_came_or_went_is_told_and_a_process_that_ended_is_not() -> None:

@@ -24,6 +24,7 @@ ALLOWED = {
     "fcntl": ("host", "settings", "trials", "changes"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
+    "psutil": ("host/session.py", "trials"),
     "ctypes": ("host/bpf", "trials", "changes/namespaces.py"),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
@@ -92,7 +93,8 @@ def test_no_names_that_say_nothing(path: Path) -> None:
     assert not [name for name in [*names, path.stem.title()] if vague.search(name)]
 
 
-HEAVY = {"textual", "rich", "asyncio", "pyroute2", "cpuinfo", "pydantic", "requests"}
+HEAVY = {"textual", "rich", "asyncio", "pyroute2", "cpuinfo", "psutil", "pydantic", "requests"}
+NEEDED = {"advise": {"psutil"}}  # it asks the parents for the SSH session that sudo hid
 
 
 @pytest.mark.parametrize(
@@ -123,7 +125,7 @@ def test_a_headless_command_loads_nothing_heavy(words: list[str]) -> None:
     )
     code, loaded = json.loads(done.stdout.splitlines()[-1])
     assert code in (0, 1), done.stderr
-    assert not HEAVY & set(loaded)
+    assert HEAVY & set(loaded) <= NEEDED.get(words[0], set())
 
 
 def test_every_folder_has_a_rank_and_nothing_lies_flat() -> None:

@@ -77,3 +77,44 @@ def test_the_one_file_runs_a_test(one_file: Path) -> None:
 def test_the_one_file_is_executable(one_file: Path) -> None:
     assert os.access(one_file, os.X_OK)
     assert one_file.read_bytes().startswith(b"#!/usr/bin/env python3\n")
+
+
+START = """
+import os, runpy, sys
+seen = os.uname()
+os.uname = lambda: os.uname_result((*seen[:4], {machine!r}))
+sys.argv = [{path!r}, "--version"]
+runpy.run_path({path!r}, run_name="__main__")
+"""
+
+
+def on(one_file: Path, machine: str) -> subprocess.CompletedProcess[str]:
+    """The file's first start as it would be on another machine."""
+    script = START.format(machine=machine, path=str(one_file))
+    env = {"PATH": "/usr/bin:/bin", "HOME": str(one_file.parent), "LANG": "C.UTF-8"}
+    words = [os.path.realpath(sys.executable), "-S", "-c", script]
+    return subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize(("machine", "code"), [("x86_64", 62), ("aarch64", 183)])
+def test_it_unpacks_the_compiled_module_of_the_machine(
+    one_file: Path, machine: str, code: int
+) -> None:
+    """ELF's e_machine, elf(5): EM_X86_64 is 62, EM_AARCH64 is 183."""
+    done = on(one_file, machine)
+    assert done.stdout == f"nettop {__version__}\n", done.stderr
+    caches = (Path("/var/cache/nettop"), one_file.parent / ".cache/nettop")
+    newest = max(
+        (p for c in caches for p in c.glob(f"*-{machine}")), key=lambda p: p.stat().st_mtime
+    )
+    (module,) = newest.rglob("psutil/*.so")
+    assert int.from_bytes(module.read_bytes()[18:20], "little") == code
+    assert not list(newest.rglob("native"))
+
+
+def test_on_a_machine_without_a_compiled_module_it_says_so(one_file: Path) -> None:
+    done = on(one_file, "riscv64")
+    assert done.returncode == 1
+    assert done.stderr == (
+        "nettop.pyz is for x86_64 and aarch64; this is riscv64: use pip install\n"
+    )

@@ -75,6 +75,20 @@ def test_the_wheel_carries_what_it_needs(wheel: Path) -> None:
     assert not [name for name in inside if "__pycache__" in name or name.endswith("_test.py")]
 
 
+def test_its_description_is_the_readme_without_what_an_index_cannot_show(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as packed:
+        path = f"nettop-{__version__}.dist-info/METADATA"
+        head, _, text = packed.read(path).decode().partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in head
+    assert "Classifier: Typing :: Typed" in head
+    assert text.startswith("# nettop\n\n`nettop` shows why")
+    assert not re.findall(r"!\[|\]\((?!https?://|#)", text)
+    readme = (REPO / "README.md").read_text()
+    for title in re.findall(r"^## .*$", readme, re.MULTILINE):
+        assert title in text
+    assert "pip install ." in text
+
+
 def test_it_carries_the_hosts_that_rules_are_tested_on(wheel: Path) -> None:
     inside = set(zipfile.ZipFile(wheel).namelist())
     named = {

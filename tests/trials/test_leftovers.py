@@ -32,7 +32,7 @@ def test_children_of_children_are_found_whatever_they_are_called() -> None:
         assert outer.stdout is not None
         inner = int(outer.stdout.readline())
         try:
-            assert {outer.pid, inner} <= {pid for pid, _ in descendants()}
+            assert {outer.pid, inner} <= {one.pid for one in descendants()}
         finally:
             os.kill(inner, signal.SIGKILL)
-    assert not {outer.pid, inner} & {pid for pid, _ in descendants()}
+    assert not {outer.pid, inner} & {one.pid for one in descendants()}

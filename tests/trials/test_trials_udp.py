@@ -11,11 +11,11 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.collect import addresses
 from nettop.trials.far import blast, udp_sink
 from nettop.trials.far import capture as far_capture
 from nettop.trials.result import Options
@@ -113,12 +113,14 @@ def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
 
 
 def test_an_address_beside_the_first_has_its_interface_too(monkeypatch: Any) -> None:
-    rows = [
-        addresses.Row("eth0", "10.0.0.1", 24, 4, "global"),
-        addresses.Row("eth1", "10.0.0.11", 24, 4, "global"),
-        addresses.Row("eth1", "fe80::1", 64, 6, "link"),
-    ]
-    monkeypatch.setattr(addresses, "read", lambda _source: rows)
+    found = {
+        name: [SimpleNamespace(address=one) for one in held]
+        for name, held in {
+            "eth0": ["10.0.0.1", "fe80::1%eth0"],
+            "eth1": ["10.0.0.10", "10.0.0.11", "fe80::1%eth1"],
+        }.items()
+    }
+    monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
     assert capture.carrier("10.0.0.11") == "eth1"
     assert capture.carrier("fe80::1%eth1") == "eth1"
     with pytest.raises(TrialError, match="name it with --interface"):

@@ -9,7 +9,7 @@ from textual.geometry import Region
 
 from nettop import panes
 from nettop.tui import themes
-from nettop.tui.board import Rows
+from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.scene import View
 

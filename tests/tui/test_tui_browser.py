@@ -9,11 +9,11 @@ import signal
 import subprocess
 import sys
 import time
-from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 from textual import events
+from textual.drivers.web_driver import WebDriver
 
 from nettop.files.streams import UNREAD
 from nettop.serving.packets import received
@@ -25,9 +25,11 @@ HOST = pathlib.Path(__file__).parents[1] / "hosts" / "guest-transfer.host"
 def typed(*texts: str) -> list[Any]:
     """The messages that reach the screen, one packet after the other."""
     out: list[Any] = []
-    driver = cast("Browser", SimpleNamespace(process_message=out.append))
-    for text in texts:
-        Browser._typed(driver, text)
+    driver = Browser.__new__(Browser)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(WebDriver, "process_message", lambda _self, message: out.append(message))
+        for text in texts:
+            driver._typed(text)
     return out
 
 

@@ -7,6 +7,7 @@ standard input: a type, four bytes of length (big endian), a payload (textual.dr
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Final
 
 WIDEST: Final = 1000  # columns and rows of a terminal: what is drawn is kept in memory
@@ -17,6 +18,17 @@ LONGEST: Final = 1 << 16  # bytes of one message from a browser
 def packet(kind: bytes, payload: bytes) -> bytes:
     """One packet for the screen: `D` is what was typed, `M` a JSON object about the terminal."""
     return kind + len(payload).to_bytes(4, "big") + payload
+
+
+def taken(data: bytearray) -> Iterator[tuple[bytes, bytes]]:
+    """Take every whole packet from the front of `data`: kind and payload."""
+    while len(data) >= HEAD:
+        end = HEAD + int.from_bytes(data[1:HEAD], "big")
+        if len(data) < end:
+            return
+        kind, payload = bytes(data[:1]), bytes(data[HEAD:end])
+        del data[:end]
+        yield kind, payload
 
 
 def cells(value: object) -> int:

@@ -11,18 +11,16 @@ strips are kept here, and that screen has none.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
-from rich.console import Console
 from rich.segment import Segment
 from rich.style import Style
-from textual._compositor import CompositorUpdate
 from textual.geometry import Region
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.widget import Widget
 
 from ..terms.text import Line
+from . import internals
 
 BLANK: Line = ()
 
@@ -35,20 +33,6 @@ class Ground(Screen[None]):
         return []
 
 
-class Rows(CompositorUpdate):
-    """Some whole rows of the screen."""
-
-    def __init__(self, strips: Mapping[int, Strip]) -> None:
-        """`strips` by row."""
-        self.strips = strips
-
-    def render_segments(self, console: Console) -> str:
-        """Each where it stands."""
-        return "".join(
-            [f"\x1b[{y + 1};1H{strip.render(console)}" for y, strip in self.strips.items()]
-        )
-
-
 class Board(Widget, can_focus=True):
     """As many lines as it is high; `styles_of` maps roles to styles."""
 
@@ -59,6 +43,7 @@ class Board(Widget, can_focus=True):
         super().__init__()
         self.palette = styles_of
         self.shown: Sequence[Line] = ()
+        self.writes = internals.has("rows")
         self.drawn = 0  # rows rendered since the start: what tests count
         self._strips: dict[int, tuple[int, Line, Strip]] = {}  # by row, with width and line
 
@@ -72,16 +57,19 @@ class Board(Widget, can_focus=True):
             if (old[y] if y < len(old) else BLANK) != (lines[y] if y < len(lines) else BLANK)
         ]
         if dirty and self.alone():
-            rows: Any = Rows({y: self._strip(y, width) for y in dirty})
-            self.app._display(self.screen, rows)  # noqa: SLF001 - what its compositor calls
+            internals.write_rows(self.screen, {y: self._strip(y, width) for y in dirty})
         elif dirty:
             self.refresh(*[Region(0, y, width, 1) for y in dirty])
         return len(dirty)
 
     def alone(self) -> bool:
-        """Whether nothing lies over the board, nor is Textual about to paint all anew."""
+        """Whether rows can be written at once.
+
+        That is: this Textual lets us, nothing lies over the board, and Textual is not about to
+        paint everything.
+        """
         app = self.app
-        return len(app.screen_stack) == 1 and not app._batch_count  # noqa: SLF001
+        return self.writes and len(app.screen_stack) == 1 and not internals.batches(app)
 
     def on_mount(self) -> None:
         """Now there is an application with filters."""

@@ -7,15 +7,20 @@ of the pipe is a hangup, as with a terminal.
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import threading
+from contextlib import suppress
 from typing import Any, Final
 
 from textual import events
-from textual._xterm_parser import XTermParser
-from textual.drivers._byte_stream import ByteStream
+from textual.app import App
 from textual.drivers.web_driver import WebDriver
+from textual.message import Message
+
+from ..serving import packets
+from . import internals
 
 TAKEN: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 
@@ -23,36 +28,61 @@ TAKEN: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 class Browser(WebDriver):
     """Reads packets from standard input, writes packets to standard output."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
+    def __init__(self, app: App[Any], **named: Any) -> None:
         """As WebDriver, but a reader that waits for a packet does not keep the process."""
-        super().__init__(*args, **named)
-        self._key_thread.daemon = True
+        super().__init__(app, **named)
+        self._shown = app
+        reader = internals.reader(self)
+        if reader is not None:
+            reader.daemon = True
 
     def run_input_thread(self) -> None:
         """Packets to messages until the server hangs up."""
-        packets = ByteStream()
-        while data := os.read(0, 4096):
-            for kind, payload in packets.feed(data):
-                if kind == "D":
-                    self._typed(payload.decode())
-                else:
-                    self._on_meta(kind, payload)
-            self._settle()
+        if internals.has("browser"):
+            self._read()
+        else:
+            super().run_input_thread()
         if not self.exit_event.is_set():
             os.kill(os.getpid(), signal.SIGHUP)
+
+    def write(self, data: str) -> None:
+        """Nothing is drawn once the server is gone; the end of its pipe ends the screen."""
+        with suppress(BrokenPipeError):
+            super().write(data)
+
+    def write_meta(self, data: dict[str, object]) -> None:
+        """As `write`: Textual says at its end that it ends."""
+        with suppress(BrokenPipeError):
+            super().write_meta(data)
+
+    def process_message(self, message: Message) -> None:
+        """Only what is taken reaches the screen, whoever reads it."""
+        if isinstance(message, TAKEN):
+            super().process_message(message)
+
+    def _read(self) -> None:
+        data = bytearray()
+        while more := os.read(0, 4096):
+            data += more
+            for kind, payload in packets.taken(data):
+                if kind == b"D":
+                    self._typed(payload.decode())
+                else:
+                    told = json.loads(payload)
+                    self.on_meta(told["type"], told)
+            self._settle()
 
     def _typed(self, text: str) -> None:
         if not text:
             return
-        parser = XTermParser()
+        parser = internals.parser()
         for message in (*parser.feed(text), *parser.feed("")):  # "" ends it: a lone Esc is the key
-            if isinstance(message, TAKEN):
-                self.process_message(message)
+            self.process_message(message)
 
     def _settle(self) -> None:
         """Wait until the screen has seen what was read."""
         done = threading.Event()
-        self._app.call_later(done.set)
+        self._shown.call_later(done.set)
         while not done.wait(0.5) and not self.exit_event.is_set():
             pass
 

@@ -20,7 +20,7 @@ from textual.screen import Screen
 from ..panes import page
 from ..terms.text import Line, plain
 from ..views.scene import Note, Scene, View
-from . import guide, keys, mouse, palette, signals, themes
+from . import guide, internals, keys, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .keys import Ask
@@ -79,7 +79,7 @@ class Nettop(App[int]):
     def get_driver_class(self) -> type[Driver]:
         """On a terminal, nettop's own; in a browser or a test, what Textual says."""
         chosen = super().get_driver_class()
-        return Terminal if chosen is LinuxDriver else chosen
+        return Terminal if chosen is LinuxDriver and internals.has("terminal") else chosen
 
     def get_default_screen(self) -> Screen[None]:
         """The screen under the board."""
@@ -180,9 +180,7 @@ class Nettop(App[int]):
 
     def _clogged(self) -> bool:
         """Whether what was written before still waits for the terminal to take it."""
-        writer = getattr(self._driver, "_writer_thread", None)
-        waiting: int = writer._queue.qsize() if writer is not None else 0  # noqa: SLF001
-        return waiting > 0
+        return internals.waiting(self) > 0
 
     def _try_again(self) -> None:
         if self.late:
@@ -190,9 +188,8 @@ class Nettop(App[int]):
             self.draw()
 
     def _ask(self) -> None:
-        if self._driver is not None:
+        if internals.write(self, QUERY):
             self.reading.owed += 1
-            self._driver.write(QUERY)
 
     def on_cursor_position(self, event: events.CursorPosition) -> None:
         """The terminal has drawn everything."""

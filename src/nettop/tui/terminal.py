@@ -8,6 +8,7 @@ in the event loop, one after the other, and what runs is ended before it is star
 
 from __future__ import annotations
 
+import asyncio
 import codecs
 import os
 import select
@@ -15,8 +16,9 @@ import signal
 from typing import Any, Final
 
 from textual import constants
-from textual._xterm_parser import XTermParser
 from textual.drivers.linux_driver import LinuxDriver
+
+from . import internals
 
 ROUNDS: Final = (
     2  # after a key: was that Esc, or the beginning of more? Then there is nothing to time
@@ -32,25 +34,28 @@ class Terminal(LinuxDriver):
         self._ends, self._end = os.pipe()
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop itself
-        self._loop.add_signal_handler(signal.SIGTSTP, self._suspend)
-        self._loop.add_signal_handler(signal.SIGCONT, self._continue)
+        self._rounds = asyncio.get_running_loop()
+        self._rounds.add_signal_handler(signal.SIGTSTP, self._suspend)
+        self._rounds.add_signal_handler(signal.SIGCONT, self._continue)
 
     @property
     def _runs(self) -> bool:
         """Whether the terminal is ours: drawn on, and read."""
-        return self._key_thread is not None and self._key_thread.is_alive()
+        reader = internals.reader(self)
+        return reader is not None and reader.is_alive()
 
     def _lend(self) -> None:
         if self._runs:
             self.suspend_application_mode()
-            self._lent = self._must_signal_resume = True
+            internals.signal_resume(self)
+            self._lent = True
 
     def _suspend(self) -> None:
         """SIGTSTP: give the terminal back and stop."""
         self._lend()
         self._stops = True
         # a SIGCONT that came meanwhile is handled in the next round of the loop: it cancels this
-        self._loop.call_soon(self._loop.call_soon, self._stop)
+        self._rounds.call_soon(self._rounds.call_soon, self._stop)
 
     def _stop(self) -> None:
         if self._stops:
@@ -67,7 +72,7 @@ class Terminal(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Keys to messages until woken, or until the terminal is gone."""
-        parser = XTermParser(self._debug)
+        parser = internals.parser()
         decode = codecs.getincrementaldecoder("utf-8")().decode
         rounds = ROUNDS
         while True:
@@ -89,7 +94,6 @@ class Terminal(LinuxDriver):
 
     def disable_input(self) -> None:
         """Wake the reader, so that LinuxDriver's waiting for its end is short."""
-        reader = self._key_thread
-        if reader is not None and reader.is_alive() and not self.exit_event.is_set():
+        if self._runs and not self.exit_event.is_set():
             os.write(self._end, b"\n")
         super().disable_input()

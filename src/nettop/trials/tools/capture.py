@@ -144,14 +144,14 @@ def link(trial: Trial) -> Mapping[str, Any]:
 
 def carrier(address: str) -> str:
     """The interface that has this address, its first or another; TrialError when none does."""
-    from ...collect import addresses
-    from ...host.source import Live
+    import psutil
 
-    plain = address.partition("%")[0]  # a link-local one may name its interface
+    plain, _, scope = address.partition("%")  # a link-local one may name its interface
     try:
-        found = [row.interface for row in addresses.read(Live()) if row.address == plain]
-    except (OSError, ValueError):
-        found = []
-    if not found:
-        raise TrialError(f"no interface has {address}: name it with --interface")
-    return found[0]
+        interfaces = psutil.net_if_addrs()
+    except OSError as error:
+        raise TrialError(f"the interfaces here cannot be listed: {error.strerror}") from None
+    for name, entries in interfaces.items():
+        if scope in ("", name) and any(e.address.partition("%")[0] == plain for e in entries):
+            return name
+    raise TrialError(f"no interface has {address}: name it with --interface")

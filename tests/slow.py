@@ -1,0 +1,21 @@
+"""What `make quick` leaves out: every test of these files and folders gets the mark `slow`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+# why it takes long: names of files (without .py) and folders
+SLOW: Final = {
+    "a wheel, a zipapp": "test_wheel test_pyz",
+    "a browser": "test_serve test_serve_browser test_serving_site",
+    "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
+    "test_tui_pty test_tui_signals",
+    "a playbook": "test_changes_playbook",
+    "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
+    "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
+    "test_streams test_trust",
+    "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
+    "test_sample_cost",
+    "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
+    "test_rules_commands test_schema test_trials test_trials_bulk test_trials_experiment",
+}
