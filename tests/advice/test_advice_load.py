@@ -59,18 +59,30 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
 
 
+@pytest.mark.parametrize("path", files(PACK), ids=lambda path: path.stem)
+def test_a_shipped_rule_judges_the_same_without_its_prose(path: Path) -> None:
+    assert read(path, shipped=True) == read(path)
+
+
+def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
+    exempt = '[[unless]]\nwhen = "nic.mtu > 8000"\nsay = """see\n[[source]]\nof it"""\n'
+    write(tmp_path / "mtu", GOOD.replace("[[source]]", f"{exempt}\n[[source]]"))
+    (rule,) = load([tmp_path])
+    assert len(rule.unless) == 1
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("title ", "titel ", ":1: titel: unknown key; did you mean title?"),
+        ("title ", "titel ", ":1: titel: unknown key (did you mean title?)"),
         ('why      = "why"\n', "", "why: missing"),
         ('severity = "warning"', 'severity = "warn"', ":2: severity: 'warn' is none of"),
         ('over     = "nic"', 'over     = "nics"', "did you mean nic?"),
-        ("nic.mtu <", "nic.mtuu <", ":4: when: unknown field nic.mtuu; did you mean mtu?"),
-        ("limits.least", "limits.last", ":4: when: unknown limit limits.last; did you mean least?"),
+        ("nic.mtu <", "nic.mtuu <", ":4: when: unknown field nic.mtuu (did you mean mtu?)"),
+        ("limits.least", "limits.last", "unknown limit limits.last (did you mean least?)"),
         ("nic.mtu < limits.least", "nic.mtu", ":4: when: a condition must be yes or no"),
         ("least = 1000", 'least = "1000"', ":8: limits.least: neither number nor list"),
-        ("[[source]]\n", "[[sorce]]\n", "sorce: unknown key; did you mean source?"),
+        ("[[source]]\n", "[[sorce]]\n", "sorce: unknown key (did you mean source?)"),
         ('doc   = "a book"\n', "", "source[0]: a source is a paper or a doc"),
         ('to  = "1500"', "to  = 1500", ":16: fix[0].to: an expression in quotes is wanted"),
         ('to  = "1500"', "to  = \"'fq'\"", ":16: fix[0].to: \"'fq'\" is a text"),
@@ -87,8 +99,8 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
         ("why      =", "why      = 5 #", ":5: why: not a text"),
         ("why      =", "why", "slow-nic.toml"),
         ("[[fix]]", '[[competing]]\ndoc = "x"\n[[fix]]', "competing[0]: no because"),
-        ("finds = true", "find = true", "test[0]: unknown key find; did you mean finds?"),
-        ("mtu = 900", "mtuu = 900", "test[0]: nic.mtuu: no such field; did you mean mtu?"),
+        ("finds = true", "find = true", "test[0]: unknown key find (did you mean finds?)"),
+        ("mtu = 900", "mtuu = 900", "test[0]: nic.mtuu: no such field (did you mean mtu?)"),
         ("mtu = 900", 'mtu = "900"', "test[0]: nic.mtu: a number is wanted"),
         ("finds = false", "finds = true", "there is none that does not find"),
         ("finds = true", "finds = false", "there is none that finds"),
@@ -145,7 +157,7 @@ def test_limits_are_overridden_by_the_configuration(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("limits", "said"),
     [
-        ({"slow-nik": {"least": 1}}, "limits.slow-nik: no such rule; did you mean slow-nic?"),
+        ({"slow-nik": {"least": 1}}, "limits.slow-nik: no such rule (did you mean slow-nic?)"),
         ({"slow-nic": {"last": 1}}, "limits.slow-nic.last: the rule has no such limit"),
         ({"slow-nic": {"least": "x"}}, "limits.slow-nic.least cannot be 'x'"),
         ({"slow-nic": {"least": True}}, "limits.slow-nic.least cannot be True"),
@@ -206,7 +218,7 @@ def test_judging_reads_what_is_no_prose(path: Path, monkeypatch: pytest.MonkeyPa
         return given[-1]
 
     monkeypatch.setattr(build, "parsed", kept)
-    rule = read(path)
+    rule = read(path, shipped=True)
     (judged,) = given
     rule.words  # noqa: B018 - reads the rest
     whole = given[-1]

@@ -42,7 +42,8 @@ class Terminal:
 
     def __init__(self, host: Host, book: Journal, values: list[str], pause: float) -> None:
         code = COUNTDOWN.format(
-            tests=str(Path(__file__).parents[1] / "support"), root=host.root, state=book.folder, values=values,
+            tests=str(Path(__file__).parents[1] / "support"), root=host.root, state=book.folder,
+            values=values,
             pause=pause,
         )  # fmt: skip
         self.seen = b""

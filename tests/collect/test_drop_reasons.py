@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from nettop import collect
 from nettop.collect import drop_reasons
-from nettop.facts.joined import Joiner, _reasons
+from nettop.facts import single
+from nettop.facts.joined import Joiner
 from nettop.facts.kinds import path
 from nettop.facts.kinds.host import Host
 from nettop.facts.kinds.nic import Counters, Nic
@@ -125,7 +126,7 @@ def _paths(joiner: Joiner, sampler: Sampler) -> path.Reasons | None:
     frame = sampler.take(["drop_reasons"])
     assert not frame.missing
     joiner.build(frame)
-    return _reasons(frame.tables["drop_reasons"])
+    return single.drop_reasons(frame.tables["drop_reasons"])
 
 
 def test_only_the_receiving_path_with_most_traffic_shows_them() -> None:

@@ -154,7 +154,7 @@ def test_rules_and_limits_of_the_user(
     (home / "rules/time-stands-still.toml").write_text(MINE.replace("why ", "wy "))
     code, _, err = run(capsys, "rules", "list")
     assert code == 0
-    assert "time-stands-still.toml:5: wy: unknown key; did you mean why?" in err
+    assert "time-stands-still.toml:5: wy: unknown key (did you mean why?)" in err
 
 
 def test_where_a_rule_looks_is_said_as_it_is(capsys: pytest.CaptureFixture[str]) -> None:

@@ -19,10 +19,11 @@ from nettop.collect import (
 )
 from nettop.facts import distance, profile
 from nettop.facts.counters import middle
-from nettop.facts.joined import Joiner, triple
+from nettop.facts.joined import Joiner
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.nic import Counters, Nic
+from nettop.facts.single import triple
 from nettop.frame.rates import Frame
 
 

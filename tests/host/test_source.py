@@ -9,7 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from nettop.collect import cpu, softirqs
 from nettop.host.source import Live
+from nettop.sampling.sampler import Sampler
 
 
 @pytest.mark.parametrize("folder", ["proc", "sys"])
@@ -33,6 +35,7 @@ def test_what_is_read_every_second_stays_open(monkeypatch: pytest.MonkeyPatch) -
 
     before = len(os.listdir("/proc/self/fd"))
     source, names = Live(), ("/proc/stat", "/proc/softirqs", "/proc/net/softnet_stat")
+    source.keep_open(names)
     monkeypatch.setattr(os, "open", counted)
     for _ in range(3):
         for name in names:
@@ -45,9 +48,24 @@ def test_what_is_read_every_second_stays_open(monkeypatch: pytest.MonkeyPatch) -
     assert len(os.listdir("/proc/self/fd")) == before
 
 
-def test_what_needs_more_than_one_read_is_opened_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("nettop.host.source._OPEN", {"/proc/kallsyms"})
+def test_the_sampler_keeps_open_what_collectors_declare(monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[str] = []
+    really = os.open
+
+    def counted(path: str, *flags: int) -> int:
+        opened.append(path)
+        return really(path, *flags)
+
+    sampler = Sampler(Live())
+    monkeypatch.setattr(os, "open", counted)
+    for _ in range(3):
+        sampler.take(["cpu", "softirqs"])
+    assert sorted(opened) == sorted((*cpu.KEEP_OPEN, *softirqs.KEEP_OPEN))
+
+
+def test_what_needs_more_than_one_read_is_opened_each_time() -> None:
     source = Live()
+    source.keep_open(["/proc/kallsyms"])
     for _ in range(2):
         assert source.data("/proc/kallsyms").count(b"\n") > 1000
 

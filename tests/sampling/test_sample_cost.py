@@ -6,10 +6,10 @@ from collections import Counter
 
 import pytest
 
-from nettop import panes
+from nettop import collect, panes
 from nettop.host.recording import Replay
 from nettop.host.source import Live
-from nettop.sampling.refresh import PATIENT, REST, STRANGE
+from nettop.sampling.refresh import REST, STRANGE
 from nettop.views.observer import Observer
 
 FILES = {
@@ -118,7 +118,7 @@ def test_sockets_are_searched_for_as_long_as_one_is_strange(
 
 
 def test_what_may_wait_is_among_the_tables_that_facts_need() -> None:
-    assert Observer(Host()).tables() >= PATIENT
+    assert Observer(Host()).tables() >= collect.resting()
 
 
 def test_a_recording_in_a_loop_lists_what_is_there_at_each_moment() -> None:

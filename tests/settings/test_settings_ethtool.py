@@ -259,7 +259,7 @@ def test_features_and_pause_are_written_in_the_order_that_works(
         ("channels.combined@eth0", "0", "cannot be below 1"),
         ("channels.rx@eth0", "4", "has no rx channels"),
         ("feature.highdma@eth0", "off", "the driver has fixed it"),
-        ("feature.tso@eth0", "off", "did you mean 'tx-tcp-segmentation'"),
+        ("feature.tso@eth0", "off", "did you mean tx-tcp-segmentation?"),
         ("privflag.x@eth0", "on", "has no privflags"),
     ],
 )

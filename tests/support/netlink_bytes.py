@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from nettop.host.netlink.codec import HEADER, NESTED, attribute
 from nettop.host.request import Request
@@ -112,6 +112,9 @@ class Fake:
 
     def end_drops(self) -> None:
         """Nothing counts."""
+
+    def keep_open(self, paths: Collection[str]) -> None:
+        """There is no file."""
 
     def _answer(self, answers: Mapping[str, bytes | int], name: str) -> bytes:
         self.asked.append(name)

@@ -113,14 +113,6 @@ def test_the_interval_is_of_values_that_were_seen(values: list[float]) -> None:
     assert high in values
 
 
-def test_a_line_is_fitted() -> None:
-    slope, intercept = statistics.fit([(64, 10.0), (128, 10.64), (1472, 24.08)])
-    assert slope == pytest.approx(0.01)
-    assert intercept == pytest.approx(9.36)
-    with pytest.raises(ValueError, match="two different places"):
-        statistics.fit([(1, 1), (1, 2)])
-
-
 def test_quantiles_are_nearest_ranks() -> None:
     ordered = list(range(1, 101))
     assert [statistics.quantile(ordered, q) for q in (0, 0.5, 0.99, 0.999, 1)] == [

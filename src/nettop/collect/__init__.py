@@ -1,16 +1,21 @@
 """Collectors: one kernel surface a module, found by listing this folder.
 
-A collector module has a docstring naming the file and the kernel source it rests on, a `Row` (see
-`frame`), and `read(source) -> Sequence[Row]`. One that parses only what changed has
-`update(source, memory) -> Sequence[Row]` instead, and may hand out the same row object again;
-`memory` is a dict of its own that lives as long as the sampler, or one that collectors with the
-same `MEMORY` share; `TIMELESS = True` says that it holds only what was made of which text, so that
-it serves a recording that begins anew as well. `EVERY = 10.0` says it is dear: read every that many
-seconds. `ON_REQUEST = True` says that reading it does more than look, so that it is read only when
-it is asked for by name. `ELSE = "name"` is the collector that is read where this one cannot be;
-`OPTIONAL = True` says that most hosts do without it, which no report need mention. Errors are
-OSError (not there, forbidden) or ValueError (not understood): the sampler lists them under
-`missing` and goes on. A table that lacks a part is a `Partly`: its rows, and what is missing.
+A module's docstring names the kernel file and the kernel source it rests on. The module has a `Row`
+(see `frame`) and `read(source) -> Sequence[Row]`, or `update(source, memory) -> Sequence[Row]` when
+it parses only what changed; `update` may return the same row object again. `memory` is a dict that
+lives as long as the sampler. Errors are OSError (absent, forbidden) or ValueError (not understood):
+the sampler lists the sentence under `missing`. A table that lacks a part is a `Partly`.
+
+A module may also declare:
+
+    EVERY = 10.0          seconds between readings (default: each frame)
+    ON_REQUEST = True     reading changes something: read only when asked for by name
+    ELSE = "name"         the collector to read where this one cannot be read
+    OPTIONAL = True       most hosts lack it: reports do not mention that it is missing
+    MAY_REST = True       read every other second while no pane shows the table
+    KEEP_OPEN = (path,)   files read in each frame that exist while the kernel runs: opened once
+    MEMORY = "key"        collectors with the same key share one memory
+    TIMELESS = True       the memory depends on texts only, so a recording that restarts keeps it
 """
 
 from __future__ import annotations
@@ -36,6 +41,12 @@ def always() -> tuple[str, ...]:
 def timeless(name: str) -> bool:
     """Whether what the collector remembers is as good at any other time."""
     return getattr(collector(name), "TIMELESS", False) if name in names() else False
+
+
+@cache
+def resting() -> frozenset[str]:
+    """The collectors with `MAY_REST`."""
+    return frozenset(n for n in names() if getattr(collector(n), "MAY_REST", False))
 
 
 @cache

@@ -15,6 +15,8 @@ from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
 
+KEEP_OPEN = ("/proc/stat",)
+
 USER_HZ: Final = 100
 _SLIP: Final = 10.0  # seconds; a longer step back is a CPU that was taken out and put back
 

@@ -27,6 +27,9 @@ from ..files.bounds import BOUNDS, count, exceeded
 from ..frame.fields import counter, gauge, label, light, vector
 from ..host.source import Source
 
+KEEP_OPEN = ("/proc/interrupts",)
+MAY_REST = True
+
 TIMELESS: Final = True
 
 _WIDTH: Final = 11  # of a count, with the space before it

@@ -14,6 +14,8 @@ from ..host.netlink import route
 from ..host.netlink.codec import Field, decode, messages
 from ..host.source import Source
 
+MAY_REST = True
+
 EVERY = 0.9
 
 _UP, _LOOPBACK, _RUNNING, _PROMISC, _LOWER_UP = 0x1, 0x8, 0x40, 0x100, 0x10000

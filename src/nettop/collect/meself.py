@@ -8,6 +8,9 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from . import _sysfs, processes
 
+KEEP_OPEN = ("/proc/self/stat", "/proc/self/statm")
+MAY_REST = True
+
 
 @dataclass(frozen=True, slots=True)
 class Row:

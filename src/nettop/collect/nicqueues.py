@@ -18,6 +18,8 @@ from ..host.source import Source
 from ._driver_statistics import Reading, readings, told
 from ._drivers import QUEUE_COUNTS
 
+MAY_REST = True
+
 EVERY = 0.2
 MEMORY = "statistics"
 _ABSENT: Final = frozenset({errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES})

@@ -16,6 +16,8 @@ from ..host.netlink.codec import attributes, messages
 from ..host.request import Request
 from ..host.source import Source
 
+MAY_REST = True
+
 EVERY: Final = 1.0
 
 _AF_PACKET: Final = 17

@@ -12,6 +12,8 @@ from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
 
+MAY_REST = True
+
 EVERY = 0.9
 
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg

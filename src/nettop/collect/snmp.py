@@ -17,6 +17,15 @@ from ..frame.fields import counter, gauge
 from ..host.source import Source
 from . import _sysfs
 
+KEEP_OPEN = (
+    "/proc/net/netstat",
+    "/proc/net/snmp",
+    "/proc/net/snmp6",
+    "/proc/net/sockstat",
+    "/proc/net/sockstat6",
+)
+MAY_REST = True
+
 # What each field adds up, as `Section.Name`.
 _SUMS: Final[Mapping[str, str]] = {
     "tcp_in": "Tcp.InSegs", "tcp_out": "Tcp.OutSegs", "tcp_retrans": "Tcp.RetransSegs",

@@ -18,6 +18,8 @@ from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes, text
 from ..host.source import Source
 
+MAY_REST = True
+
 _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
 _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner, inode

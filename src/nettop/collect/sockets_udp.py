@@ -17,6 +17,9 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from . import _sysfs
 
+KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
+MAY_REST = True
+
 EVERY: Final = 1.0
 
 

@@ -14,6 +14,9 @@ from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
 
+KEEP_OPEN = ("/proc/softirqs",)
+MAY_REST = True
+
 _KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
 
 

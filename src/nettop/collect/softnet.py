@@ -16,6 +16,8 @@ from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
 
+KEEP_OPEN = ("/proc/net/softnet_stat",)
+
 _LEAST: Final = 9  # columns, since before 2.6.32
 _NAMED: Final = 12  # columns before the one that names the CPU
 

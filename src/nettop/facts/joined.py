@@ -6,23 +6,23 @@ served each interface, the profile in force. It never touches the host and raise
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
-from ..frame.rates import Entry, Frame
-from . import Facts, flows, profile, sums, traffic, witness
+from ..frame.rates import Frame
+from . import Facts, flows, profile, single, sums, traffic, witness
 from .kinds import capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
 from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
-from .kinds.queue import Counted
 from .landing import Landing
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .place import Place
 from .port import STILL, Port, first, ports
+from .profile import guess
 from .wiring import Routes
 
 NEEDS: Final = (
@@ -66,7 +66,9 @@ class Joiner:
         still = self._still(frame, place)
         load = core.loads(frame)
         holders = self.memo.get(
-            "owners", (tables.get("socket_owners"),), lambda: _owners(frame.rows("socket_owners"))
+            "owners",
+            (tables.get("socket_owners"),),
+            lambda: single.socket_owners(frame.rows("socket_owners")),
         )
         sockets = flows.Sockets.of(
             tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders
@@ -76,16 +78,16 @@ class Joiner:
             frame, here, lines, self._slots(frame, here, lines), place, load,
             traffic.Around(
                 sockets.by_nic,
-                _captured(captured, here),
+                single.captured(captured, here),
                 self._ssh(landing),
                 {e.now.interface: e for e in tables.get("nicstats", ())},
-                _by_queue(tables.get("nicqueues", ())),
+                single.by_queue(tables.get("nicqueues", ())),
                 still.fields.get("irqbalance"),
                 flows_known=sockets.known,
                 af_xdp=frozenset(row.index for row in frame.rows("xdp_sockets"))
                 if "xdp_sockets" in tables
                 else None,
-                rdma=_rdma(tables.get("rdma", ())),
+                rdma=single.rdma(tables.get("rdma", ())),
             ),
             self.memory,
         )  # fmt: skip
@@ -104,25 +106,25 @@ class Joiner:
             flows.Around(
                 landing, nics, moment.by_nic, by_cpu, tasks,
                 {(one.nic, one.name): one.cpu for one in moment.queues},
-                triple(still.sysctls.get("net.ipv4.tcp_rmem")),
-                triple(still.sysctls.get("net.ipv4.tcp_wmem")),
+                single.triple(still.sysctls.get("net.ipv4.tcp_rmem")),
+                single.triple(still.sysctls.get("net.ipv4.tcp_wmem")),
                 doubts,
             ),
         )  # fmt: skip
-        scene = capture.Scene(_indices(here), holders, tasks, nics, by_cpu, moment.by_nic)
+        scene = capture.Scene(single.indices(here), holders, tasks, nics, by_cpu, moment.by_nic)
         captures = capture.build(captured, scene)
         processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
         host = sums.build(
             frame, still, load,
             sums.Sums(cores, moment.nics, found, len(captures), len(sockets.tcp)),
         )  # fmt: skip
-        chosen = self.chooser.choose(profile, _guess(moment.nics, found, captures), frame.at)
+        chosen = self.chooser.choose(profile, guess(moment.nics, found, captures), frame.at)
         facts = Facts(
             host, chosen, frame.at, moment.nics, moment.queues, cores, found, processes, captures,
             path.build(
                 moment.nics, by_cpu, processes, host,
                 sums.whole(still.sysctls.get("net.core.netdev_max_backlog")),
-                _reasons(tables.get("drop_reasons")),
+                single.drop_reasons(tables.get("drop_reasons")),
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
@@ -220,7 +222,7 @@ class Joiner:
             lambda: sums.fixed(
                 {name: rows(entries) for name, entries in tables.items()},
                 place,
-                harmful(rows(tables["sysctl_files"])),
+                single.harmful(rows(tables["sysctl_files"])),
             ),
         )
 
@@ -305,74 +307,6 @@ def only(facts: Facts, interface: str) -> Facts:
     )  # fmt: skip
 
 
-def triple(text: str | None) -> tuple[int, ...]:
-    """The numbers of a sysctl such as tcp_rmem; empty when it is absent or holds none."""
-    words = (text or "").split()
-    return (
-        tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else ()
-    )
-
-
-def harmful(lines: Iterable[Any]) -> list[str]:
-    """The harmful lines of sysctl files, as `file:line key=value`."""
-    return [f"{row.file}:{row.line} {row.key}={row.value}" for row in lines if row.harmful]
-
-
-def _owners(found: Sequence[Any]) -> dict[int, tuple[int, str]]:
-    return {row.inode: (row.pid, row.name) for row in found if row.inode and row.pid is not None}
-
-
-def _captured(entries: Sequence[Entry], here: Mapping[str, Port]) -> frozenset[str]:
-    """The interfaces that captures listen on; a capture of all is one of every NIC."""
-    names = _indices(here)
-    found = {names[e.now.index] for e in entries if e.now.index in names}
-    if any(not e.now.index for e in entries):
-        found |= {name for name, port in here.items() if port.kind == "nic"}
-    return frozenset(found)
-
-
-def _indices(here: Mapping[str, Port]) -> dict[int, str]:
-    return {port.fixed["index"]: name for name, port in here.items() if port.fixed.get("index")}
-
-
-def _by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
-    """What each queue moved; nothing of an interface whose queues never counted any.
-
-    A veth's count only what XDP or NAPI took through its rings: their noughts are no rates.
-    """
-    counting = {e.now.interface for e in entries if e.now.packets or e.now.bytes or e.now.drops}
-    return {
-        (e.now.interface, e.now.queue): Counted(e.per_s.packets, e.per_s.bytes, e.per_s.drops)
-        for e in entries
-        if e.per_s is not None and e.now.interface in counting
-    }
-
-
-def _rdma(entries: Sequence[Entry]) -> dict[str, bool]:
-    """Whether RDMA moves packets on an interface, by its port's own counters."""
-    found: dict[str, bool] = {}
-    for entry in entries:
-        rate = entry.per_s
-        if entry.now.nic and rate is not None and rate.rx_packets is not None:
-            moves = bool(rate.rx_packets or rate.tx_packets)
-            found[entry.now.nic] = found.get(entry.now.nic, False) or moves
-    return found
-
-
-def _reasons(entries: Sequence[Entry] | None) -> path.Reasons | None:
-    """Why packets were dropped, most frequent first; None where that is not counted."""
-    if entries is None or not any(entry.per_s is not None for entry in entries):
-        return None
-    found = [(entry.now.reason, rate) for entry in entries if (rate := entry.rate("packets"))]
-    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
-
-
-def _guess(
-    nics: Sequence[Nic], found: Sequence[Flow], captures: Sequence[capture.Capture]
-) -> profile.Guess:
-    return profile.guess(nics, found, captures)
-
-
 def _processes(
     tasks: Tasks, uses: dict[int, process.Use], found: Sequence[Flow],
     captures: Sequence[capture.Capture], cores: Mapping[int, Core], nics: Mapping[str, Nic],
@@ -394,4 +328,4 @@ def _processes(
     return process.build(tasks, uses, cores, {name: nic.node for name, nic in nics.items()})
 
 
-__all__ = ["NEEDS", "Joiner", "Load", "build", "harmful", "only", "triple"]
+__all__ = ["NEEDS", "Joiner", "Load", "build", "only"]

@@ -19,6 +19,7 @@ import base64
 import re
 import threading
 from bisect import bisect_left
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..files import bounds
@@ -154,6 +155,9 @@ class Replay:
 
     def end_drops(self) -> None:
         """Nothing counts here."""
+
+    def keep_open(self, paths: Collection[str]) -> None:
+        """A recording holds no file open."""
 
 
 def _lines(data: bytes) -> str:
@@ -320,6 +324,10 @@ class Record:
     def end_drops(self) -> None:
         """The recorded source counts no longer."""
         self.inner.end_drops()
+
+    def keep_open(self, paths: Collection[str]) -> None:
+        """The recorded source opens them once."""
+        self.inner.keep_open(paths)
 
 
 __all__ = ["DROPS", "Moment", "Record", "RecordingError", "Replay", "load", "parse"]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import threading
 import time
+from collections.abc import Collection
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -55,6 +56,9 @@ class Source(Protocol):
     def text(self, path: str) -> str:
         """The file's text; bytes that are not UTF-8 survive as surrogates."""
 
+    def keep_open(self, paths: Collection[str]) -> None:
+        """Open each of these kernel files once: opening one costs as much as reading it."""
+
     def listing(self, path: str) -> list[str]:
         """The names in a directory, sorted."""
 
@@ -79,13 +83,6 @@ class Source(Protocol):
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 _RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
-# Read every second or two, and there for as long as the kernel is: they stay open, for to open one
-# costs as much as to read it.
-_OPEN: Final = frozenset(
-    "/proc/interrupts /proc/net/netstat /proc/net/snmp /proc/net/snmp6 /proc/net/sockstat "
-    "/proc/net/sockstat6 /proc/net/softnet_stat /proc/net/udp /proc/net/udp6 "
-    "/proc/self/stat /proc/self/statm /proc/softirqs /proc/stat".split()
-)
 
 
 def _one_record(path: str) -> bool:
@@ -106,6 +103,7 @@ class Live:
         self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
         self.woken = threading.Event()
         self._open: dict[str, int] = {}
+        self._kept_open: set[str] = set()
         self._large: set[str] = set()
         self._kernel: Kernel | None = None
         self._drops: Counter | None = None
@@ -135,7 +133,7 @@ class Live:
         A file of this kernel is asked what it is only when its answer is empty or long: to ask
         costs a third of reading it.
         """
-        if path in _OPEN and not self.root:
+        if path in self._kept_open and not self.root:
             again = self._again(path)
             if again is not None:
                 return again
@@ -173,6 +171,10 @@ class Live:
             return data
         self._large.add(path)
         return None
+
+    def keep_open(self, paths: Collection[str]) -> None:
+        """From now on these files are opened once; they must exist as long as the kernel runs."""
+        self._kept_open.update(paths)
 
     def text(self, path: str) -> str:
         """The file's text."""

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from ..facts import Facts
+from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
 from ..views.scene import Scene, Spot, View, under
@@ -319,9 +320,11 @@ def explain(found: tuple[str, list[Any]], facts: Facts, width: int) -> Line:
     if core is not None and core.softirq is not None:
         parts.append(f"softirq there {percent(core.softirq)}")
     if queue.allowed:
-        parts.append(f"allowed {ranges(queue.allowed)}")
+        parts.append(f"allowed {cpulist.text(queue.allowed)}")
     if queue.rps_cpus:
-        parts.append(f"{'RPS' if queue.direction == 'rx' else 'XPS'} {ranges(queue.rps_cpus)}")
+        parts.append(
+            f"{'RPS' if queue.direction == 'rx' else 'XPS'} {cpulist.text(queue.rps_cpus)}"
+        )
     if queue.off_node:
         parts.append("NOT ON THE NIC'S NODE")
     keys = "   e move  S spread "
@@ -329,18 +332,3 @@ def explain(found: tuple[str, list[Any]], facts: Facts, width: int) -> Line:
         parts, keys = [*parts, "no interrupt of its own: nothing to move"], ""
     told = crop(" · ".join(parts), width - len(keys))
     return fit_line(line((told, "warn" if queue.off_node else "dim"), (keys, "key")), width)
-
-
-def ranges(cpus: Sequence[int]) -> str:
-    """CPU numbers as the kernel writes lists: `0-3,8`."""
-    out: list[str] = []
-    numbers = sorted(cpus)
-    start = index = 0
-    while index < len(numbers):
-        start = index
-        while index + 1 < len(numbers) and numbers[index + 1] == numbers[index] + 1:
-            index += 1
-        first, last = numbers[start], numbers[index]
-        out.append(str(first) if first == last else f"{first}-{last}")
-        index += 1
-    return ",".join(out)

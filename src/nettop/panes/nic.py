@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from ..terms import cpulist
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import amount, count, link, packets, per_second, scaled, share
 from ..views.scene import Scene, View, nic_of, under
 from . import path
-from .cores import ranges
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
 from .table import fitted
 
@@ -244,7 +244,7 @@ def queue_cells(queue: Any) -> tuple[Cell, ...]:
         per_second(queue.irq_per_s),
         packets(queue.packets_per_s),
         share(queue.share),
-        (ranges(queue.rps_cpus), "key"),
+        (cpulist.text(queue.rps_cpus), "key"),
     )
 
 

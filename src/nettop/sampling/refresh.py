@@ -1,7 +1,7 @@
-"""Which tables need not be read each second, by who looks at the screen and what moved.
+"""How long each table may go without a new reading, by the pane shown and the sockets seen.
 
-Some are judged over seconds and shown by few panes. And whose sockets are whose is searched for all
-over /proc: that can rest as long as every socket that is seen has its process.
+A collector with `MAY_REST` is read every other second unless the pane shown names its table in
+NEEDS. The search of /proc for the owners of sockets rests while every socket has a known process.
 """
 
 from __future__ import annotations
@@ -10,15 +10,10 @@ from collections.abc import Collection, Mapping
 from operator import is_
 from typing import Any, Final
 
+from .. import collect
 from ..frame.rates import Frame
 
-# Read in every other second where the pane that is looked at does not name them in its NEEDS.
-# So is nettop's own share.
-PATIENT: Final = frozenset(
-    "interrupts links meself nicqueues packet_sockets qdiscs snmp sockets_tcp sockets_udp "
-    "softirqs".split()
-)
-UNSEEN: Final = 2.0  # seconds between their readings
+UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
 REST: Final = 15.0  # seconds between searches when no socket is strange
 STRANGE: Final = 60.0  # seconds in which the process of a new socket is searched for
 _SOCKETS: Final = ("socket_owners", "sockets_tcp", "sockets_udp", "packet_sockets")
@@ -34,7 +29,7 @@ class Patience:
 
     def of(self, frame: Frame | None, shown: Collection[str]) -> Mapping[str, float]:
         """The tables that may wait after `frame`, and how long; `shown` may not."""
-        waits = dict.fromkeys(PATIENT.difference(shown), UNSEEN)
+        waits = dict.fromkeys(collect.resting().difference(shown), UNSEEN)
         if frame is not None and not self._strange(frame):
             waits["socket_owners"] = REST
         return waits

@@ -51,7 +51,7 @@ class Sampler:
         todo = sorted(wanted)
         for name in todo:
             try:
-                module, every, instead, memory_of = _plan(name)
+                module, every, instead, memory_of, kept_open = _plan(name)
             except KeyError:
                 missing[name] = "no such collector"
                 continue
@@ -67,6 +67,8 @@ class Sampler:
                 if name in old.missing:
                     todo += {instead}.difference(todo)
                     continue
+            if since is _NEVER[1] and kept_open:
+                source.keep_open(kept_open)
             begun = source.now()  # its own time: on a large host the tables of a frame lie apart
             self.stale.discard(name)
             self.taken[name] = at, begun
@@ -89,14 +91,15 @@ class Sampler:
 
 
 @cache
-def _plan(name: str) -> tuple[Any, float, str, str | None]:
-    """A collector: module, seconds between readings, the other in its place, whose memory it has.
+def _plan(name: str) -> tuple[Any, float, str, str | None, tuple[str, ...]]:
+    """A collector's module, seconds between readings, fallback, memory key and files kept open.
 
-    To ask a module each second for what it does not say takes as long as a small table.
+    Cached: to look up absent attributes in every frame costs as much as reading a small table.
     """
     module = collect.collector(name)
     own = getattr(module, "MEMORY", name) if hasattr(module, "update") else None
-    return module, getattr(module, "EVERY", 0.0), getattr(module, "ELSE", name), own
+    files = getattr(module, "KEEP_OPEN", ())
+    return module, getattr(module, "EVERY", 0.0), getattr(module, "ELSE", name), own, files
 
 
 def frames(

@@ -31,7 +31,6 @@ nothing by default), and `EXAMPLE = target` that does,
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass, replace
 from functools import cache
@@ -41,6 +40,7 @@ from typing import Any
 
 from ..host.source import Source
 from ..terms import devname
+from ..terms.errors import nearest
 from ..terms.modules import modules
 from ._host import Host
 
@@ -127,7 +127,7 @@ def kinds() -> tuple[str, ...]:
 def kind(name: str) -> ModuleType:
     """The module of a kind; UnknownError otherwise."""
     if name not in kinds():
-        raise UnknownError(f"{name!r} is no kind of setting{_nearest(name, kinds())}")
+        raise UnknownError(f"{name!r} is no kind of setting{_similar(name, kinds())}")
     return import_module(f"{__name__}.{name}")
 
 
@@ -151,7 +151,7 @@ def parse(text: str) -> Address:
     if address.name.replace("_", "-") in known:  # as the kernel's file may spell it
         address = replace(address, name=address.name.replace("_", "-"))
     if known and address.name not in known:
-        raise UnknownError(f"{first} has no {address.name!r}{_nearest(address.name, known)}")
+        raise UnknownError(f"{first} has no {address.name!r}{_similar(address.name, known)}")
     return address
 
 
@@ -357,9 +357,8 @@ def _optional(address: Address, name: str, default: Any, *args: Any) -> Any:
     return default if function is None else function(*args)
 
 
-def _nearest(word: str, known: tuple[str, ...]) -> str:
-    near = difflib.get_close_matches(word, known, 1, 0.5)
-    return f"; did you mean {near[0]!r}?" if near else f"; there are: {', '.join(known)}"
+def _similar(word: str, known: tuple[str, ...]) -> str:
+    return nearest(word, known) or f"; there are: {', '.join(known)}"
 
 
 __all__ = [

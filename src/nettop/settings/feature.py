@@ -6,12 +6,12 @@ net/core/dev.c): what falls with one comes back with it.
 
 from __future__ import annotations
 
-import difflib
 from dataclasses import dataclass
 
 from ..host.netlink import ethtool
 from ..host.netlink.codec import Bits
 from ..host.source import Source
+from ..terms.errors import nearest
 from . import Address, Deed, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch
@@ -66,11 +66,7 @@ def states(source: Source, nic: str) -> dict[str, State]:
 def _state(source: Source, address: Address) -> State:
     every = states(source, address.nic)
     if address.name not in every:
-        known = list(every)
-        near = _LONG.get(address.name) or next(
-            iter(difflib.get_close_matches(address.name, known, 1, 0.4)), ""
-        )
-        hint = f"; did you mean {near!r}?" if near else ""
+        hint = nearest(_LONG.get(address.name, address.name), every)
         raise LookupError(f"the kernel knows no feature {address.name!r}{hint}")
     return every[address.name]
 

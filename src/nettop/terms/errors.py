@@ -24,7 +24,7 @@ def sentence(error: BaseException) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """` (did you mean …?)`, or nothing when no known name is near."""
+    """` (did you mean …?)` to append to a sentence; empty when no known name is similar."""
     from difflib import get_close_matches
 
     found = get_close_matches(name, list(known), n=1, cutoff=0.5)

@@ -7,7 +7,7 @@ Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A fr
 
 from __future__ import annotations
 
-from math import ceil, sqrt
+from math import ceil
 from typing import Final
 
 PREAMBLE: Final = 8
@@ -90,16 +90,6 @@ def counted_to_payload(
     return max(0.0, 8 * (bytes_per_s - head * packets_per_s))
 
 
-def mebibytes(packets_per_s: float, counted: int) -> float:
-    """MiB/s that a tool shows when each packet counts `counted` bytes."""
-    return packets_per_s * counted / 2**20
-
-
-def pcap_bytes(packets: int, captured: int) -> int:
-    """Size of a classic pcap file: 24 bytes, then 16 and the captured bytes for each packet."""
-    return 24 + packets * (16 + captured)
-
-
 def bdp(rate: float, rtt: float) -> float:
     """Bandwidth-delay product: bytes in flight that fill the path."""
     return rate * rtt / 8
@@ -108,11 +98,6 @@ def bdp(rate: float, rtt: float) -> float:
 def window_cap(window: float, rtt: float) -> float:
     """Bit/s that a window of `window` bytes allows at this round trip."""
     return window * 8 / rtt
-
-
-def loss_cap(segment: int, rtt: float, loss: float) -> float:
-    """Bit/s of one Reno-like flow at a random loss ratio (Mathis, Semke, Mahdavi, Ott 1997)."""
-    return segment * 8 * 1.22 / (rtt * sqrt(loss))
 
 
 def capture_rate(packets: float, size: float, seconds: float) -> float:
@@ -133,11 +118,6 @@ def framing_ceiling(rate: float, size: float) -> float:
 def framed_loss_percent(captured: float, rate: float, size: float) -> float:
     """Percent lost of a full link, preamble and gap not taken for loss."""
     return 100 * (1 - captured / framing_ceiling(rate, size))
-
-
-def unsent_overstatement(sndbuf: float, seconds: float) -> float:
-    """Bit/s that a sender claims too much by counting what still sits in its socket buffer."""
-    return sndbuf * 8 / seconds
 
 
 def pause_seconds(quanta: int, rate: float) -> float:
@@ -165,11 +145,6 @@ def sequence_wrap(rate: float) -> float:
     return float(2**32) * 8 / rate
 
 
-def counter_wrap(per_s: float, bits: int = 32) -> float:
-    """Seconds until a counter of that width wraps."""
-    return float(2**bits) / per_s
-
-
 def pcie_usable(gigatransfers: float, lanes: int) -> float:
     """Bit/s of a PCI Express slot after line coding, before packet headers (about 15 % more).
 
@@ -180,37 +155,11 @@ def pcie_usable(gigatransfers: float, lanes: int) -> float:
     return gigatransfers * 1e9 * lanes * coding
 
 
-def pcix_usable(megahertz: float) -> float:
-    """Bit/s of a 64-bit PCI-X bus."""
-    return 64 * megahertz * 1e6
-
-
 def segments(size: int, segment: int) -> int:
     """Packets that TSO or GSO makes of one send."""
     return ceil(size / segment)
 
 
-def merged_frame(count: int, segment: int) -> int:
-    """Bytes of the frame that GRO makes of `count` TCP segments (IPv4 with timestamps)."""
-    return HEADER + IPV4 + TCP + TIMESTAMPS + count * segment
-
-
 def latency_slope(memory: float, bus: float, wire: float) -> float:
     """Round trip per byte of a request: memory and bus at both ends, the wire once."""
     return 2 * (memory + bus) + wire
-
-
-def daily_bytes(rate: float) -> float:
-    """Bytes that a rate moves in a day."""
-    return rate / 8 * 86400
-
-
-def tcp_mem_bytes(pages: int, page: int = 4096) -> int:
-    """What a value of net.ipv4.tcp_mem allows: it counts pages, not bytes."""
-    return pages * page
-
-
-def timestamp_cost(mtu: int) -> float:
-    """Part of TCP payload over IPv4 that the timestamp option takes."""
-    full = mss(mtu)
-    return TIMESTAMPS / full

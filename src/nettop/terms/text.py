@@ -1,4 +1,4 @@
-"""Text in cells: printing what a host says safely, cropping, padding, bars, sparklines and graphs.
+"""Text in terminal cells: safe printing of host data, cropping, padding, bars and graphs.
 
 A `Line` is ((text, role), …). Panes write Unicode; `plain` turns a line into ASCII of the same
 width for locales that have nothing else.
@@ -204,13 +204,6 @@ def level(percent: float | None) -> str:
     if percent is None:
         return "·"
     return LEVELS[min(7, max(0, int(percent * 8 / 100)))]
-
-
-def spark(values: Sequence[float | None], width: int, top: float | None = None) -> str:
-    """The last `width` values as a sparkline against `top` (default: their largest)."""
-    shown = list(values)[-width:]
-    high = top or max((v for v in shown if v is not None), default=0.0) or 1.0
-    return "".join(" " if v is None else level(100 * v / high) for v in shown).rjust(width)
 
 
 def resample(values: Sequence[float | None], points: int) -> list[float | None]:

@@ -170,18 +170,6 @@ def guarded(comparison: Comparison, guards: Sequence[Guard]) -> Comparison:
     )
 
 
-def fit(points: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """Slope and intercept of the least-squares line; ValueError with fewer than two places."""
-    count = len(points)
-    mean_x = sum(x for x, _ in points) / count if count else 0.0
-    mean_y = sum(y for _, y in points) / count if count else 0.0
-    spread = sum((x - mean_x) ** 2 for x, _ in points)
-    if spread == 0:
-        raise ValueError("a line needs two different places")
-    slope = sum((x - mean_x) * (y - mean_y) for x, y in points) / spread
-    return slope, mean_y - slope * mean_x
-
-
 def quantile(ordered: Sequence[float], share: float) -> float:
     """The value below which `share` of the sorted values lie (nearest rank)."""
     if not ordered:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from ...facts import PROFILES, Facts, Profile
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Feature
-from ..language.expression import near
+from ...terms.errors import nearest
 from ..language.vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT, TUPLE, Word, words
 
 PLURALS: Final = {name: kind.plural for name, kind in kinds().items() if name != "host"}
@@ -75,7 +75,7 @@ def _make(where: str, kind: type, given: Any, names: Mapping[str, Any]) -> Any:
     known = words(kind)
     for key in given:
         if key not in known:
-            raise InlineError(f"{where}.{key}: no such field{near(key, known)}")
+            raise InlineError(f"{where}.{key}: no such field{nearest(key, known)}")
     out: dict[str, Any] = {}
     for f in fields(kind):
         if f.name in given:

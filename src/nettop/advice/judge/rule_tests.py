@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ...facts import PROFILES, Facts
-from ..language.expression import near
+from ...terms.errors import nearest
 from ..rules.load import RuleError, read, tests
 from ..rules.rule import Finding, Rule
 from . import inline_facts as inline
@@ -86,7 +86,7 @@ def _outcome(
 def _keys(table: Mapping[str, Any]) -> None:
     for key in table:
         if key not in _KEYS:
-            raise inline.InlineError(f"unknown key {key}{near(key, _KEYS)}")
+            raise inline.InlineError(f"unknown key {key}{nearest(key, _KEYS)}")
     if not isinstance(table.get("finds"), bool):
         raise inline.InlineError("finds is true or false")
 

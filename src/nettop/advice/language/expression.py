@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ...facts.kinds.core import Core
 from ...files import bounds
+from ...terms.errors import nearest
 from .functions import FUNCTIONS
 from .syntax import ExpressionError, Limits, path_of
 from .vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT, TUPLE, find, names, words
@@ -93,14 +94,6 @@ def _too_deep(tree: ast.expr) -> bool:
     return True
 
 
-def near(name: str, known: Collection[str]) -> str:
-    """`; did you mean …?` when something is near."""
-    from difflib import get_close_matches
-
-    found = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"; did you mean {found[0]}?" if found else ""
-
-
 class Checker:
     """Checks one expression and finds its type."""
 
@@ -148,20 +141,20 @@ class Checker:
         if node.id in self.facts:
             raise ExpressionError(f"{node.id} is a fact; name one of its fields")
         known = (*self.facts, "profile", "limits")
-        raise ExpressionError(f"unknown name {node.id!r}{near(node.id, known)}")
+        raise ExpressionError(f"unknown name {node.id!r}{nearest(node.id, known)}")
 
     def _attribute(self, node: ast.Attribute) -> str:
         path = path_of(node)
         if path is not None and path[0] == "limits":
             if len(path) != 2 or path[1] not in self.limits:
                 raise ExpressionError(
-                    f"unknown limit {'.'.join(path)}{near(path[1], tuple(self.limits))}"
+                    f"unknown limit {'.'.join(path)}{nearest(path[1], tuple(self.limits))}"
                 )
             return TUPLE if isinstance(self.limits[path[1]], tuple) else NUMBER
         if path is not None:
             if path[0] not in self.facts:
                 known = (*self.facts, "profile", "limits")
-                raise ExpressionError(f"unknown name {path[0]!r}{near(path[0], known)}")
+                raise ExpressionError(f"unknown name {path[0]!r}{nearest(path[0], known)}")
             return self._field(self.facts[path[0]], path[0], path[1:])
         if isinstance(node.value, ast.Call) and self.type_of(node.value) == FACT:
             return self._field(Core, ast.unparse(node.value), (node.attr,))
@@ -173,7 +166,7 @@ class Checker:
             word = words(here).get(name)
             if word is None:
                 full = ".".join((base, *path[:index]))
-                raise ExpressionError(f"unknown field {full}.{name}{near(name, words(here))}")
+                raise ExpressionError(f"unknown field {full}.{name}{nearest(name, words(here))}")
             if word.kind is None and index < len(path) - 1:
                 full = ".".join((base, *path[: index + 1]))
                 raise ExpressionError(f"{full} is a {word.type} and has no fields")
@@ -243,7 +236,7 @@ class Checker:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
         known = FUNCTIONS.get(name)
         if known is None or (known.only_to and not self.to):
-            raise ExpressionError(f"unknown function {name!r}{near(name, FUNCTIONS)}")
+            raise ExpressionError(f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
             raise ExpressionError(f"{name} takes plain arguments only")
         wanted = len(known.takes)

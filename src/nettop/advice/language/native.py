@@ -1,5 +1,8 @@
 """Conditions and values as Python code: the fast way to judge many targets.
 
+Judging a frame of 1,024 queues on 256 CPUs takes 11 ms by this code and 235 ms by the walk of
+`evaluate`, the goal being 20 ms; 10,000 flows take 0.75 s and 8 s (tests/benchmarks/judge_cost.py).
+
 Negations are pushed down to the comparisons; each comparison is guarded by `is not None` on what it
 reads. In that form a condition is true in three-valued logic exactly when the code is: an unknown
 comparison decides nothing, which is what False does in `and` and `or`. Only checked expressions

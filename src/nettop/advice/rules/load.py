@@ -16,7 +16,7 @@ from typing import Any, Final
 from ...files.bounds import BOUNDS, exceeded
 from ...files.bounds import read as bounds_read
 from ...files.trust import UNTRUSTED, trusted
-from ..language.expression import near
+from ...terms.errors import nearest
 from ..language.syntax import Limits
 from .file import RuleError, build, parsed, threshold
 from .rule import Rule
@@ -45,7 +45,7 @@ def load(
     for rule in tuple(found.values()):
         for name in rule.yields:
             if name not in found:
-                wrong = f"{rule.path}: yields: no such rule {name}{near(name, found)}"
+                wrong = f"{rule.path}: yields: no such rule {name}{nearest(name, found)}"
                 told.append(RuleError(wrong))
                 found.pop(rule.id, None)
     for name, values in (limits or {}).items():
@@ -73,7 +73,7 @@ def _of_folder(folder: Path, told: list[RuleError]) -> dict[str, Rule]:
         try:
             if not tested and not trusted(path):
                 raise RuleError(f"{path}: {UNTRUSTED}")
-            rule = read(path)
+            rule = read(path, shipped=tested)
             if not tested:
                 _whole(rule)
             if rule.id in here:
@@ -114,8 +114,8 @@ def files(folder: Path) -> list[Path]:
     return [*own, *below]
 
 
-def read(path: Path) -> Rule:
-    """One rule without its tests."""
+def read(path: Path, *, shipped: bool = False) -> Rule:
+    """One rule without its tests; `shipped` as in `file.build`."""
     text = _text(path)
     start = _TESTS.search(text)
     head = text if start is None else text[: start.start()]
@@ -123,7 +123,7 @@ def read(path: Path) -> Rule:
     if stray is not None:
         line = text.count("\n", 0, stray.start()) + 2
         raise RuleError(f"{path}:{line}: all [[test]] stand last in the file")
-    return build(path, head)
+    return build(path, head, shipped=shipped)
 
 
 def tests(path: Path) -> list[dict[str, Any]]:
@@ -144,14 +144,14 @@ def _text(path: Path) -> str:
 def _override(found: Mapping[str, Rule], name: str, values: Any) -> Rule:
     rule = found.get(name)
     if rule is None:
-        raise RuleError(f"configuration: limits.{name}: no such rule{near(name, found)}")
+        raise RuleError(f"configuration: limits.{name}: no such rule{nearest(name, found)}")
     if not isinstance(values, Mapping):
         raise RuleError(f"configuration: limits.{name} is a table of numbers")
     for key, value in values.items():
         if key not in rule.limits:
             raise RuleError(
                 f"configuration: limits.{name}.{key}: the rule has no such limit"
-                f"{near(key, rule.limits)}"
+                f"{nearest(key, rule.limits)}"
             )
         if threshold(value) is None or isinstance(value, list) != isinstance(
             rule.limits[key], tuple

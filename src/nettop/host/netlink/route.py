@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import struct
+from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final
 
 from ..request import Request
@@ -123,32 +124,15 @@ def qdiscs(source: Source) -> bytes:
 
 
 def ip(raw: bytes) -> str:
-    """An address of 4 or 16 bytes as text; an IPv4 address inside IPv6 as IPv4."""
+    """An address of 4 or 16 bytes as text (RFC 5952); an IPv4-mapped IPv6 address as IPv4.
+
+    ValueError for any other length.
+    """
     if len(raw) == 16 and raw.startswith(b"\0" * 10 + b"\xff\xff"):
         raw = raw[12:]
-    if len(raw) == 4:
-        return ".".join(map(str, raw))
-    if len(raw) != 16:
+    if len(raw) not in (4, 16):
         raise ValueError(f"an address of {len(raw)} bytes")
-    groups = struct.unpack(">8H", raw)
-    begin, length = _zeros(groups)
-    words = [f"{group:x}" for group in groups]
-    if length < 2:
-        return ":".join(words)
-    return ":".join(words[:begin]) + "::" + ":".join(words[begin + length :])
-
-
-def _zeros(groups: tuple[int, ...]) -> tuple[int, int]:
-    """Where the longest run of zero groups begins, and its length (RFC 5952)."""
-    best, at = (0, 0), 0
-    while at < 8:
-        end = at
-        while end < 8 and not groups[end]:
-            end += 1
-        if end - at > best[1]:
-            best = at, end - at
-        at = end + 1
-    return best
+    return inet_ntop(AF_INET if len(raw) == 4 else AF_INET6, raw)
 
 
 def mac(raw: bytes) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from statistics import linear_regression
 from typing import Any, Final
 
 from ...terms import formulas
@@ -80,7 +81,8 @@ def slope(
     """
     if len(rows) < 2:
         return {}
-    per_byte, at_zero = statistics.fit([(row["size"], row["p50"]) for row in rows])
+    sizes, times = [row["size"] for row in rows], [row["p50"] for row in rows]
+    per_byte, at_zero = linear_regression(sizes, times)
     found = {"us_per_byte": per_byte, "us_at_zero": at_zero}
     if copying is not None:
         memory = 1e6 * copying

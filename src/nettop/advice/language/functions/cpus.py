@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, Final
 
+from ....terms import cpulist
 from ....terms.text import listed
 from ..function import Function
 from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
@@ -37,20 +37,7 @@ def cpu_list(cpus: Any) -> str:
     """CPUs as the kernel writes them: `0-3,8`; a text passes unchanged."""
     if isinstance(cpus, str):
         return cpus
-    out: list[str] = []
-    for low, high in _ranges(sorted({int(cpu) for cpu in _cpus(cpus)})):
-        out.append(str(low) if low == high else f"{low}-{high}")
-    return ",".join(out)
-
-
-def _ranges(numbers: Iterable[int]) -> list[tuple[int, int]]:
-    found: list[tuple[int, int]] = []
-    for number in numbers:
-        if found and number == found[-1][1] + 1:
-            found[-1] = (found[-1][0], number)
-        else:
-            found.append((number, number))
-    return found
+    return cpulist.text(int(cpu) for cpu in _cpus(cpus))
 
 
 FUNCTIONS: Final = {
