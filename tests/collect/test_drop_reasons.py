@@ -214,9 +214,9 @@ def test_the_line_says_what_is_dropped_or_why_nothing_is_known() -> None:
     (one,) = facts.paths
     shown = replace(facts, paths=(replace(one, reasons=(("NO_SOCKET", 1204.0), ("OTHER", 1.5))),))
     assert [text_of(line).strip() for line in told(shown, 100)] == [
-        "the kernel drops, on any interface: NO_SOCKET 1,204/s · OTHER 1.5/s"
+        "kernel drops (host-wide): NO_SOCKET 1,204/s · OTHER 1.5/s"
     ]
     quiet = replace(facts, paths=(replace(one, reasons=()),))
-    assert "drops nothing" in text_of(told(quiet, 100)[0])
+    assert "no kernel drops" in text_of(told(quiet, 100)[0])
     refused = replace(facts, missing={"drop_reasons": "counting in the kernel needs root"})
     assert "needs root" in text_of(told(refused, 100)[0])

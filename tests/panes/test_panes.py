@@ -86,12 +86,12 @@ def test_the_cursor_follows_its_row() -> None:
 def test_the_first_line_says_what_is_wrong() -> None:
     rows = panes.pane("overview").lines(lossy(), View(), 120, 38)
     assert "1,204 packets/s lost in the receive ring" in text_of(rows[0])
-    assert "nothing is lost" in text_of(panes.pane("overview").lines(healthy(), View(), 80, 22)[0])
+    assert "no loss" in text_of(panes.pane("overview").lines(healthy(), View(), 80, 22)[0])
 
 
 def test_what_cannot_be_read_is_not_called_well() -> None:
     rows = panes.pane("overview").lines(SCENES["bare"](), View(), 80, 22)
-    assert "nothing can be said" in text_of(rows[0])
+    assert "no verdict" in text_of(rows[0])
     assert "Operation not permitted" in words(rows)
 
 
@@ -204,7 +204,7 @@ def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> N
     told = words(page.compose(scene, View(pane="overview"), 80, 24))
     assert re.search(r"b/s [▏▎▍▌▋▊▉█─]{3} +\d+%", told)
     rows = page.compose(scene, View(pane="nic"), 80, 24)
-    at = next(n for n, row in enumerate(rows) if "since made" in text_of(row))
+    at = next(n for n, row in enumerate(rows) if "total since creation" in text_of(row))
     assert all(text_of(row).endswith(" ") for row in rows[at:])
 
 
@@ -213,7 +213,7 @@ def test_a_running_test_says_how_to_stop_it(width: int) -> None:
     progress = Progress("iperf3", 5.0, 10.0, (9.41e9,), 1_234.0)
     for shown in (progress, replace(progress, proof=next(iter(storied().results)))):
         told = text_of(tests_pane.running(shown, width, 20)[1])
-        assert told.rstrip().endswith("resent   Ctrl-X stops" if shown.proof else "Ctrl-X stops")
+        assert told.rstrip().endswith("retr   Ctrl-X stops" if shown.proof else "Ctrl-X stops")
 
 
 def test_the_interface_shown_is_the_one_that_matters() -> None:
@@ -262,3 +262,10 @@ def test_results_studies_and_comparisons_fit_any_size(width: int, height: int) -
     assert "ring.rx@eth0: 256 → 512" in told[f"result.{proof.id}", f"result.{test.id}"]
     assert "18,500 – 19,500" in told["study.nasa-4", ""]
     assert "938.2" in told["study.nasa-4", ""]
+
+
+def test_a_part_that_panes_share_is_no_pane() -> None:
+    for name in ("parts", "grid", "declared", "nosuch"):
+        assert name not in panes.names()
+        with pytest.raises(KeyError):
+            panes.pane(name)

@@ -59,9 +59,9 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     scene = healthy()
     assert scene.facts is not None
     mute = tuple(replace(nic, per_s=Counters()) for nic in scene.facts.nics)
-    assert "whether packets are lost is unknown" in first(with_facts(scene, nics=mute))
+    assert "packet loss is unknown" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
-    assert first(healthy()).startswith("✓ nothing is lost and no limit is reached")
+    assert first(healthy()).startswith("✓ no loss, no limit reached")
 
 
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
@@ -72,11 +72,11 @@ def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
         bulk=True, limit="cpu", limit_why="core 0 is 100 % busy", process="iperf3",
     )  # fmt: skip
     told = first(with_facts(scene, flows=(flow,)))
-    assert told == "✓ nothing is lost; iperf3 is limited by cpu: core 0 is 100 % busy"
+    assert told == "✓ no loss; iperf3 is CPU-bound: core 0 is 100 % busy"
     for idle in (1.0, 0.0):
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
-        assert told == "✓ nothing is lost; the CPUs are full"
+        assert told == "✓ no loss; the CPUs are full"
 
 
 def test_the_profile_is_whole_and_its_reason_is_begun_only_where_there_is_room() -> None:
@@ -110,8 +110,8 @@ def test_bytes_are_told_as_a_rate_and_never_cut() -> None:
 
 
 def test_the_scale_of_a_graph_is_not_taken_for_a_rate() -> None:
-    assert " to " in next(
-        row for row in shown(storied(), "overview", 120, 40).splitlines() if "most" in row
+    assert " top " in next(
+        row for row in shown(storied(), "overview", 120, 40).splitlines() if "peak" in row
     )
 
 
@@ -190,7 +190,7 @@ def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -
 @pytest.mark.parametrize("width", [60, 80, 100, 120])
 def test_what_a_fix_may_do_is_never_cut(width: int) -> None:
     told = " ".join(shown(lossy(), "advisor", width, 40).split())
-    assert "the link may drop for seconds; it goes back by itself unless confirmed" in told
+    assert "the link may drop for seconds; reverts unless confirmed" in told
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import history, outcome, page
+from nettop.panes import cores, history, outcome, page
 from nettop.terms.text import text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import KEYS, shown_as
@@ -30,15 +30,15 @@ def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
     scene = replace(storied(), journal=(), origin="replay of web3")
     told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))
-    assert "replay of web3: what was changed there stands in that host's own journal" in told
+    assert "replay of web3: its changes are in the journal of that host" in told
     told = words(panes.pane("journal").lines(replace(scene, origin=""), View(), 80, 20))
-    assert "nothing was changed" in told
+    assert "no changes" in told
 
 
 def test_journal_counts_what_is_in_force() -> None:
     told = words(panes.pane("journal").lines(storied(), View(pane="journal"), 160, 30))
     assert "3 in force of 4" in told
-    assert "goes back by itself in 22 s" in told
+    assert "reverts in 22 s unless confirmed" in told
 
 
 def test_the_past_is_bounded_and_coarsens() -> None:
@@ -87,7 +87,6 @@ def test_help_names_every_key_whole(width: int, height: int) -> None:
 
 
 def test_hot_queues_of_many_come_first_with_their_cores() -> None:
-    cores = panes.pane("cores")
     scene = big(256)
     assert scene.facts is not None
     hot = {c.cpu for c in scene.facts.cores if (c.idle or 100) < 10 and c.queues}

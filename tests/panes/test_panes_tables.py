@@ -9,6 +9,7 @@ from pane_text import words
 from scenes import big, lossy, storied
 
 from nettop import panes
+from nettop.panes import flows
 from nettop.terms.text import line_cells, text_of
 from nettop.views.scene import Spot, View
 
@@ -30,7 +31,7 @@ def test_flows_sort_filter_and_open() -> None:
     slow = flows.items(scene, View(pane="flows").at(sort=3))
     assert "51514" in slow[0]
     opened = words(flows.lines(storied(), View(pane="flows").at(open=first), 120, 38))
-    assert "limited by receiver" in opened
+    assert "limited by the receiver" in opened
     assert "other node" in opened
     assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
 
@@ -65,7 +66,6 @@ def test_flows_say_how_many_there_are_and_that_only_the_busiest_are_known() -> N
 
 
 def test_the_flow_under_the_cursor_is_opened_below_the_list_where_there_is_room() -> None:
-    flows = panes.pane("flows")
     scene = storied()
     second = flows.items(scene, View(pane="flows"))[1]
     view = View(pane="flows").at(on=second, index=1)

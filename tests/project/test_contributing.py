@@ -65,6 +65,38 @@ def test_the_listings_know_the_examples(tree: Path) -> None:
     assert "up-for-years" in nettop(tree, "rules", "list").stdout
 
 
+PRESSES = """
+from nettop.collect.uptime import Row
+from nettop.frame.rates import Entry, Frame
+from nettop.panes import pane
+from nettop.terms.text import text_of
+from nettop.tui.guide import help_lines
+from nettop.tui.keys import press
+from nettop.views.scene import Scene, View
+
+row = Row(7200.0)
+scene = Scene(frame=Frame(0.0, 0.0, {"uptime": [Entry(row)]}))
+assert press("t", "t", View(), scene) == (View(), None)
+view, _ = press("9", "9", View(), scene)
+assert view.pane == "boot"
+show = lambda view: text_of(pane(view.pane).lines(scene, view, 40, 5)[0]).split(maxsplit=1)[1]
+first = show(view)
+view, _ = press("t", "t", view, scene)
+assert show(view).strip() == "7200 s" != first.strip()
+assert show(press("t", "t", view, scene)[0]) == first
+assert any("boot: seconds or hours" in text_of(one) for one in help_lines(view, 120, 60))
+print("answered")
+"""
+
+
+def test_the_pane_answers_its_digit_and_its_own_key(tree: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PRESSES], capture_output=True, text=True, check=False, cwd=tree,
+        timeout=60, env={**os.environ, "PYTHONPATH": str(tree / "src")},
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
+
+
 def test_the_examples_pass_the_linter(tree: Path) -> None:
     names = [name for name in FILES if name.endswith(".py")]
     config = ["--config", str(ROOT / "pyproject.toml")]

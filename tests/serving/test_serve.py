@@ -157,5 +157,5 @@ async def test_a_peer_runs_only_where_writing_was_allowed(
             for _ in range(100 if options else 0):
                 drawn += b"" if run.exists() else await play(socket, [""])
             await socket.close()
-    assert (b"reading only" in drawn) is not bool(options)
+    assert (b"read-only" in drawn) is not bool(options)
     assert run.exists() is bool(options)

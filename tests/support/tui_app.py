@@ -25,3 +25,8 @@ class Told:
 
     def stop(self) -> None:
         self.stopped = True
+
+    def know(self, scene: Scene, view: View) -> None: ...
+
+    def wait(self, seconds: float) -> bool:
+        return True

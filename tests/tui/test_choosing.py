@@ -17,12 +17,12 @@ from nettop.panes import asking
 from nettop.panes.cursor import target
 from nettop.terms.text import line, text_of
 from nettop.tui.actions import Actions
-from nettop.tui.engine import merge
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import taken_back
 from nettop.tui.reading import Reading
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.build import merge
 from nettop.views.scene import Ended, Made, Pending, Question, Scene, View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")
@@ -98,11 +98,11 @@ def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_ther
     done = replace(after, journal=(made, other))
     view = View(pane="advisor")
     rows = told(done, view).splitlines()
-    assert any(SACK.id in row and "done  u takes it back" in row for row in rows)
-    assert any(row.startswith(" FINDINGS") and "1, the most harmful first, 1 done" in row
+    assert any(SACK.id in row and "done  u undoes it" in row for row in rows)
+    assert any(row.startswith(" FINDINGS") and "1, most severe first, 1 done" in row
                for row in rows)  # fmt: skip
     view = painted(view.at(on=SACK.id), done)
-    assert "journal 7; u takes it back" in told(done, view)
+    assert "journal 7; u undoes it" in told(done, view)
     assert taken_back(SACK.id, view, done) == [made]
     assert taken_back(RING.id, view, done) == [other]
     undone = replace(done, journal=(replace(made, state="undone"), other))
@@ -115,7 +115,7 @@ def test_what_waits_for_its_confirmation_is_taken_back_together() -> None:
         lossy(), journal=made, pending=tuple(Pending(m.id, m.setting, lossy().wall) for m in made)
     )
     assert taken_back("", View(), scene) == list(reversed(made))
-    assert "2 more wait for the same: c keeps them all" in told(scene, View())
+    assert "2 more changes are pending: c keeps all" in told(scene, View())
 
 
 def test_ended_findings_are_few_and_those_of_a_later_moment_are_forgotten() -> None:
@@ -133,10 +133,10 @@ def test_p_asks_for_the_address_in_place_also_of_a_finding_that_ended() -> None:
     view = painted(View(pane="advisor"), scene)
     view, ask = pressed("p", view, scene)
     assert ask is None
-    assert "to prove it: the other end's address" in told(scene, view)
+    assert "address of the peer" in told(scene, view)
     view, ask = pressed("1 0 . 0 . 0 . 2 enter", view, scene)
     assert ask is None
-    assert "what runs there" in told(scene, view)
+    assert "command prefix that reaches the peer" in told(scene, view)
     view, ask = pressed("enter", view, scene)
     assert ask == Ask("prove", RING.id)
     assert view.form["to"] == "10.0.0.2"
@@ -297,7 +297,7 @@ async def test_muting_asks_lists_the_muted_and_is_undone_on_the_screen(own: Path
         assert config.muted() == []
         await done("enter")
         assert config.muted() == ["caps@host"]
-        assert "muted  m shows it again" in desk.text
+        assert "muted  m unmutes" in desk.text
         await done("1")
         assert "1 muted (M)" in desk.text
         await done("M", "m")
@@ -321,7 +321,7 @@ async def test_a_paused_screen_lists_no_finding_twice(own: Path) -> None:
         await pilot.pause()
         rows = [row for row in desk.text.splitlines() if "caps@host" in row]
         assert len(rows) == 2, rows  # in the list, and in the note
-        assert "muted  m shows it again" in rows[0]
+        assert "muted  m unmutes" in rows[0]
 
 
 async def test_in_a_recording_no_key_touches_this_host(own: Path) -> None:

@@ -24,9 +24,9 @@ from textual import events
 from nettop.advice.rules.rule import Finding, Wanted
 from nettop.settings import Host
 from nettop.tui.actions import Actions
-from nettop.tui.engine import merge
 from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.build import merge
 from nettop.views.scene import Scene, View
 from nettop.views.steps import step
 

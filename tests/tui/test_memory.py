@@ -18,8 +18,9 @@ from nettop import panes
 from nettop.facts import Facts
 from nettop.panes import page
 from nettop.terms.packed import Layout, Packed
-from nettop.tui.engine import Engine, merge
+from nettop.tui.engine import Engine
 from nettop.views import past
+from nettop.views.build import merge
 from nettop.views.past import COARSE, FINE, Past, Port
 from nettop.views.scene import Scene, View
 

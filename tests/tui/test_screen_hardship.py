@@ -18,9 +18,11 @@ from small_host import Small
 from nettop import panes
 from nettop.commands import open_source
 from nettop.facts import Facts
+from nettop.facts.kinds.flow import Flow
 from nettop.host.recording import Replay
 from nettop.host.source import Source
-from nettop.panes import page
+from nettop.panes import flows, page
+from nettop.panes.parts import Cell
 from nettop.terms.errors import Refused
 from nettop.terms.text import line_cells
 from nettop.tui.engine import Engine
@@ -149,14 +151,13 @@ async def test_an_unchanged_crowd_writes_nothing() -> None:
 
 
 def test_only_the_rows_in_sight_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
-    flows = panes.pane("flows")
     made = 0
     whole = flows.flow_cells
 
-    def counted(*args: object) -> object:
+    def counted(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         nonlocal made
         made += 1
-        return whole(*args)
+        return whole(flow, scene)
 
     monkeypatch.setattr(flows, "flow_cells", counted)
     scene = crowd()

@@ -7,7 +7,7 @@ import pathlib
 import re
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from scenes import healthy, lossy, storied
@@ -19,9 +19,10 @@ from nettop.commands.top import demo
 from nettop.host.recording import Replay, load
 from nettop.tui import app as starter
 from nettop.tui import keys, themes
-from nettop.tui.engine import Engine, merge
-from nettop.tui.keys import Ask
+from nettop.tui.engine import Engine
+from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.build import merge
 from nettop.views.scene import Note, Scene, Step, View
 
 
@@ -128,6 +129,7 @@ def test_a_new_moment_keeps_what_others_keep() -> None:
     assert new.journal == old.journal
     assert new.results == old.results
     assert new.pending == old.pending
+    assert merge(replace(old, processor="EPYC 9354"), lossy()).processor == "EPYC 9354"
     failed = merge(old, Scene(notes=(Note("no"),)))
     assert failed.facts is old.facts
     assert failed.notes[-1].text == "no"
@@ -332,3 +334,33 @@ def test_a_step_that_cannot_be_read_says_why(tmp_path: pathlib.Path) -> None:
     assert isinstance(made, Step)
     assert made.before == "?"
     assert made.because
+
+
+def test_every_field_of_a_scene_says_whether_it_is_kept() -> None:
+    facts = lossy().facts
+    named = {f.name: f.metadata["kept"] for f in fields(Scene)}
+    for name in named.keys() - {"facts", "notes", "ended", "silent"}:  # notes … are of both
+        old, new = Scene(facts=facts), Scene(facts=facts)
+        filled = {"muted": (), "mutes": ("x@y",), "plans": {"x": ()}}
+        value = getattr(storied(), name) or filled.get(name, "a value")
+        object.__setattr__(old if named[name] else new, name, value)
+        assert getattr(merge(old, new), name) == value, name
+
+
+async def test_a_paused_screen_shows_what_arrives_later() -> None:
+    app = Nettop(View(pane="tests"), lossy())
+    async with app.run_test(size=(160, 40)) as pilot:
+        await pilot.press("space")
+        app.post_message(Tick(lambda old: replace(old, processor="EPYC 9354", wall=1.0)))
+        await pilot.pause()
+        assert app.shown().processor == "EPYC 9354"
+        assert app.shown().wall == lossy().wall
+
+
+def test_a_key_of_a_pane_is_answered_there_and_from_the_palette() -> None:
+    scene = storied()
+    for name in panes.names():
+        view = View(pane=name)
+        assert (press("]", "]", view, scene)[0].zoom == 1) is (name == "history")
+        assert press("M", "M", view, scene)[0].pane == "advisor"
+    assert keys.act("zoom_out", View(), scene)[0] == View(pane="history", zoom=1)

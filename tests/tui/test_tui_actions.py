@@ -76,13 +76,13 @@ def test_what_cannot_be_applied_is_said() -> None:
     heard = Heard(lossy())
     actions = Actions(Live(), heard, lambda: None)
     actions.planning.do_apply(Ask("apply", "pause-off@eth0"), View(), heard.scene)
-    assert "p proves it" in heard.last
+    assert "p tests it" in heard.last
     actions.planning.do_apply(Ask("apply", "gone@eth0"), View(), heard.scene)
     assert "no finding" in heard.last
     bare = replace(RING, wanted=(), id="words@host")
     heard.scene = replace(heard.scene, findings=(bare,))
     actions.planning.do_apply(Ask("apply", "words@host"), View(), heard.scene)
-    assert "advice in words" in heard.last
+    assert "advice only" in heard.last
 
 
 def test_a_change_is_shown_before_it_is_made() -> None:

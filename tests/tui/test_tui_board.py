@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from rich.cells import cell_len
 from scenes import SCENES, lossy, storied
 from textual.geometry import Region
 
 from nettop import panes
+from nettop.panes import page
+from nettop.terms.text import Line
 from nettop.tui import themes
 from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
@@ -69,12 +73,12 @@ async def test_rows_are_written_at_once_unless_something_lies_over_them(
 
 
 async def test_a_pane_that_is_not_shown_is_not_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    def never(*_args: object) -> list[object]:
+    def never(*_args: object) -> list[Line]:
         raise AssertionError("drawn though hidden")
 
-    for name in panes.names():
-        if name != "overview":
-            monkeypatch.setattr(panes.pane(name), "lines", never)
+    hidden = {name: replace(panes.pane(name), lines=never) for name in panes.names()}
+    hidden["overview"] = panes.pane("overview")
+    monkeypatch.setattr(page, "pane", hidden.__getitem__)
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
         app.post_message(Tick(lambda _old: storied()))

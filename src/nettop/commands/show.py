@@ -12,6 +12,7 @@ import shutil
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
@@ -65,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     from .. import panes
 
     known = panes.names()
-    by_key = {str(panes.pane(name).KEY): name for name in known}
+    by_key = {panes.pane(name).KEY: name for name in known}
     name = by_key.get(args.pane, args.pane)
     if name not in known:
         raise Refused(
@@ -85,11 +86,11 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..panes import chosen_columns, pane
     from ..terms.text import ascii_only
     from ..terms.units import Units
+    from ..views.build import Plans, scene_of
     from ..views.kept import origin, stored, studies
     from ..views.observer import Observer
     from ..views.past import Past
-    from ..views.scene import Scene, Spot, View
-    from ..views.steps import step
+    from ..views.scene import Spot, View
 
     try:
         settings = load()
@@ -105,7 +106,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         columns=columns,
     )  # fmt: skip
     module = pane(name)
-    past = Past()
+    past, plans = Past(), Plans(host)
     first = host.opening or not host.ends  # one moment alone has no rates, and is shown
     while True:
         observation = observer.step({*module.NEEDS, "links"})
@@ -115,20 +116,12 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             if uncounted:  # few panes have a place for it
                 say(f"nettop: drops not counted by reason: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
-        judged = observation.judgement
         if not first:
             made, pending = _journal() if host.live else ((), ())
-            plans = {
-                found.id: tuple(step(w.setting, w.value, host) for w in found.wanted)
-                for found in judged.findings
-                if found.wanted and name in ("advisor", "overview", "nic")
-            }
-            scene = Scene(
-                observation.facts, observation.frame, judged.findings,
-                tuple(judged.silent()) if name == "advisor" else (),
-                plans, past=past, units=units, wall=observation.frame.wall, interval=args.interval,
-                journal=made, pending=pending, results=stored(), origin=origin(host),
-                studies=studies() if name == "tests" else (),
+            scene = replace(
+                scene_of(observation, past, plans, module.LAZY), units=units,
+                interval=args.interval, journal=made, pending=pending, results=stored(),
+                origin=origin(host), studies=studies() if "studies" in module.LAZY else (),
             )  # fmt: skip
             put(module.lines(scene, view, width, height), ascii_only(settings.get("ascii", None)))
             if args.once:

@@ -1,9 +1,8 @@
 """Panes: one screen a module, pure functions from a scene to lines of (text, role).
 
-A pane module has `TITLE`, `KEY` (the digit that opens it), `LEGEND` (what its signs mean, for the
-help), `NEEDS` (tables read only while it is shown), `items(scene, view)` (the ids of the rows a
-cursor can be on, in the order shown) and
-`lines(scene, view, width, height) -> list[Line]` of at most `height` lines. A new pane is one new
+`declared.Pane` lists the names that a pane module has: required ones (`TITLE`, `KEY`, `LEGEND`,
+`NEEDS`, `items`, `lines`) and optional ones (its own keys, what Enter, ← → and Esc do in it). A
+module with a `KEY` is a pane; every other module here is shared by panes. A new pane is one new
 file.
 """
 
@@ -13,46 +12,45 @@ import os
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from types import ModuleType
-from typing import Any
 
 from ..terms.errors import nearest
 from ..terms.modules import modules
-
-_SHARED = frozenset(
-    "parts table grid corelist trend page path asking outcome clock cursor listed".split()
-)  # modules that are no pane
+from .declared import Pane, is_pane, of
+from .table import names_of
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every pane there is, in the order of its key."""
-    found = (name for name in modules(__path__[0]) if name not in _SHARED)
-    return tuple(sorted(found, key=lambda name: str(pane(name).KEY)))
+    """The names of all panes, in the order of their keys."""
+    found = {name: import_module(f"{__name__}.{name}") for name in modules(__path__[0])}
+    panes = (name for name, module in found.items() if is_pane(module))
+    return tuple(sorted(panes, key=lambda name: pane(name).KEY))
 
 
 @cache
-def pane(name: str) -> ModuleType:
-    """The pane's module; KeyError for an unknown name."""
-    if name in _SHARED or not os.path.exists(os.path.join(__path__[0], f"{name}.py")):
-        raise KeyError(name)
-    return import_module(f"{__name__}.{name}")
+def pane(name: str) -> Pane:
+    """The pane of that name; KeyError for an unknown one."""
+    if os.path.exists(os.path.join(__path__[0], f"{name}.py")):
+        module = import_module(f"{__name__}.{name}")
+        if is_pane(module):
+            return of(module)
+    raise KeyError(name)
 
 
 def columns(name: str) -> tuple[str, ...]:
-    """The columns of a pane's table, by the names the configuration knows; () where none is chosen.
+    """The column names of a pane's table, as in the configuration; () for a pane without choice.
 
     KeyError for an unknown pane.
     """
-    from .table import names_of
-
-    return names_of(getattr(pane(name), "COLUMNS", ()))
+    return names_of(pane(name).COLUMNS)
 
 
-def chosen_columns(configured: Mapping[str, Any]) -> tuple[dict[str, tuple[str, ...]], list[str]]:
-    """The columns of each pane's table, from `[columns]` of the configuration; and what is wrong.
+def chosen_columns(
+    configured: Mapping[str, object],
+) -> tuple[dict[str, tuple[str, ...]], list[str]]:
+    """The columns of each pane's table, from `[columns]` of the configuration; and the faults.
 
-    A table that does not exist, or with a column that it does not have, is left out and told.
+    An unknown table, or one with an unknown column, is left out; a fault says so.
     """
     chosen: dict[str, tuple[str, ...]] = {}
     faults: list[str] = []

@@ -1,32 +1,38 @@
-"""Advisor: what is wrong, the figures seen here, who measured it, what to type, what may fail."""
+"""Advisor: findings with evidence, commands, risk, sources and contrary evidence."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..advice.language.words import named, told
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..terms.units import seconds
+from ..views.ask import Key, Next
 from ..views.scene import Scene, View, under
 from . import listed
 from .clock import clock
 from .listed import Listed
 from .parts import listing, matches, section, severity, waiting
 
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Cite, Finding
+
 TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
-    "✗ loses or is broken now, ! costs now, ▸ could be better, · is worth knowing; ✓ is done, "
-    "○ has ended, ◇ is muted. Silent rules say what they would need to see."
+    "✗ loss or fault now · ! costs performance now · ▸ could be better · · information; ✓ done, "
+    "○ ended, ◇ muted. Silent rules give their reasons."
 )
 NEEDS: tuple[str, ...] = ()
+LAZY = ("silent",)
+BOUND = PAGED = True
 ABREAST: Final = 170  # columns from which findings and silent rules stand side by side
 RISKS: Final = {
     "none": ("no interruption", "good"),
     "queues": ("the queues restart: a few packets are lost", "warn"),
-    "link": ("the link may drop for seconds; it goes back by itself unless confirmed", "warn"),
+    "link": ("the link may drop for seconds; reverts unless confirmed", "warn"),
     "reboot": ("takes effect at the next boot", "dim"),
-    "advice": ("for you to decide; nettop does not do it", "dim"),
+    "advice": ("advice only; nettop does not apply it", "dim"),
 }
 
 
@@ -45,6 +51,21 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(one.id for one in shown(scene, view))
 
 
+def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
+    """Open the finding."""
+    return (view.at(open=here, top=0) if here and not view.spot.open else view), None
+
+
+def muted(view: View, scene: Scene) -> Next:
+    """Move the cursor to the first muted finding."""
+    first = next((one.id for one in listed.listed(scene) if one.state == "muted"), "")
+    return (view.at(on=first, open="", top=0, filter="") if first else view), None
+
+
+undoes = listed.undoes
+KEYS: Final = (Key(("M",), "muted", "go to the muted findings", "looking", "", muted, True),)
+
+
 def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Line]:
     """Wrapped prose."""
     return [
@@ -53,8 +74,8 @@ def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Li
     ]
 
 
-def cite(source: Any, width: int, role: str) -> list[Line]:
-    """A published measurement: who, where, what."""
+def cite(source: Cite, width: int, role: str) -> list[Line]:
+    """A published measurement: document, place, figure."""
     name = source.get("paper") or source.get("doc") or source.get("url") or "?"
     where = ", ".join(str(part) for part in (name, source.get("place")) if part)
     because = f" ({source['because']})" if source.get("because") else ""
@@ -62,15 +83,15 @@ def cite(source: Any, width: int, role: str) -> list[Line]:
     return paragraph(text, width, role, 4)
 
 
-def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
-    """What would put it right: commands, what they change, the risk; advice in words."""
+def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
+    """The fix: commands, what they change, their risk; advice in words."""
     out: list[Line] = []
     steps = scene.steps(finding.id)
     if steps or finding.advice:
         out.append(
             section(
                 "WHAT TO DO",
-                "a apply  p prove  y copy  s keep over reboots" if steps else "",
+                "a apply  p prove  y copy  s persist" if steps else "",
                 width,
             )
         )
@@ -82,7 +103,7 @@ def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
         told = line(("    ", ""), f"{step.setting}: {step.before} → {step.after}")
         if line_cells(told) + cells(risk) + 4 <= width:
             out.append((*told, (f"   {risk}", kind)))
-        else:  # what may happen is never cut
+        else:  # a risk is never cut
             out += [told, *paragraph(risk, width, kind, 4)]
         if step.because:
             out.append(line((f"    {step.because}", "warn")))
@@ -92,15 +113,15 @@ def remedy(finding: Any, scene: Scene, width: int) -> list[Line]:
 
 
 def state(one: Listed, width: int) -> list[Line]:
-    """What a finding is that does not hold, or is muted: since when, and what can be done."""
+    """The state of a finding that is done, ended or muted, and what can be done."""
     mark, role = listed.MARKS[one.state]
     if one.state == "muted":
-        told = "muted: it is judged as ever and not shown. m shows it again"
+        told = "muted: still judged. m unmutes it"
         return [fit_line(line((f" {mark} {told}", role)), width)]
     ended = f"{mark} no longer holds: ended {clock(one.wall)}"
     out = [line((f" {ended}", role if one.state == "done" else "warn"))]
     for made in one.changes:
-        told = f"{made.setting}: {made.before} → {made.after}, journal {made.id}; u takes it back"
+        told = f"{made.setting}: {made.before} → {made.after}, journal {made.id}; u undoes it"
         out += paragraph(told, width, "good", 3)
     return out
 
@@ -135,14 +156,14 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
         for source in finding.sources:
             out += cite(source, width, "accent")
     if finding.competing:
-        out.append(section("WHAT POINTS THE OTHER WAY, AND WHY IT LOSES HERE", "", width))
+        out.append(section("CONTRARY EVIDENCE", "", width))
         for source in finding.competing:
             out += cite(source, width, "dim")
     return out
 
 
 def silence(scene: Scene, width: int, height: int) -> list[Line]:
-    """The rules that looked and said nothing, with their reasons."""
+    """The rules without a finding, with their reasons."""
     looked = [one for one in scene.silent if one.applies]
     out = [section("SILENT RULES", f"{len(looked)}", width)]
     told = looked[: max(0, height - 1)]
@@ -161,13 +182,11 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     found = shown(scene, view)
     if not found and not view.spot.open:
         quiet = (
-            "no finding matches the filter"
-            if view.spot.filter
-            else "nothing to say about this host now"
+            "no finding matches the filter" if view.spot.filter else "no findings on this host now"
         )
         out = [section("FINDINGS", "", width), line((f" ✓ {quiet}", "good"))]
         return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
-    if width >= ABREAST and scene.silent:  # who keeps silent, and why, has the right-hand side
+    if width >= ABREAST and scene.silent:  # silent rules at the right
         half = width * 3 // 5
         left = findings(scene, view, found, half - 1, height)
         right = silence(scene, width - half, height)
@@ -204,7 +223,8 @@ def findings(scene: Scene, view: View, found: list[Listed], width: int, height: 
     body = full[top : top + left]
     if top + left < len(full) and body:
         how = "PgDn" if view.spot.open else "Enter, then PgDn"
-        more = f"{len(full) - top - left + 1} more lines: {how} "
+        rest = len(full) - top - left + 1
+        more = f"{rest} more line{'s' * (rest > 1)}: {how} "
         body[-1] = ends((), line((more, "dim")), width)
     return out + body
 

@@ -1,4 +1,4 @@
-"""A question before something is written: what would be done, word for word, and the keys."""
+"""The question before something is written: exactly what would be done, and the keys."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ INDENT = "     "  # before the rest of a row that is too long
 
 
 def place(view: View, question: Question) -> int:
-    """Which of the question's sheets is shown."""
+    """The index of the sheet shown."""
     return view.sheet % max(1, len(question.sheets))
 
 
 def needs(question: Question, view: View, width: int) -> int:
-    """The lines it takes to show the longest sheet whole."""
+    """The number of lines that show the longest sheet whole."""
     sheets = range(len(question.sheets))
     longest = max(
         (len(_rows(question, replace(view, sheet=at), width)) for at in sheets), default=0
@@ -40,7 +40,7 @@ def lines(question: Question, view: View, width: int, height: int) -> list[Line]
     yes = question.yes
     if question.whole and max(part.bottom, view.read) < len(part.rows):
         yes = "show the rest first" if part.bottom > part.top else "needs a taller terminal"
-    keys = line((" Enter ", "key"), (yes, "strong"), ("   Esc ", "key"), "leave it")
+    keys = line((" Enter ", "key"), (yes, "strong"), ("   Esc ", "key"), "cancel")
     keys += line(("   y ", "key"), "copy")
     more = line((f"{rest} more lines ↓ " if rest > 0 else "", "dim"))
     out = [*out[: height - 1], ends(keys, more, width)]

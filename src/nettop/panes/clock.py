@@ -1,4 +1,4 @@
-"""Moments of the past as text."""
+"""Wall clock times as text."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 
 def when(wall: float) -> str:
-    """In UTC, so that two hosts' journals compare; nothing for a moment that is not known."""
+    """Date and time in UTC, so that journals of two hosts compare; empty for 0 (unknown)."""
     return datetime.fromtimestamp(wall, UTC).strftime("%Y-%m-%d %H:%M:%S UTC") if wall else ""
 
 

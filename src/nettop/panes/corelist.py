@@ -1,11 +1,12 @@
-"""Cores as a table: where each stands, what it does, what interrupts it, what it loses."""
+"""Cores as a table: node, load by kind, interrupts, queues, processes, losses."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.core import Core
 from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
 from . import grid
@@ -29,7 +30,7 @@ COLUMNS: Final = (
 )
 
 
-def core_cells(core: Any) -> tuple[Cell, ...]:
+def core_cells(core: Core) -> tuple[Cell, ...]:
     """One core, a cell a column."""
     load = core_load(core)
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
@@ -77,7 +78,7 @@ def listed(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) ->
 
 
 def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
-    """The columns of which anything is known of any core."""
+    """The columns with a known value for any core."""
     names = names_of(COLUMNS)
     return tuple(
         name
@@ -87,6 +88,6 @@ def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
 
 
 def shows(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> bool:
-    """Whether a table says more than the compact rows: there is the width, or it was asked for."""
+    """Whether to show the table instead of compact rows: wide enough, or columns are configured."""
     whole = len(facts.cores) + 1 <= height
     return bool(chosen) or (width >= 110 and whole) or width >= 160

@@ -1,15 +1,17 @@
-"""Cores & IRQs: which queue interrupts which core, how often, where it might, and who is there.
+"""Cores & IRQs: queues by cores, with interrupt rates and affinity, and the load of the cores.
 
-In a cell: the interrupts per second; `.` where the affinity forbids the core; `+` `-` `*` where
-RPS, XPS or both name it; nothing where it may but does not.
+A cell has the interrupts per second; `0` for an idle queue; `.` where the affinity excludes the
+core; `+` `-` `*` where RPS, XPS or both include it; nothing where the core is allowed but not used.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.core import Core
+from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
@@ -17,14 +19,15 @@ from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
 
+Row = tuple[str, list[Queue]]  # the queues of one interrupt, by the name of the first
 TITLE = "Cores & IRQs"
 KEY = "2"
 LEGEND: Final = (
-    "A cell: interrupts/s; 0 the core serves the queue, which rests; . it may not; + RPS, - XPS, "
-    "* both name it."
+    "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both."
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
 SORTS = 4
+BOUND = True
 _CELL = 6
 _HEAD = 17  # columns of a row's interrupt number and rate
 _PACKETS = 10
@@ -35,12 +38,12 @@ LATELY = 5  # rows from which the load over time is shown
 HOT = 90.0  # percent busy: the queues of such a core come first
 
 
-def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
+def rows_of(scene: Scene, view: View) -> list[Row]:
     """The queues by interrupt (a combined pair is one row), filtered and sorted."""
     facts = scene.facts
     if facts is None:
         return []
-    by: dict[Any, list[Any]] = {}
+    by: dict[tuple[str, int | str], list[Queue]] = {}
     for queue in facts.queues:
         if view.nic and queue.nic != view.nic:
             continue
@@ -62,7 +65,7 @@ def rows_of(scene: Scene, view: View) -> list[tuple[str, list[Any]]]:
 
 
 def order(spot: Spot) -> str:
-    """What the queues are sorted by, where that was chosen."""
+    """The chosen sort order; empty for the default."""
     sort = spot.sort % len(_SORTS)
     if not sort and not spot.invert:
         return ""
@@ -70,7 +73,7 @@ def order(spot: Spot) -> str:
     return f"by {_SORTS[sort]} {'▼' if down else '▲'}   "
 
 
-def _figure(group: Sequence[Any], sort: int) -> float:
+def _figure(group: Sequence[Queue], sort: int) -> float:
     if sort == 1:
         return float(max(q.irq_per_s or 0.0 for q in group))
     if sort == 2:
@@ -82,6 +85,11 @@ def _figure(group: Sequence[Any], sort: int) -> float:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The queues in the order shown."""
     return tuple(name for name, _ in rows_of(scene, view))
+
+
+def setting(here: str) -> str:
+    """The affinity of the queue's interrupt."""
+    return f"irq.affinity@{here}" if here else ""
 
 
 def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
@@ -103,7 +111,7 @@ def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
     return nic, [(name, str(near[i % len(near)])) for i, name in enumerate(by.values())]
 
 
-def of_interest(facts: Facts, rows: Sequence[tuple[str, list[Any]]], fold: bool) -> list[Any]:
+def of_interest(facts: Facts, rows: Sequence[Row], fold: bool) -> list[Core]:
     """The cores that get a column: all, or those that serve the rows shown, work or run a process.
 
     Of many, only those that serve the rows shown or are nearly full: a matrix has its diagonal.
@@ -139,7 +147,7 @@ def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
 
 
 def cell(
-    group: Sequence[Any], cpu: int, rates: Mapping[int, Mapping[int, float]]
+    group: Sequence[Queue], cpu: int, rates: Mapping[int, Mapping[int, float]]
 ) -> tuple[str, str]:
     """One crossing of a queue and a core."""
     first = group[0]
@@ -160,7 +168,7 @@ def cell(
     return "", ""
 
 
-def label_of(rows: Sequence[tuple[str, list[Any]]], cores: int, width: int) -> tuple[int, bool]:
+def label_of(rows: Sequence[Row], cores: int, width: int) -> tuple[int, bool]:
     """The width of a row's head, and whether it tells packets: names whole where there is room."""
     longest = max((cells(whole(name, group)) for name, group in rows), default=0) + 1
     free = width - cores * _CELL
@@ -170,17 +178,17 @@ def label_of(rows: Sequence[tuple[str, list[Any]]], cores: int, width: int) -> t
     return max(_HEAD + 11, min(free, _HEAD + longest)), False
 
 
-def whole(name: str, group: Sequence[Any]) -> str:
+def whole(name: str, group: Sequence[Queue]) -> str:
     """The name of a row: the queues that share its interrupt."""
     return name + ("+" + group[1].name if len(group) > 1 else "")
 
 
-def head_lines(cores: Sequence[Any], label: int, width: int) -> list[Line]:
+def head_lines(cores: Sequence[Core], label: int, width: int) -> list[Line]:
     """Node, number and load of each column's core."""
     nodes: list[tuple[str, str]] = [(" " * label, "")]
     numbers: list[tuple[str, str]] = [(fit(" CORE", label), "head")]
     loads: list[tuple[str, str]] = [(fit(" busy", label), "dim")]
-    last: Any = "none yet"
+    last: int | str | None = "none yet"
     for core in cores:
         here = core.node != last and core.node is not None
         nodes.append(
@@ -201,8 +209,8 @@ def head_lines(cores: Sequence[Any], label: int, width: int) -> list[Line]:
 
 def matrix_row(
     name: str,
-    group: Sequence[Any],
-    cores: Sequence[Any],
+    group: Sequence[Queue],
+    cores: Sequence[Core],
     rates: Mapping[int, Mapping[int, float]],
     label: int,
     *,
@@ -214,7 +222,7 @@ def matrix_row(
     wide = label - _HEAD - _PACKETS * tells
     off = any(q.off_node for q in group)
     loads = {core.cpu: core_load(core) or 0.0 for core in cores}
-    hot = bool(first.irq_per_s) and loads.get(first.cpu, 0.0) >= HOT
+    hot = bool(first.irq_per_s) and loads.get(-1 if first.cpu is None else first.cpu, 0.0) >= HOT
     load = sum(q.packets_per_s or 0.0 for q in group)
     known = any(q.packets_per_s is not None for q in group)
     head = line(
@@ -270,9 +278,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     return [fit_line(one, width) for one in out[:height]]
 
 
-def matrix(
-    scene: Scene, view: View, rows: Sequence[tuple[str, list[Any]]], width: int, height: int
-) -> list[Line]:
+def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:
     """The rows around the cursor against the cores that they are about, and the cursor's words."""
     facts = scene.facts
     if facts is None:
@@ -306,7 +312,7 @@ def matrix(
     return out[:height]
 
 
-def explain(found: tuple[str, list[Any]], facts: Facts, width: int) -> Line:
+def explain(found: Row, facts: Facts, width: int) -> Line:
     """The queue under the cursor: where it is served, where it may be; and the keys, whole."""
     _, group = found
     queue = group[0]
@@ -329,6 +335,6 @@ def explain(found: tuple[str, list[Any]], facts: Facts, width: int) -> Line:
         parts.append("NOT ON THE NIC'S NODE")
     keys = "   e move  S spread "
     if queue.irq is None:
-        parts, keys = [*parts, "no interrupt of its own: nothing to move"], ""
+        parts, keys = [*parts, "no interrupt of its own"], ""
     told = crop(" · ".join(parts), width - len(keys))
     return fit_line(line((told, "warn" if queue.off_node else "dim"), (keys, "key")), width)

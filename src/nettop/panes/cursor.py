@@ -1,41 +1,54 @@
-"""What is under the cursor: an id, taken from the row that was painted there.
+"""The cursor: the id of the row that was painted under it.
 
 A row number would mean another row as soon as one comes or goes. So a cursor is bound to the id of
-its row when that row is painted, and what a key acts on is that id and nothing else.
+its row when that row is painted, and a key acts on that id only.
+
+Panes with keys that change or stop something declare `BOUND`. In the others the cursor keeps its
+place (flows: the busiest; history: now) and rows pass under it.
 """
 
 from __future__ import annotations
 
-from typing import Final
-
 from ..views.scene import Scene, View, chosen, under
 from . import pane
 
-# The panes with keys that change or stop something. In the others the cursor stays where it is
-# (flows: the busiest; history: now) and rows pass under it.
-BOUND: Final = frozenset("overview advisor nic cores journal tests".split())
+
+def paged(view: View) -> bool:
+    """Whether the pane shows the page of an opened row instead of its list."""
+    return bool(view.spot.open) and pane(view.pane).PAGED
 
 
 def target(view: View, scene: Scene) -> str:
-    """What is under the cursor: the id of a finding, setting, queue, flow, result or change.
+    """The id under the cursor: of a finding, setting, queue, flow, result or change.
 
-    `scene` is the one that was painted last. Empty where nothing is, where nothing was painted yet,
-    and where the row is gone that the cursor was on.
+    `scene` is the one that was painted last. Empty where there is no row, before the first paint,
+    and where the row of the cursor is gone.
     """
-    if view.pane == "advisor" and view.spot.open:
+    if paged(view):
         return view.spot.open
-    items = pane(view.pane).items(scene, view)
-    if view.pane in BOUND:
+    here = pane(view.pane)
+    items = here.items(scene, view)
+    if here.BOUND:
         return view.spot.on if view.spot.on in items else ""
     index = chosen(items, view.spot)
     return items[index] if 0 <= index < len(items) else view.spot.open
 
 
-def bound(view: View, scene: Scene) -> View:
-    """The view after `scene` was painted under it: its cursor is on the row that was painted."""
-    if view.pane not in BOUND:
-        return view
+def moved(view: View, scene: Scene, by: int) -> View:
+    """The cursor `by` rows further; on a page, the text scrolled."""
     items = pane(view.pane).items(scene, view)
+    if paged(view) or not items:
+        return view.at(top=max(0, view.spot.top + by))
+    index = max(0, min(len(items) - 1, chosen(items, view.spot) + by))
+    return view.at(on=items[index], index=index, top=0)
+
+
+def bound(view: View, scene: Scene) -> View:
+    """The view after `scene` was painted under it: its cursor has the id of the painted row."""
+    here = pane(view.pane)
+    if not here.BOUND:
+        return view
+    items = here.items(scene, view)
     at = under(items, view.spot)
     if at < 0 or (view.spot.on == items[at] and view.spot.index == at):
         return view
@@ -43,12 +56,13 @@ def bound(view: View, scene: Scene) -> View:
 
 
 def kept(before: View, after: View, scene: Scene) -> View:
-    """The view that a key made, its cursor freed if the key hid the row (a filter, another NIC)."""
+    """The view after a key; its cursor is free where the key hid its row (filter, other NIC)."""
+    here = pane(after.pane)
     hid = (
         after.pane == before.pane
-        and after.pane in BOUND
+        and here.BOUND
         and after.spot.on
-        and after.spot.on not in pane(after.pane).items(scene, after)
-        and after.spot.on in pane(before.pane).items(scene, before)
+        and after.spot.on not in here.items(scene, after)
+        and after.spot.on in here.items(scene, before)
     )
     return after.at(on="", index=0) if hid else after

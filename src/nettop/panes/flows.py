@@ -1,13 +1,15 @@
-"""Flows: who talks to whom, how fast, what limits each, how far process and interrupt are."""
+"""Flows: peers, rates, what limits each flow, the distance of process and interrupt."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.flow import Flow
 from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, count, seconds, share, size
+from ..views.ask import Next
 from ..views.past import Past, Trace
 from ..views.scene import Scene, View, chosen
 from .grid import beside, in_columns
@@ -17,8 +19,8 @@ from .table import fitted
 TITLE = "Flows"
 KEY = "4"
 LEGEND: Final = (
-    "LIMIT is what holds the flow back; APP and IRQ are the cores of its process and of its "
-    "interrupts, DISTANCE what lies between them; – is not known."
+    "LIMIT is what limits the flow. APP and IRQ are the cores of its process and its interrupts, "
+    "DISTANCE is that between them. – is unknown."
 )
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
@@ -36,10 +38,20 @@ COLUMNS: Final = (
     Column("DISTANCE", 12, grow=1),
     Column("QUEUE", 6),
     Column("NIC", 8),
-    Column("RESENT", 6, ">"),
+    Column("RETR", 6, ">"),
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
 )
+LIMITS: Final = {  # Flow.limit in words
+    "none": "not limited",
+    "application": "limited by the application",
+    "sender": "limited by its send buffer",
+    "receiver": "limited by the receiver",
+    "network": "limited by the network",
+    "cpu": "CPU-bound",
+    "bus": "limited by the bus",
+    "provider": "limited by the provider",
+}
 SPLIT: Final = 28  # lines from which the flow under the cursor is shown below any list
 BELOW: Final = 14  # lines it takes at the least
 WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
@@ -47,12 +59,12 @@ TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]]
     ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
     ("rtt", "accent", lambda t: t.rtt, "s"),
     ("cwnd", "system", lambda t: t.cwnd, "segments"),
-    ("sent again", "bad", lambda t: t.retransmits, "segments/s"),
+    ("retransmits", "bad", lambda t: t.retransmits, "segments/s"),
 )
 _ROWS: Final = 2000  # a list longer than this is filtered, not read
 
 
-def _key(flow: Any, column: int) -> Any:
+def _key(flow: Flow, column: int) -> float | str | None:
     rate = (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
     return (
         rate, flow.rx_per_s, flow.tx_per_s, flow.rtt, flow.retransmits_per_s, flow.cwnd,
@@ -63,7 +75,7 @@ def _key(flow: Any, column: int) -> Any:
 _SORTED: Final = {1: 2, 2: 3, 3: 5, 4: 6, 5: 7, 6: 0, 7: 1}  # order → column that is marked
 
 
-def rows_of(scene: Scene, view: View) -> list[Any]:
+def rows_of(scene: Scene, view: View) -> list[Flow]:
     """The flows shown: filtered, sorted (first by rate)."""
     facts = scene.facts
     if facts is None:
@@ -87,7 +99,12 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(flow.id for flow in rows_of(scene, view))
 
 
-def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
+def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
+    """Open the flow."""
+    return (view.at(open=here, top=0) if here and not view.spot.open else view), None
+
+
+def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     """One flow, a cell a column."""
     name = flow.process or "?"
     who = f"{name}[{flow.pid}]" if flow.pid is not None else name
@@ -118,7 +135,7 @@ def flow_cells(flow: Any, scene: Scene) -> tuple[Cell, ...]:
 
 
 def detail(
-    flow: Any, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
+    flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
 ) -> list[Line]:
     """One flow opened: what limits it, where it runs, its figures, its last minutes.
 
@@ -135,7 +152,7 @@ def detail(
     )
     role = "dim" if flow.limit in (None, "none", "application") else "warn"
     if flow.limit or flow.limit_why:
-        limit = "not limited" if flow.limit == "none" else f"limited by {flow.limit or 'unknown'}"
+        limit = LIMITS.get(flow.limit or "", "limit unknown")
         head = line((f" {limit}", role), "  ")
         why = wrap(flow.limit_why or "", max(20, width - line_cells(head) - 1)) or [""]
         out.append((*head, *line(why[0])))
@@ -158,9 +175,9 @@ def detail(
             f"{amount(flow.cwnd)} segments of {amount(flow.mss)}, ssthresh {amount(flow.ssthresh)}",
         ),
         (
-            "sent again",
-            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of all"
-            + (f", {share(flow.needless)} of that needlessly" if flow.needless else ""),
+            "retransmits",
+            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of segments"
+            + (f", {share(flow.needless)} spurious" if flow.needless else ""),
         ),
         ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
         ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
@@ -169,7 +186,7 @@ def detail(
             f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}",
         ),
         (
-            "held by",
+            "limited by",
             f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}",
         ),
         (
@@ -189,13 +206,13 @@ def detail(
         ),
     ]
     shown = facts if height >= 20 or width >= WIDE else facts[:4]
-    told = [line((fit(f" {label}", 12), "dim"), text) for label, text in shown]
+    told = [line((fit(f" {label}", 13), "dim"), text) for label, text in shown]
     out += in_columns(told, 2, width // 2, width) if width >= WIDE else told
     out += traces(flow, scene.past, (width, height - len(out)), most)
     return [fit_line(one, width) for one in out[:height]]
 
 
-def traces(flow: Any, past: Past, size: tuple[int, int], most: int) -> list[Line]:
+def traces(flow: Flow, past: Past, size: tuple[int, int], most: int) -> list[Line]:
     """Its last minutes, in `size` columns and rows: two graphs abreast where it is wide."""
     width, height = size
     across = 2 if width >= WIDE else 1
@@ -209,7 +226,7 @@ def traces(flow: Any, past: Past, size: tuple[int, int], most: int) -> list[Line
         told = "not known yet"
         if known:
             span = "" if blocks else f" in {seconds(past.fine[-1].at - past.moments()[0].at)}"
-            told = f"now {amount(known[-1], unit)}, most {amount(top, unit)}{span}"
+            told = f"now {amount(known[-1], unit)}, peak {amount(top, unit)}{span}"
         drawn = area(values, each - 2, rows, top or 1.0) if known else []
         blocks.append([section(label, told, each), *(line((f" {t}", role)) for t in drawn)])
     shown = blocks[: height // (rows + 1) * across]

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import Any, Final
+from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.core import Core
 from ..terms.text import Line, fit, fit_line, level, line, stacked
 from ..terms.units import percent
 from .parts import KINDS, core_load, kinds
@@ -16,9 +17,9 @@ _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns that the row of a busy core needs among many
 
 
-def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
+def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
     """Cores by NUMA node where there are several, else by shared L3, else all together."""
-    nodes: dict[Any, list[Any]] = {}
+    nodes: dict[int | None, list[Core]] = {}
     for core in cores:
         nodes.setdefault(core.node, []).append(core)
     if len(nodes) > 1:
@@ -26,7 +27,7 @@ def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
             (f"node {node}" if node is not None else "no node", members)
             for node, members in sorted(nodes.items(), key=lambda pair: str(pair[0]).zfill(6))
         ]
-    caches: dict[Any, list[Any]] = {}
+    caches: dict[tuple[int, ...] | None, list[Core]] = {}
     for core in cores:
         caches.setdefault(core.l3[:1] or None, []).append(core)
     if 1 < len(caches) < len(cores):
@@ -34,15 +35,15 @@ def groups(cores: Sequence[Any]) -> list[tuple[str, list[Any]]]:
     return [("", list(cores))]
 
 
-def main_kind(core: Any) -> str:
-    """The role of what a core mostly does."""
+def main_kind(core: Core) -> str:
+    """The role of the largest kind of a core's time."""
     if core.idle is None or core.idle > 97:
         return "idle"
     shares = [share or 0.0 for share in _SHARES(core)]
     return KINDS[shares.index(max(shares))][3]
 
 
-def who(core: Any) -> Line:
+def who(core: Core) -> Line:
     """The queues that interrupt a core and the processes on it."""
     queues = line((" ".join(core.queues[:3]), "accent")) if core.queues else ()
     more = line((f" +{len(core.queues) - 3}", "dim")) if len(core.queues) > 3 else ()
@@ -51,8 +52,8 @@ def who(core: Any) -> Line:
     return queues + more + gap + names
 
 
-def core_row(core: Any, width: int, digits: int) -> Line:
-    """One core: number, stacked bar, load, what kind, who."""
+def core_row(core: Core, width: int, digits: int) -> Line:
+    """One core: number, stacked bar, load, kinds of time, queues and processes."""
     load = core_load(core)
     bar = 8 if width < 44 else 12 if width < 70 else 20
     hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
@@ -69,7 +70,7 @@ def core_row(core: Any, width: int, digits: int) -> Line:
     return fit_line(head + who(core), width)
 
 
-def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]:
+def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line]:
     """A character a core: its height is the load, its colour the kind; or several a cell.
 
     A gap where another L3 begins, `│` where another node does; neither is broken by a line's end.
@@ -91,12 +92,12 @@ def heat(name: str, members: Sequence[Any], width: int, rows: int) -> list[Line]
     return out
 
 
-def _busiest(cell: Sequence[Any]) -> Any:
+def _busiest(cell: Sequence[Core]) -> Core:
     """The busiest of the cores that share a cell; mostly it is alone there."""
     return cell[0] if len(cell) == 1 else max(cell, key=lambda core: core_load(core) or 0.0)
 
 
-def _caches(members: Sequence[Any], room: int, rows: int) -> list[list[Sequence[Any]]]:
+def _caches(members: Sequence[Core], room: int, rows: int) -> list[list[Sequence[Core]]]:
     """The cores of each cell, by the L3 that they share; all together where gaps do not help."""
     # siblings are numbered far apart: each cache is met twice
     caches = 1 + sum(a.l3[:1] != b.l3[:1] for a, b in pairwise(members))
@@ -104,7 +105,7 @@ def _caches(members: Sequence[Any], room: int, rows: int) -> list[list[Sequence[
     cells = room - min(caches, room // 4) if spaced else room
     each = max(1, -(-len(members) // (max(8, cells) * max(1, rows))))
     chunks = [members[i : i + each] for i in range(0, len(members), each)]
-    found: list[list[Sequence[Any]]] = []
+    found: list[list[Sequence[Core]]] = []
     for chunk in chunks:
         if found and not (spaced and chunk[0].l3[:1] != found[-1][0][0].l3[:1]):
             found[-1].append(chunk)
@@ -113,11 +114,11 @@ def _caches(members: Sequence[Any], room: int, rows: int) -> list[list[Sequence[
     return found
 
 
-def _rows(caches: list[list[Sequence[Any]]], room: int) -> list[list[list[Sequence[Any]]]]:
+def _rows(caches: list[list[Sequence[Core]]], room: int) -> list[list[list[Sequence[Core]]]]:
     """The cells of each line, with a column for each gap; equally many caches in each."""
     whole = sum(map(len, caches)) + len(caches) - 1
     abreast = -(-len(caches) // max(1, -(-whole // room)))
-    out: list[list[list[Sequence[Any]]]] = []
+    out: list[list[list[Sequence[Core]]]] = []
     for index, cells in enumerate(caches):
         for start in range(0, len(cells), room):
             part = cells[start : start + room]
@@ -140,7 +141,7 @@ def merge(parts: Sequence[tuple[str, str]]) -> Line:
     return tuple(out)
 
 
-def heats(cores: Sequence[Any], width: int, height: int) -> list[Line]:
+def heats(cores: Sequence[Core], width: int, height: int) -> list[Line]:
     """The heat map of each group, in at most half of `height` lines."""
     together, half = groups(cores), max(1, height // 2)
     if len(together) > half:
@@ -152,8 +153,8 @@ def heats(cores: Sequence[Any], width: int, height: int) -> list[Line]:
     ]
 
 
-def weight(core: Any) -> float:
-    """How much a core deserves to be shown: load, interrupts of NICs, network processes."""
+def weight(core: Core) -> float:
+    """Rank of a core among those to show: load, NIC interrupts, network processes."""
     return (
         (core_load(core) or 0.0)
         + (50.0 if core.queues and (core.nic_irqs or 0) > 1 else 5.0 if core.queues else 0.0)

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
 from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
+from ..views.ask import Key, Next
 from ..views.past import Moment
 from ..views.scene import Made, Scene, View, nic_of
+from .cursor import moved
 from .grid import merge
 from .parts import flow_words, section
 
 TITLE = "History"
 KEY = "7"
 LEGEND: Final = (
-    "◆ is a change that was made. With two marks, A and B, bytes, packets, average and peak "
-    "between them are told exactly."
+    "◆ marks a change. Between the marks A and B: exact bytes and packets, average and peak rate."
 )
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
@@ -30,6 +32,36 @@ QUIET: Final = 0.15  # of the scale: a direction that never passes it is drawn i
 def span(view: View) -> float:
     """The seconds shown."""
     return SPANS[max(0, min(len(SPANS) - 1, view.zoom))]
+
+
+def zoomed(view: View, by: int) -> Next:
+    """Show the next shorter (-1) or longer (1) span."""
+    return replace(view, zoom=max(0, min(len(SPANS) - 1, view.zoom + by))), None
+
+
+KEYS: Final = (
+    Key(("[",), "zoom_in", "history: shorter span", "looking", "", lambda v, _s: zoomed(v, -1)),
+    Key(("]",), "zoom_out", "history: longer span", "looking", "", lambda v, _s: zoomed(v, 1)),
+)
+
+
+def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
+    """Set mark A, then mark B; the third time clear both."""
+    if not here:
+        return view, None
+    return replace(view, marks=(*view.marks, float(here)) if len(view.marks) < 2 else ()), None
+
+
+def sideways(view: View, scene: Scene, by: int) -> View:
+    """Move the cursor in time: left is older."""
+    return moved(view, scene, -by)
+
+
+def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
+    """Clear the marks, else the filter, else follow the present again."""
+    if view.marks:
+        return replace(view, marks=())
+    return view.at(filter="") if view.spot.filter else view.at(on="", index=0, top=0)
 
 
 def seen(scene: Scene, view: View) -> tuple[Moment, ...]:
@@ -50,7 +82,7 @@ def cursor_at(scene: Scene, view: View) -> float | None:
 
 
 def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> tuple[str, ...]:
-    """What passed between two marks: the time, then each direction exact from the totals."""
+    """Duration and traffic between two marks; bytes and packets are differences of counters."""
     start, end = min(marks), max(marks)
     inside = [m for m in moments if start - 1e-3 <= m.at <= end + 1e-3 and nic in m.ports]
     if len(inside) < 2:
@@ -87,7 +119,7 @@ def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | No
 
 
 def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
-    """The moment drawn in that column of the screen; None beside the graph."""
+    """The moment drawn in that column of the screen; None outside the graph."""
     moments = seen(scene, view)
     points = max(10, width - MARGIN)
     column = x - _LABEL - 4
@@ -191,7 +223,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> lis
 def reading(
     scene: Scene, view: View, moments: Sequence[Moment], nic: str, width: int
 ) -> list[Line]:
-    """What the ruler says, or the figures under the cursor and how to use it."""
+    """The figures between the marks, else those under the cursor and a hint."""
     if len(view.marks) == 2:
         passed = between(scene.past.moments(), nic, view.marks)
         return flow_words([line(("A–B", "key")), *(line((p, "strong")) for p in passed)], width)
@@ -227,10 +259,10 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else ""
     moments = seen(scene, view)
-    told = f"last {seconds(span(view))}   [ ] zoom   ◆ change made"
+    told = f"last {seconds(span(view))}   [ ] zoom   ◆ change"
     out = [section(f"HISTORY {name}", told, width)]
     if len(moments) < 2:
-        out.append(line((" the first moments are being kept …", "dim")))
+        out.append(line((" collecting the first samples …", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     room = max(10, width - MARGIN)
     out += reading(scene, view, moments, name, width)

@@ -1,4 +1,4 @@
-"""Journal: what nettop changed on this host, whether it still holds, and how to take it back."""
+"""Journal: the changes that nettop made on this host, their state, and their undo."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from typing import Final
 
 from ..terms.text import Line, fit_line, line
 from ..terms.units import seconds
-from ..views.scene import Made, Scene, View, under
+from ..views.scene import STANDING, Made, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
 
 TITLE = "Journal"
 KEY = "8"
-LEGEND: Final = (
-    "● is in force, ↺ was taken back. What changes by itself or was changed by others since is "
-    "said below the list."
-)
+LEGEND: Final = "● in force, ↺ taken back. Pending reverts and outside changes are listed below."
 NEEDS: tuple[str, ...] = ()
+BOUND = True
 STATES: Final = {
     "applied": ("● applied", "good"),
     "rounded": ("● rounded", "good"),
@@ -43,6 +41,25 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(made.id for made in rows_of(scene, view))
 
 
+def command(here: str) -> str:
+    """The command that takes the change back."""
+    return f"nettop undo {here}" if here else ""
+
+
+def undoes(scene: Scene, here: str) -> list[Made]:
+    """The change under the cursor, where it is in force."""
+    return [made for made in scene.journal if made.id == here and made.state in STANDING]
+
+
+def exports(scene: Scene) -> list[Made]:
+    """The changes in force; files that keep them are no setting."""
+    return [
+        made
+        for made in scene.journal
+        if made.state in STANDING and not made.setting.startswith("kept.")
+    ]
+
+
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and below it the entry under the cursor in words."""
     shown = rows_of(scene, view)
@@ -50,14 +67,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out = [
         section(
             "JOURNAL",
-            f"{standing} in force of {len(shown)}   u undo  c confirm  s keep  x export",
+            f"{standing} in force of {len(shown)}   u undo  c confirm  s persist  x export",
             width,
         )
     ]
     if not shown:
-        told = "nothing was changed: whatever a key applies is written here first"
+        told = "no changes: each change is written here before it is applied"
         if scene.origin:
-            told = f"{scene.origin}: what was changed there stands in that host's own journal"
+            told = f"{scene.origin}: its changes are in the journal of that host"
         out.append(line((f" {told}", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     columns = (
@@ -100,7 +117,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             out.append(
                 line(
                     (
-                        f" goes back by itself in {seconds(round(left))} unless confirmed with c",
+                        f" applied; reverts in {seconds(round(left))} unless confirmed with c",
                         "warn",
                     )
                 )

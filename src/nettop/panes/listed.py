@@ -1,16 +1,19 @@
-"""Every finding that the screen lists: those that hold, are done, have ended, or are muted."""
+"""The list of findings: those that hold, are done, have ended, or are muted."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line, cells, crop, ends, fit, line
+from ..views.mutes import may_mute, mutes
 from ..views.scene import STANDING, Ended, Made, Scene
 from .clock import clock
 from .parts import severity
 
-KEPT: Final = 20  # ended findings that are listed
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+
 SLACK: Final = 5.0  # seconds by which a change may precede the first sight of its finding
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
@@ -21,7 +24,7 @@ class Listed:
 
     id: str  # of the finding; of a muted one, the name on the list of muted findings
     state: str = ""  # "" holds; done, ended, muted
-    finding: Any | None = None  # None: a name on the list of muted findings that holds nowhere
+    finding: Finding | None = None  # None: a name on the list of muted findings that holds nowhere
     wall: float = 0.0  # when it ended
     changes: tuple[Made, ...] = ()  # of one that is done: what was changed for it, newest first
 
@@ -41,7 +44,7 @@ def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
     return [*holding, *done, *ended, *quiet]
 
 
-def muted_by(name: str, scene: Scene) -> Any | None:
+def muted_by(name: str, scene: Scene) -> Finding | None:
     """The first muted finding that this name is the name of, else one that it may mute."""
     known = sorted(scene.muted, key=lambda found: not mutes(name, found))
     return next((found for found in known if may_mute(name, found)), None)
@@ -61,38 +64,15 @@ def changes_for(one: Ended, scene: Scene) -> tuple[Made, ...]:
     return tuple(sorted(found, key=lambda made: -made.wall))
 
 
-def mutes(name: str, finding: Any) -> bool:
-    """Whether a name on the list of muted findings is this finding's own, or its rule's."""
-    return name in (finding.id, finding.rule)
-
-
-def may_mute(name: str, finding: Any) -> bool:
-    """As `mutes`, or a name of the same rule on a process by its name, which a finding lacks."""
-    rule, _, target = name.partition("@")
-    return mutes(name, finding) or (rule == finding.rule and bool(target))
-
-
-def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:
-    """The ended findings of the next moment; one that holds again is no longer among them."""
-    holding = {found.id for found in (*new.findings, *new.muted)}
-    gone = [
-        Ended(found, old.plans.get(found.id, ()), new.wall)
-        for found in old.findings
-        if found.id not in holding
-    ]
-    before = [
-        one
-        for one in old.ended
-        if one.finding.id not in holding
-        and one.wall <= new.wall  # a recording that began anew: it is still to come
-        and one.finding.id not in old.mutes
-    ]
-    return (*gone, *before)[:KEPT]
+def undoes(scene: Scene, here: str) -> list[Made] | None:
+    """The changes that `u` takes back for a finding that is done; None for another one."""
+    done = next((one for one in listed(scene) if one.id == here and one.changes), None)
+    return list(done.changes) if done is not None else None
 
 
 def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
     """One finding in a line: mark, id, sentence; at the right its keys, or what became of it."""
-    mark, role = MARKS[one.state] if one.state else severity(one.finding)
+    mark, role = MARKS.get(one.state, severity(one.finding))
     name = min(longest, max(20, width // 4))
     head = line((f" {mark} ", role), (fit(one.id, name), role if role != "dim" else ""), "  ")
     told = keys if not one.state else f"{became(one)} "
@@ -105,18 +85,18 @@ def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
 
 
 def became(one: Listed) -> str:
-    """What became of it, in a few words."""
+    """The state of a finding that is done, ended or muted, with its key."""
     if one.state == "done":
-        return "done  u takes it back"
+        return "done  u undoes it"
     if one.state == "ended":
         return f"ended {clock(one.wall)}"
-    return "muted  m shows it again"
+    return "muted  m unmutes it"
 
 
 def count(rows: list[Listed]) -> str:
-    """How many hold, and how many of the others there are."""
+    """The number of findings by state."""
     hold = sum(not one.state for one in rows)
-    told = [f"{hold}, the most harmful first" if hold else "none holds"]
+    told = [f"{hold}, most severe first" if hold else "none"]
     for state, more in (("done", ""), ("ended", ""), ("muted", " (M)")):
         many = sum(one.state == state for one in rows)
         told += [f"{many} {state}{more}"] if many else []

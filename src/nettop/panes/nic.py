@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
-from typing import Any, Final
+from typing import Final
 
+from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
+from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import amount, count, link, packets, per_second, scaled, share
@@ -17,8 +19,8 @@ from .table import fitted
 TITLE = "NIC"
 KEY = "3"
 LEGEND: Final = (
-    "LIMIT is the most that the driver takes, fixed what it does not let change; ▸ is what a "
-    "finding would set."
+    "LIMIT is the maximum of the driver; fixed: the driver does not change it. ▸ is the value that "
+    "a finding recommends."
 )
 NEEDS: tuple[str, ...] = (
     "nicstats_raw", "ethstats", "module", "fec", "linkmodes", "links", "qdiscs",
@@ -30,6 +32,7 @@ COLUMNS: Final = (
     Column("BETTER", 9),
     Column("UNIT", 11, grow=1),
 )
+BOUND = True
 _BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
@@ -49,7 +52,9 @@ class Setting:
     unit: str = ""
 
 
-def _of(nic: Any, group: str, value: Any, names: str) -> Iterator[Setting]:
+def _of(
+    nic: Nic, group: str, value: Ring | Channels | Coalesce | Pause, names: str
+) -> Iterator[Setting]:
     for name in names.split():
         fact = name.replace("-", "_")
         now = getattr(value, fact)
@@ -64,7 +69,7 @@ def _of(nic: Any, group: str, value: Any, names: str) -> Iterator[Setting]:
         )
 
 
-def settings(nic: Any) -> list[Setting]:
+def settings(nic: Nic) -> list[Setting]:
     """Every setting this interface has; one the driver does not offer is not listed."""
     out = [
         *_of(nic, "ring", nic.ring, "rx tx rx-jumbo rx-mini"),
@@ -107,7 +112,7 @@ def settings(nic: Any) -> list[Setting]:
 
 
 def recommended(scene: Scene) -> dict[str, str]:
-    """What the findings would set, by address."""
+    """The values that findings recommend, by address."""
     plans = {step.setting: step.after for steps in scene.plans.values() for step in steps}
     wanted = {w.setting: str(w.value) for f in scene.findings for w in f.wanted}
     return {**wanted, **plans}
@@ -128,7 +133,17 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(setting.address for setting in rows_of(scene, view))
 
 
-def state(nic: Any) -> str:
+def setting(here: str) -> str:
+    """The setting under the cursor."""
+    return here
+
+
+def command(here: str) -> str:
+    """The command that reads the setting."""
+    return f"nettop get {here}" if here else ""
+
+
+def state(nic: Nic) -> str:
     """The link in words."""
     if nic.carrier is False:
         return "NO LINK"
@@ -136,7 +151,7 @@ def state(nic: Any) -> str:
     return " ".join(filter(None, told)) or ("up, no nominal speed" if nic.carrier else "unknown")
 
 
-def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
+def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
     """What the interface is: (label, text, role)."""
     pcie = nic.pcie
     slot = ""
@@ -167,7 +182,7 @@ def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
         ("MAC", nic.address or "", ""),
         ("member of", nic.master or "", ""),
         ("over", " ".join(nic.lower), ""),
-        ("SSH", "this session runs over it" if nic.carries_ssh else "", "warn"),
+        ("SSH", "carries this session" if nic.carries_ssh else "", "warn"),
     ]
     if scene.frame is not None:
         own = [r for r in scene.frame.rows("drvinfo") if getattr(r, "interface", None) == nic.name]
@@ -180,14 +195,14 @@ def identity(nic: Any, scene: Scene) -> list[tuple[str, str, str]]:
 
 
 def counters(scene: Scene, view: View, width: int) -> list[Line]:
-    """Counters with rate and total: those that tell of loss first, silent ones last."""
+    """Counters with rate and total: rising loss counters first, idle ones last."""
     nic = nic_of(scene, view)
     if nic is None:
         return []
     columns = (
         Column(" counter", 16, grow=1),
         Column("per second", 15, ">"),
-        Column("since made", 20, ">"),
+        Column("total since creation", 20, ">"),
     )
     sizes = widths(columns, width)
     found: list[tuple[tuple[bool, bool, str], Line]] = []
@@ -202,7 +217,9 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     return [heading(columns, sizes), *(told for _, told in found)]
 
 
-def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any, bool]]:
+def _values(
+    scene: Scene, view: View, nic: Nic
+) -> Iterator[tuple[str, float | None, float | None, bool]]:
     if view.raw and scene.frame is not None:
         tables = scene.frame.tables
         for entry in (*tables.get("nicstats_raw", ()), *tables.get("ethstats", ())):
@@ -218,7 +235,7 @@ def _values(scene: Scene, view: View, nic: Any) -> Iterator[tuple[str, Any, Any,
             yield field.name, rate, total, field.name in _BAD
 
 
-def queues(scene: Scene, nic: Any, width: int, height: int) -> list[Line]:
+def queues(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
     """The interface's queues: which core serves each, and its part of the packets."""
     found = [q for q in (scene.facts.queues if scene.facts else ()) if q.nic == nic.name]
     if height < 4 or not found:
@@ -230,12 +247,12 @@ def queues(scene: Scene, nic: Any, width: int, height: int) -> list[Line]:
     )  # fmt: skip
     sizes = widths(columns, width)
     busiest = sorted(found, key=lambda q: (-(q.packets_per_s or 0.0), q.direction, q.number))
-    out = [section("QUEUES", f"{count(len(found))}, the busiest first", width)]
+    out = [section("QUEUES", f"{count(len(found))}, busiest first", width)]
     out.append(heading(columns, sizes))
     return out + [row(queue_cells(queue), columns, sizes) for queue in busiest[: height - 2]]
 
 
-def queue_cells(queue: Any) -> tuple[Cell, ...]:
+def queue_cells(queue: Queue) -> tuple[Cell, ...]:
     """One queue of the interface, a cell a column."""
     return (
         f" {queue.name}",

@@ -1,4 +1,4 @@
-"""What a test, a proof or a study said, in full; and two results beside each other."""
+"""The result of a test, proof or study in full; two results compared."""
 
 from __future__ import annotations
 
@@ -164,7 +164,7 @@ def paper(found: Paper, last: Result | None, width: int, height: int) -> list[Li
 
 
 def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
-    """Two results beside each other: figures, ratio, and the settings that differed."""
+    """Two results compared: figures, ratio, and the settings that differed."""
     out = [section("COMPARE", "Enter on another; Esc ends", width)]
     for name, one in (("A", a), ("B", b)):
         said = scaled(one.bits_per_second, "b/s") if one.bits_per_second is not None else ""
@@ -175,7 +175,7 @@ def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
         )  # fmt: skip
     if a.bits_per_second and b.bits_per_second is not None:
         ratio = b.bits_per_second / a.bits_per_second
-        sure = "single runs: only p (prove) tells what is sure"
+        sure = "single runs: p (prove) gives a verdict"
         out.append(line((f" B / A = {ratio:.3f}  ", "strong"), (sure, "dim")))
     differ = [
         (name, a.settings.get(name, "–"), b.settings.get(name, "–"))

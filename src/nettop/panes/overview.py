@@ -1,14 +1,16 @@
-"""Overview: is anything wrong, where do packets die and spend their CPU, what would help."""
+"""Overview: problems, the path of packets with its losses, load of cores, findings."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from dataclasses import replace
+from typing import Final
 
 from ..terms.text import Line, bar, crop, ends, fit, fit_line, line
 from ..terms.units import UNKNOWN, brief, count, per_second, percent
+from ..views.ask import Next
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
-from . import grid, history, listed, path, trend
+from . import flows, grid, history, listed, path, trend
 from .parts import (
     Column,
     heading,
@@ -23,10 +25,11 @@ from .parts import (
 TITLE = "Overview"
 KEY = "1"
 LEGEND: Final = (
-    "lost ? is not counted there. A core's bar: █ softirq ▓ irq ▒ system ░ user; beside it "
-    "the queues that interrupt it and the processes on it."
+    "lost ?: no drop counter at this stage. A core's bar: █ softirq ▓ irq ▒ system ░ user; at its "
+    "right the queues that interrupt it and its processes."
 )
 NEEDS: tuple[str, ...] = ()
+BOUND = True
 GRAPH: Final = 4  # rows of the last minutes
 EMPTY: Final = 20  # rows to spare from which they take twice as many
 SHORT: Final = 4  # rows to spare from which the load of cores over time is worth its heading
@@ -41,8 +44,18 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
     return tuple(one.id for one in listed.listed(scene, muted=False))
 
 
+def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
+    """Show the finding in the advisor."""
+    if not here:
+        return view, None
+    return replace(view, pane="advisor").at(on=here, open="", top=0), None
+
+
+undoes = listed.undoes
+
+
 def verdict(scene: Scene, width: int) -> Line:
-    """The one sentence: how much is wrong, and what first."""
+    """One line: the number of problems and the first of them."""
     serious = [f for f in scene.findings if f.severity in ("critical", "warning")]
     if serious:
         first = serious[0]
@@ -52,16 +65,16 @@ def verdict(scene: Scene, width: int) -> Line:
             return fit_line(
                 line((f" {mark} ", role), (crop(first.title, width - 3), "strong")), width
             )
-        hint = line(("5 why ", "dim")) if width >= 60 else ()
-        room = width - len(say) - 8
+        hint = line(("Enter why ", "dim")) if width >= 60 else ()
+        room = width - len(say) - 12  # the hint and its margins
         return ends(line((say, role), (crop(first.title, room), "strong")), hint, width)
     facts = scene.facts
     if facts is not None and not facts.cores:
-        told = f" ? nothing can be said: {len(facts.missing)} kernel surfaces cannot be read here"
+        told = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
         return fit_line(line((told, "warn")), width)
     still = facts is not None and facts.cores and facts.cores[0].idle is None
     if still and scene.origin.startswith("directory"):
-        told = " · a directory stands still: how it is set up is seen, not what moves"
+        told = " · a directory has settings only, no rates"
         return fit_line(line((told, "dim")), width)
     if still:
         return fit_line(line((" … measuring the first interval", "dim")), width)
@@ -71,41 +84,40 @@ def verdict(scene: Scene, width: int) -> Line:
         facts.paths if facts is not None else (), key=lambda one: one.lost or 0.0, default=None
     )
     if losing is not None and losing.lost:
-        told = f" · {per_second(losing.lost, 'lost')} on the way, most at the {losing.worst} of"
+        told = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
         return fit_line(line((f"{told} {losing.nic}; no finding yet", "warn"), (more, "")), width)
     return fit_line(line(*sound(scene), (more, "")), width)
 
 
 def sound(scene: Scene) -> tuple[tuple[str, str], ...]:
-    """What is said where nothing is lost: of a limit reached all the same, where there is one."""
+    """The verdict without loss: the limit that the busiest flow or the CPUs reach, if any."""
     facts = scene.facts
     if facts is None:
         return ()
     wired = [nic for nic in facts.nics if nic.kind != "loopback"]
     if not wired:
-        return ((" · no interface but loopback: this network namespace has no way out", ""),)
+        return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
-        return (
-            (" ? no interface tells what it counts: whether packets are lost is unknown", "warn"),
-        )
+        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
     limited = [f for f in facts.flows if f.bulk and f.limit not in UNLIMITED]
     if limited:
         flow = max(limited, key=lambda f: (f.rx_per_s or 0.0) + (f.tx_per_s or 0.0))
-        by = f" {flow.process or 'the busiest flow'} is limited by {flow.limit}: {flow.limit_why}"
-        return ((" ✓ nothing is lost;", "good"), (by, "warn" if flow.limit in FULL else ""))
+        limit = flows.LIMITS.get(flow.limit or "", "limited")
+        by = f" {flow.process or 'the busiest flow'} is {limit}: {flow.limit_why}"
+        return ((" ✓ no loss;", "good"), (by, "warn" if flow.limit in FULL else ""))
     idle = facts.host.idle
     if idle is not None and idle < BUSY:
-        return ((" ✓ nothing is lost;", "good"), (" the CPUs are full", "warn"))
-    return ((" ✓ nothing is lost and no limit is reached", "good"),)
+        return ((" ✓ no loss;", "good"), (" the CPUs are full", "warn"))
+    return ((" ✓ no loss, no limit reached", "good"),)
 
 
-def keys_of(scene: Scene, finding: Any) -> str:
-    """The keys that help with a finding."""
-    return "a apply  p prove " if scene.plans.get(finding.id) else "Enter why "
+def keys_of(scene: Scene, one: listed.Listed) -> str:
+    """The keys for a finding."""
+    return "a apply  p prove " if scene.plans.get(one.id) else "Enter why "
 
 
 def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The interfaces: rates against the possible, loss, where they are."""
+    """The interfaces: rates, share of the link, loss, link."""
     facts = scene.facts
     if facts is None or height < 3:
         return []
@@ -121,15 +133,15 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         Column("tx", 11, ">"),
         Column("", 8),
         Column("lost", 10, ">"),
-        Column("packets", 19, ">"),
-        Column("is", 26, grow=2),
+        Column("rx / tx pps", 19, ">"),
+        Column("LINK", 26, grow=2),
     )
     sizes = widths(columns, width)
     out = [heading(columns, sizes)]
     for nic in every[: height - 1]:
         gone = lost(nic.per_s)
         mark = "▸ " if shown is not None and nic.name == shown.name else "  "
-        pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)} pps"
+        pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)}"
         out.append(
             row(
                 (
@@ -167,7 +179,7 @@ def _load(load: float | None) -> tuple[str, str]:
 
 
 def processes(scene: Scene, width: int, height: int) -> list[Line]:
-    """The processes that move packets: where they run and how far from their interrupts."""
+    """The processes that move packets: their core and its distance to their interrupts."""
     facts = scene.facts
     if facts is None or height < 2:
         return []
@@ -184,14 +196,14 @@ def processes(scene: Scene, width: int, height: int) -> list[Line]:
     columns = (
         Column(" PROCESS", 20, grow=1), Column("core", 5, ">"), Column("node", 4, ">"),
         Column("user", 5, ">"), Column("system", 6, ">"), Column("receives", 10, ">"),
-        Column("sends", 10, ">"), Column("its interrupts", 26, grow=1),
+        Column("sends", 10, ">"), Column("IRQ", 26, grow=1),
     )  # fmt: skip
     sizes = widths(columns, width)
     out = [heading(columns, sizes)]
     for process in busy[: height - 1]:
         where = process.distance or ""
         if process.irq_cpu is not None:
-            where = f"on core {process.irq_cpu}: {where}" if where else f"on core {process.irq_cpu}"
+            where = f"core {process.irq_cpu}" + f" ({where})" * bool(where)
         rates = (process.rx_per_s, process.tx_per_s)
         if process.udp and not any(rates):  # the kernel counts no bytes of datagrams
             rates = (None, None)
@@ -223,16 +235,12 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     cursor = under(tuple(one.id for one in found), view.spot)
     longest = max((len(one.id) for one in found), default=0)
     rows = [
-        listed.row(one, width, keys_of(scene, one.finding) if at == cursor else "", longest)
+        listed.row(one, width, keys_of(scene, one) if at == cursor else "", longest)
         for at, one in enumerate(found)
     ]
     if not rows:
         quiet = len({s.rule for s in scene.silent if s.applies})
-        told = (
-            f" none; {quiet} rules looked and stay silent, and say why under 5"
-            if quiet
-            else " none"
-        )
+        told = f" none; {quiet} silent rules (5 shows why)" if quiet else " none"
         told += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         return [section("FINDINGS", "", width), fit_line(line((told, "dim")), width)]
     hold = len(scene.findings)
@@ -243,7 +251,7 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """What fits where nothing fits: the verdict, the rates, the busiest core."""
+    """The smallest screens: the verdict, the rates, the cores."""
     out = [verdict(scene, width)]
     nic = nic_of(scene, view)
     if nic is not None:
@@ -302,7 +310,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
-    """The last minutes where there is room, of two heights only: nothing else moves with them."""
+    """Graphs of the last minutes, in one of two heights so that the rest does not move."""
     nic = nic_of(scene, view)
     if nic is None or spare <= GRAPH:
         return []
@@ -320,7 +328,7 @@ def unread(scene: Scene, width: int) -> list[Line]:
 
 
 def way(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The path through the interface looked at."""
+    """The path through the chosen interface."""
     nic = nic_of(scene, view)
     if nic is None or scene.facts is None:
         return []

@@ -12,14 +12,14 @@ from . import asking, cursor, names, pane
 PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
 REASON = 24  # columns from which it is begun why the profile is what it is
 PROMPTS = {  # what a proof needs to know: what is asked, what Enter does
-    "form.to": ("to prove it: the other end's address", "goes on"),
-    "form.peer": ("what runs there, as ssh host2, or nothing:", "shows the plan"),
+    "form.to": ("address of the peer", "continues"),
+    "form.peer": ("command prefix that reaches the peer (ssh host2), or empty:", "shows the plan"),
 }
 Guide = Callable[[View, int, int], list[Line]]
 
 
 def header(scene: Scene, view: View, width: int) -> Line:
-    """Who and what this is: host, kernel, profile and why; at the right the state of nettop."""
+    """Host, kernel, profile with its reason; at the right the state of nettop."""
     facts = scene.facts
     left: list[tuple[str, str]] = [(" nettop ", "brand"), (" ", "")]
     if facts is not None:
@@ -73,7 +73,7 @@ def footer(view: View, width: int) -> Line:
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
         asked = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
-        return ends(asked, line((f"Enter {does}  Esc leave ", "dim")), width)
+        return ends(asked, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
     for name, text in tabs(view, width):
         here = name == view.pane
@@ -107,7 +107,7 @@ def pane_at(view: View, width: int, x: int) -> str:
 
 
 def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
-    """The countdown of a change that waits for its confirmation, and the last note."""
+    """The countdown of pending changes, the running test, the last note, the filter."""
     out: list[Line] = []
     many = len(scene.pending)
     for pending in scene.pending[: 2 if many <= 2 else 1]:
@@ -116,17 +116,17 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
             fit_line(
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
-                    (f" {pending.setting} goes back by itself unless you press ", "warn"),
+                    (f" {pending.setting} reverts unless confirmed: ", "warn"),
                     ("c", "key"),
-                    (" (keep) or ", "warn"),
+                    (" keep, ", "warn"),
                     ("u", "key"),
-                    (" (undo now)", "warn"),
+                    (" undo now", "warn"),
                 ),
                 width,
             )
         )
     if many > 2:
-        rest = f"       {many - 1} more wait for the same: c keeps them all, u takes them all back"
+        rest = f"       {many - 1} more changes are pending: c keeps all, u undoes all"
         out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
     if now is not None and view.pane != "tests":

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..facts import Facts
+from ..facts.kinds.core import Core
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
 
 T = TypeVar("T")
 
@@ -117,39 +121,40 @@ def listing(
     return out
 
 
-def severity(finding: Any) -> tuple[str, str]:
-    """The mark and role of a finding's severity."""
-    return MARKS.get(finding.severity, MARKS["info"])
+def severity(finding: Finding | None) -> tuple[str, str]:
+    """The mark and role of a finding's severity; of none, those of information."""
+    return MARKS.get(finding.severity if finding is not None else "info", MARKS["info"])
 
 
 def matches(wanted: str, *texts: str | None) -> bool:
-    """Whether any of the texts contains what the filter asks, whatever the case."""
+    """Whether any of the texts contains the filter text; case is ignored."""
     if not wanted:
         return True
     low = wanted.casefold()
     return any(low in text.casefold() for text in texts if text)
 
 
-def sort_rows(rows: Sequence[T], key: Callable[[T], Any], *, down: bool) -> list[T]:
+def sort_rows(rows: Sequence[T], key: Callable[[T], float | str | None], *, down: bool) -> list[T]:
     """Rows by a figure that may be unknown: the unknown last, whatever the direction."""
     known = [r for r in rows if key(r) is not None]
     rest = [r for r in rows if key(r) is None]
-    return sorted(known, key=key, reverse=down) + rest
+    known.sort(key=cast("Callable[[T], float]", key), reverse=down)
+    return known + rest
 
 
-def core_load(core: Any) -> float | None:
+def core_load(core: Core) -> float | None:
     """How busy a core is, percent."""
     return None if core.idle is None else max(0.0, 100.0 - core.idle)
 
 
 def load_role(percent: float | None) -> str:
-    """How worrying a load is."""
+    """The role of a load."""
     if percent is None or percent < 1:
         return "idle"
     return "bad" if percent >= 90 else "warn" if percent >= 70 else "good"
 
 
-def kinds(core: Any, limit: int = 2) -> str:
+def kinds(core: Core, limit: int = 2) -> str:
     """The largest kinds of a core's time, as `si 78 sy 12`."""
     known = [(getattr(core, name), short) for name, short, _, _ in KINDS]
     big = sorted(((v, s) for v, s in known if v is not None and v >= 0.5), reverse=True)[:limit]
@@ -159,7 +164,7 @@ def kinds(core: Any, limit: int = 2) -> str:
 
 
 def waiting(facts: Facts | None, width: int) -> list[Line] | None:
-    """What to show before the first rates are known; None when there are facts."""
+    """The lines to show before there are facts; None when there are some."""
     if facts is not None:
         return None
     return [fit_line(line((" reading the host …", "dim")), width)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.nic import Nic
+from ..facts.kinds.path import Path, Stage
 from ..terms.text import Line, bar, cells, ends, fit, fit_line, line, line_cells
 from ..terms.units import Units, brief, link, packets, per_second, scaled, share
 
@@ -16,7 +18,7 @@ _FEW_CELLS: Final[dict[str, Callable[[float], str]]] = {  # where a stage has ei
 }
 
 
-def of(facts: Facts, nic: str, direction: str = "") -> Any | None:
+def of(facts: Facts, nic: str, direction: str = "") -> Path | None:
     """The path of an interface: the direction asked, else the lossier, else the busier."""
     found = [p for p in facts.paths if p.nic == nic and direction in ("", p.direction)]
     if not found:
@@ -24,12 +26,12 @@ def of(facts: Facts, nic: str, direction: str = "") -> Any | None:
     return max(found, key=lambda p: (p.lost or 0.0, _rate(p), p.direction == "rx"))
 
 
-def _rate(path: Any) -> float:
+def _rate(path: Path) -> float:
     return max((s.rate or 0.0 for s in path.stages if s.unit == "packets/s"), default=0.0)
 
 
-def title(nic: Any) -> str:
-    """What an interface is, in a few words."""
+def title(nic: Nic) -> str:
+    """Driver, speed, MTU, node and link state of an interface."""
     bits = [nic.driver or nic.kind]
     if nic.speed:
         bits.append(link(nic.speed))
@@ -42,7 +44,7 @@ def title(nic: Any) -> str:
     return " · ".join(bits)
 
 
-def load_of(nic: Any, direction: str) -> float | None:
+def load_of(nic: Nic, direction: str) -> float | None:
     """Load against what TCP can carry; None for a link whose nominal speed says nothing (veth)."""
     if nic.kind in ("veth", "tunnel", "bridge", "loopback"):
         return None
@@ -61,8 +63,8 @@ def gauge(label: str, rate: float | None, load: float | None, units: Units, room
     )  # fmt: skip
 
 
-def rates(nic: Any, units: Units, width: int) -> Line:
-    """Both directions of an interface on one line, and what TCP could carry."""
+def rates(nic: Nic, units: Units, width: int) -> Line:
+    """Both directions of an interface on one line, and the TCP capacity."""
     loads = load_of(nic, "rx"), load_of(nic, "tx")
     load, rate = max(
         zip(loads, (nic.per_s.rx_bytes, nic.per_s.tx_bytes), strict=True), key=lambda p: p[0] or 0
@@ -76,8 +78,8 @@ def rates(nic: Any, units: Units, width: int) -> Line:
     return ends(both, tail, width)
 
 
-def stage_cells(stage: Any, terse: int = 0) -> tuple[str, str, str, str]:
-    """A stage in four words: name, what it is here, what passes, what is lost.
+def stage_cells(stage: Stage, terse: int = 0) -> tuple[str, str, str, str]:
+    """The four cells of a stage: name, detail, rate, loss.
 
     `terse`: 1 leaves out the word "lost" beside a loss, 2 writes rates in few cells as well.
     """
@@ -91,13 +93,13 @@ def stage_cells(stage: Any, terse: int = 0) -> tuple[str, str, str, str]:
     return stage.name, stage.detail, rate, _lost(stage, "" if terse else "lost")
 
 
-def _lost(stage: Any, unit: str) -> str:
+def _lost(stage: Stage, unit: str) -> str:
     if stage.lost is None:
         return "lost ?" if stage.why else ""
     return f"✗ {per_second(stage.lost, unit)}" if stage.lost > 0 else "0 lost"
 
 
-def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
+def stages(path: Path, width: int, rows: int = 4) -> list[Line]:
     """The stages side by side, joined by arrows: name, detail, rate and loss under one another."""
     if not path.stages:
         return []
@@ -122,7 +124,7 @@ def stages(path: Any, width: int, rows: int = 4) -> list[Line]:
 
 
 def reasons(facts: Facts, width: int) -> list[Line]:
-    """Why the kernel drops packets, of the whole host: one line where somebody asked for it."""
+    """Kernel drops by reason, host-wide: one line where they are counted."""
     found = next((p.reasons for p in facts.paths if p.reasons is not None), None)
     if found is None:
         why = facts.missing.get("drop_reasons")
@@ -130,13 +132,13 @@ def reasons(facts: Facts, width: int) -> list[Line]:
             [fit_line(line((f"  drops not counted by reason: {why}", "dim")), width)] if why else []
         )
     if not found:
-        return [fit_line(line(("  the kernel drops nothing, on any interface", "dim")), width)]
+        return [fit_line(line(("  no kernel drops on any interface", "dim")), width)]
     told = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in found)
-    return [fit_line(line(("  the kernel drops, on any interface: ", "dim"), told), width)]
+    return [fit_line(line(("  kernel drops (host-wide): ", "dim"), told), width)]
 
 
 def _least(cell: tuple[str, ...]) -> int:
-    """What a stage needs to tell its figures; its detail may be cut."""
+    """The least width of a stage's figures; its detail may be cut."""
     name, _, rate, lost = cell
     return max(4, cells(name), cells(rate), cells(lost))
 

@@ -1,4 +1,4 @@
-"""A table of which the reader may choose the columns, by their headings in small letters.
+"""A table with configurable columns, named by their headings in lower case.
 
 [columns]
 flows = ["process", "peer", "limit", "rtt"]
@@ -17,7 +17,7 @@ _EDGE: Final[Line] = ((" ", ""),)  # before the first column, whichever it is
 
 
 def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
-    """What the columns are called in the configuration."""
+    """The names of the columns in the configuration."""
     return tuple(column.title.lower() for column in columns)
 
 

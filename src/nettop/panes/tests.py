@@ -1,38 +1,31 @@
-"""Tests: start one, watch it at both ends, read what earlier ones said."""
+"""Tests: start one, watch it at both ends, read earlier results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
+from ..views.ask import Ask, Next
+from ..views.form import FIELDS, values
 from ..views.scene import Paper, Progress, Result, Scene, View, under
 from . import outcome
 from .clock import when
+from .cursor import target
 from .parts import Column, heading, listing, matches, row, section, widths
 
 TITLE = "Tests"
 KEY = "6"
 LEGEND: Final = (
-    "The other end runs what peer begins with (ssh host2); built-in tools need no more than "
+    "`peer`: command prefix that reaches the other host (ssh host2); built-in tools need only "
     "Python there. A study repeats a published table."
 )
 NEEDS: tuple[str, ...] = ()
-FIELDS: Final = (  # name, label, default, what it means
-    ("tool", "tool", "iperf3", "← → change"),
-    ("to", "address", "", "the other end's, e.g. 192.0.2.20"),
-    ("peer", "peer", "", "a prefix that runs there: ssh host2"),
-    ("seconds", "seconds", "10", "at least 10 to compare runs"),
-    ("streams", "streams", "1", "parallel connections"),
-    ("reverse", "reverse", "no", "yes: the other end sends (← →)"),
-)
+LAZY = ("studies",)
+BOUND = True
 START: Final = "start"
-
-
-def values(view: View) -> dict[str, str]:
-    """The form as it stands: defaults under what was typed."""
-    return {name: view.form.get(name, default) for name, _, default, _ in FIELDS}
 
 
 def rows_of(scene: Scene, view: View) -> list[Result]:
@@ -56,8 +49,41 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     )
 
 
+def choose(view: View, scene: Scene, by: int) -> View:
+    """The next choice of the field under the cursor; the view itself for a field that is typed."""
+    here = target(view, scene)
+    now = values(view)
+    if here == "form.tool":
+        known = scene.tools
+        index = known.index(now["tool"]) if now["tool"] in known else 0
+        return replace(view, form={**view.form, "tool": known[(index + by) % len(known)]})
+    if here == "form.reverse":
+        other = "no" if now["reverse"] == "yes" else "yes"
+        return replace(view, form={**view.form, "reverse": other})
+    return view
+
+
+sideways = choose
+
+
+def enter(view: View, scene: Scene, here: str) -> Next:
+    """Edit the field, start the test, mark the result to compare, or repeat the study."""
+    kind, _, name = here.partition(".")
+    if kind == "result":
+        return view.at(open="" if view.spot.open == here else here), None
+    if kind == "study":
+        return view, Ask("study", name)
+    if kind != "form":
+        return view, None
+    if name == START:
+        return view, Ask("test")
+    if name in ("tool", "reverse"):
+        return choose(view, scene, 1), None
+    return replace(view, editing=here, draft=values(view)[name]), None
+
+
 def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[Line]:
-    """The form; below it what is meant under the cursor, of the tool what it measures."""
+    """The form; below it the hint of the field under the cursor, and what the tool measures."""
     out = [section("NEW TEST", "Enter edits, then starts", width)]
     now = values(view)
     for name, label, _, _ in FIELDS:
@@ -114,7 +140,7 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
     out = [section(f"RUNNING {progress.title}", told, width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
-    again, word = progress.retransmits, "resent" if left else "retransmits"
+    again, word = progress.retransmits, "retr" if left else "retransmits"
     retr = "" if again is None else f"   {again:,.0f} {word}"
     begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
     end = line(
@@ -193,7 +219,7 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
     sizes = widths(columns, width)
     rows: list[Line] = []
     if not shown:
-        rows.append(line((" none yet: fill in an address and start one", "dim")))
+        rows.append(line((" none yet: enter an address and start a test", "dim")))
     for r in shown:
         rate = scaled(r.bits_per_second, "b/s") if r.bits_per_second is not None else ""
         mark = "A" if view.spot.open == f"result.{r.id}" else " "
@@ -206,7 +232,7 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
         rows.append(row(values, columns, sizes))
     at = next((i for i, r in enumerate(shown) if cursor == f"result.{r.id}"), -1)
     title = section(
-        f"STUDIES {len(papers)}", "tables of the papers, to repeat: Enter  ● measured here", width
+        f"STUDIES {len(papers)}", "published tables: Enter repeats one  ● measured here", width
     )
     if papers and not cursor.startswith("study."):
         rows = listing(rows, at, width, height - 4, marked=at >= 0) if height >= 7 else rows

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final
 
+from ..facts.kinds.nic import Nic
 from ..terms.text import Line, area, fit, line
 from ..terms.units import per_second
 from ..views.scene import Scene
@@ -16,7 +17,7 @@ _UNKNOWN: Final = 100e6  # bit/s taken for a link that does not tell its speed
 _THREE: Final = 100  # columns from which the loss stands beside the rates
 
 
-def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
+def graphs(scene: Scene, nic: Nic, width: int, rows: int) -> list[Line]:
     """The graphs in `rows` lines of `width` cells; nothing before there is a past.
 
     Receive and send have one scale, so that they compare.
@@ -31,7 +32,7 @@ def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
     rates = [[getattr(p, name, None) for p in seen] for name in ("rx", "tx")]
     top = max((v for values in rates for v in values if v is not None), default=0.0)
     top = max(top, (nic.speed or _UNKNOWN) * _IDLE / 8)
-    told = f"to {scene.units.rate(top)}"  # of the scale; the rate stands above
+    told = f"top {scene.units.rate(top)}"  # of the axis; the rate is above
     columns = [
         _graph(("receive", told, "good"), rates[0], top, (room, rows)),
         _graph(("send", told, "accent"), rates[1], top, (room, rows)),
@@ -40,7 +41,7 @@ def graphs(scene: Scene, nic: Any, width: int, rows: int) -> list[Line]:
         lost = [getattr(p, "lost", None) for p in seen]
         most = max((v for v in lost if v is not None), default=None)
         columns.append(
-            _graph(("lost", f"most {per_second(most)}", "bad"), lost, most or 1.0, (room, rows))
+            _graph(("lost", f"peak {per_second(most)}", "bad"), lost, most or 1.0, (room, rows))
         )
     return beside(columns, each, width)
 

@@ -1,9 +1,7 @@
-"""What keys do: questions (`planning`), then changes (`changing`) and tests (`trying`).
+"""Requests of keys: questions (`planning`), then changes (`changing`) and tests (`trying`).
 
-Each in a thread of its own.
-
-Nothing here draws. An action ends by posting a function from scene to scene: a note, a new journal,
-the progress of a test.
+Each runs in a thread and posts functions from scene to scene: a note, a new journal, the progress
+of a test. Nothing here draws.
 """
 
 from __future__ import annotations
@@ -16,8 +14,10 @@ from typing import TYPE_CHECKING, Final
 
 from ..changes import Change
 from ..host.source import Source
-from ..panes.tests import values
+from ..panes import pane
 from ..terms.text import Line, line
+from ..views.ask import Ask
+from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import Question, Scene, View
 from .changing import Changing
@@ -27,13 +27,12 @@ from .trying import Bench, options_of
 
 if TYPE_CHECKING:
     from ..settings import Host
-    from .keys import Ask
 
 LOOK: Final = 3.0  # seconds between looks at the journal while a change is pending
 
 
 class Actions:
-    """Does what keys ask for, on this host."""
+    """Carries out requests on this host."""
 
     def __init__(
         self, source: Source, post: Post, changed: Callable[[], None], host: Host | None = None
@@ -50,17 +49,17 @@ class Actions:
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
         self.listed = False  # whether the studies were read
-        self.read_only = False  # then nothing is written, not even that a notice was told
+        self.read_only = False  # then nothing is written, not even that a notice was shown
         self.looked = 0.0  # when the journal was last read for a pending change
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Start what was asked for; returns at once."""
+        """Start to carry out a request; returns at once."""
         able = (
             getattr(one, f"do_{ask.verb}", None) for one in (self, self.planning, self.changing)
         )
         work = next(filter(None, able), None)
         if work is None:
-            self.post(note(f"{ask.verb} cannot be done from the screen yet", "warn"))
+            self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
         if not self.source.live:
             self.post(note(recording(origin(self.source)), "warn"))
@@ -69,7 +68,7 @@ class Actions:
         self._spawn(ask.verb, lambda: work(ask, view, scene))
 
     def _spawn(self, name: str, work: Callable[[], None]) -> None:
-        """Do it in a thread; what goes wrong is said."""
+        """Do it in a thread; an error becomes a note."""
 
         def run() -> None:
             try:
@@ -84,14 +83,14 @@ class Actions:
         thread.start()
 
     def wait(self, seconds: float) -> bool:
-        """Let what was begun come to its end: a change written, a trial taken back."""
+        """Wait up to `seconds` for running requests; False when some still run."""
         end = time.monotonic() + seconds
         for thread in self.threads:
             thread.join(max(0.0, end - time.monotonic()))
         return not any(thread.is_alive() for thread in self.threads)
 
     def start(self) -> None:
-        """Read the journal and the results for the first time; say what must be told of them."""
+        """Read the journal and the results for the first time; post the messages of the journal."""
 
         def run() -> None:
             self.reload()
@@ -106,12 +105,12 @@ class Actions:
         self.bench.stop()
 
     def know(self, scene: Scene, view: View) -> None:
-        """The latest scene: what waits for a word is looked at again; studies when shown."""
+        """Take note of the latest scene; re-read the journal while a change is pending."""
         now = time.monotonic()
-        if view.pane == "tests" and not self.listed:
+        if "studies" in pane(view.pane).LAZY and not self.listed:
             self.listed = True
             self._spawn("studies", self._studies)
-        if scene.pending and now - self.looked > LOOK:  # the guard may have taken it back
+        if scene.pending and now - self.looked > LOOK:  # the guard may have reverted it
             self.looked = now
             self._spawn("journal", self.reload)
 
@@ -121,7 +120,7 @@ class Actions:
         """Read journal and results afresh; another host's journal is not here."""
         here = self.source.live or self.changing.given is not None
         made, pending = journal(self.changing.host()) if here else ((), ())
-        if self.changing.rooted:  # what root did for us stands in root's journal
+        if self.changing.rooted:  # changes through sudo are in root's journal
             made, pending = (*made, *(more := root_journal())[0]), (*pending, *more[1])
         found = stored()
         self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
@@ -148,13 +147,13 @@ class Actions:
         self.bench.test(values(view))
 
     def do_study(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show what repeating a published table would take."""
+        """Ask before a published table is repeated, with what it needs."""
         paper = next((p for p in scene.studies if p.id == ask.target), None)
         if paper is None:
             return
         form = values(view)
         if not form["to"]:
-            self.post(note("fill in the other end's address first", "warn"))
+            self.post(note("enter the address of the peer first", "warn"))
             return
         each = options_of(form).seconds
         runs = [point for point in paper.points if not point[2]]
@@ -179,7 +178,7 @@ class Actions:
         elif question.verb == "prove":
             moved = self.changing.moved(Change(*one) for one in question.changes)
             if moved:
-                self.post(note(f"nothing was begun: {moved}. Look at the plan again", "bad"))
+                self.post(note(f"not started: {moved}. Look at the plan again", "bad"))
                 return
             self.bench.prove(question.finding, question.wanted, values(view))
         else:
@@ -187,7 +186,7 @@ class Actions:
 
 
 def settings_of(study: str) -> list[Line]:
-    """What a study's points set for their own run, a line each."""
+    """The settings that points of a study change for their run, a line each."""
     from ..trials.study import load
 
     told = dict.fromkeys(
@@ -198,5 +197,5 @@ def settings_of(study: str) -> list[Line]:
     )
     if not told:
         return [line((" No point changes a setting.", "dim"))]
-    out = [line((" Set for the run of one point, then put back:", "dim"))]
+    out = [line((" Set for the run of one point, then reverted:", "dim"))]
     return out + [line(f"   {name} = ", (value, "strong")) for name, value in told]

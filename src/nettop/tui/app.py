@@ -23,7 +23,7 @@ PROCESSOR_AFTER = 3.0  # seconds: asking costs a second of a core, the first pic
 
 
 def run(options: argparse.Namespace, source: Source) -> int:
-    """Draw `source` until the user quits; the exit code."""
+    """Run the screen on `source` until the user quits; gives the exit code."""
     from .. import __version__, trials
     from ..config import load, muted
 
@@ -32,6 +32,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from ..panes import chosen_columns
     from ..terms.text import ascii_only
     from ..terms.units import Units
+    from ..views.build import merge
     from ..views.kept import origin
     from ..views.scene import Note, Scene
 
@@ -39,11 +40,11 @@ def run(options: argparse.Namespace, source: Source) -> int:
     demo = bool(getattr(options, "demo", False))  # always as new
     view = first(settings.values) if demo else remembered(settings.values)
     if getattr(options, "interface", None):
-        view = changed(view, nic=options.interface)
+        view = replace(view, nic=options.interface)
     if getattr(options, "profile", None):
-        view = changed(view, profile=options.profile)
+        view = replace(view, profile=options.profile)
     if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
-        view = changed(view, reasons=True)
+        view = replace(view, reasons=True)
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     scene = Scene(
         interval=interval,
@@ -59,7 +60,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     )
 
     from .actions import Actions
-    from .engine import Engine, merge
+    from .engine import Engine
     from .processor import learn
     from .screen import Nettop, Tick
     from .signals import END
@@ -87,26 +88,26 @@ def run(options: argparse.Namespace, source: Source) -> int:
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
     if not actions.wait(0.3):
-        print("nettop: ending what was begun …", file=sys.stderr)
+        print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
     return int(code or 0)
 
 
 def _named(name: str) -> Tick:
-    """The processor's name as the scene takes it."""
+    """The message that sets the processor's name."""
     from .screen import Tick
 
     return Tick(lambda scene: replace(scene, processor=name))
 
 
-def tell(app: Nettop, message: Any) -> None:
-    """Post from another thread; an application that has ended hears nothing."""
+def tell(app: Nettop, message: Tick) -> None:
+    """Post from another thread; ignored once the application has ended."""
     if app.is_running:
         app.post_message(message)
 
 
 def environment() -> None:
-    """What Textual reads once, when it is imported: no animations, few frames over SSH."""
+    """Set what Textual reads on import: no animations, fewer frames over SSH."""
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "15" if "SSH_CONNECTION" in os.environ else "30")
 
@@ -134,19 +135,20 @@ def theme(wanted: str) -> str:
 KEPT = ("pane", "nic", "fold", "raw", "zoom")
 
 
-def first(settings: Mapping[str, Any]) -> View:
+def first(settings: Mapping[str, object]) -> View:
     """The initial view when none was saved."""
     from ..panes import chosen_columns
     from ..views.scene import View
 
+    columns = settings.get("columns")
     return View(
         nic=str(settings.get("interface", "")),
-        columns=chosen_columns(settings.get("columns", {}))[0],
+        columns=chosen_columns(columns if isinstance(columns, dict) else {})[0],
     )
 
 
-def remembered(settings: Mapping[str, Any]) -> View:
-    """The view as it was left, or as configured; anything odd in the file is forgotten."""
+def remembered(settings: Mapping[str, object]) -> View:
+    """The view of the last run, else the configured one; invalid parts of the file are ignored."""
     from .. import panes
     from ..config import state_folder
     from ..views.scene import Spot, View
@@ -155,7 +157,9 @@ def remembered(settings: Mapping[str, Any]) -> View:
     try:
         found = bounds.document(bounds.read(state_folder() / "view.json", "state"))
         kinds = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in KEPT}
-        kept = {k: v for k, v in found.items() if k in kinds and type(v) is kinds[k]}
+        kept: dict[str, Any] = {
+            k: v for k, v in found.items() if k in kinds and type(v) is kinds[k]
+        }
         if kept.get("pane") not in panes.names():
             kept.pop("pane", None)
         sorts = {
@@ -163,13 +167,13 @@ def remembered(settings: Mapping[str, Any]) -> View:
             for name, told in dict(found.get("sort", {})).items()
         }
         form = {str(k): str(v) for k, v in dict(found.get("form", {})).items()}
-        return changed(view, spots=sorts, form=form, **kept)
+        return replace(view, spots=sorts, form=form, **kept)
     except (OSError, ValueError, TypeError, AttributeError, IndexError, KeyError):
         return view
 
 
 def remember(view: View) -> None:
-    """Keep what the reader chose; a disk that cannot be written does not matter."""
+    """Save the view for the next run; a failed write is ignored."""
     from ..config import state_folder
     from ..files.draft import write
 
@@ -182,10 +186,3 @@ def remember(view: View) -> None:
         write(folder / "view.json", json.dumps(found))
     except OSError:
         return
-
-
-def changed(view: View, **what: Any) -> View:
-    """The view with other values."""
-    from dataclasses import replace
-
-    return replace(view, **what)

@@ -1,11 +1,12 @@
-"""The one widget: paints lines made elsewhere, and repaints only the rows that changed.
+"""The one widget of the screen: it repaints only the rows that changed.
 
-Textual writes what is called dirty, whether it changed or not; so the comparison is made here, and
-the row is its grain. Each row carries its own background: the Line API paints none. While nothing
-lies over the board, its rows are written at once: to call them dirty costs as much as to compose
-them, by an idle message, a timer and the search for what covers what. Else Textual asks every
-widget for all rows between the first dirty one and the last, the screen under the board too: so
-strips are kept here, and that screen has none.
+Textual writes every row that is marked dirty, whether it changed or not, so rows are compared here.
+Each row has its own background, because the Line API paints none.
+
+While no other screen lies over the board, changed rows are written directly: marking them dirty
+costs as much as composing them (an idle message, a timer, a search of the layout). Otherwise
+Textual asks every widget for all rows from the first dirty one to the last, so the board caches its
+strips, and the screen under it has none.
 """
 
 from __future__ import annotations

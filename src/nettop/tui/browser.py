@@ -1,8 +1,8 @@
-"""The driver of a screen in a browser: Textual's own, but keys and mouse are all it takes.
+"""The driver of a screen in a browser: Textual's web driver, restricted to keys and mouse.
 
-What was typed comes from a stranger's side of a pipe. So a paste is not taken, no sequence may
-begin in one message and end in another, and no more is read than the screen has worked off. The end
-of the pipe is a hangup, as with a terminal.
+The input is untrusted. Pastes are ignored, an escape sequence must end in the message that it
+begins in, and a message is read only after the screen has handled the one before. The end of the
+pipe is a hangup, as with a terminal.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import signal
 import threading
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from textual import events
 from textual.app import App
@@ -28,9 +28,12 @@ TAKEN: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 class Browser(WebDriver):
     """Reads packets from standard input, writes packets to standard output."""
 
-    def __init__(self, app: App[Any], **named: Any) -> None:
-        """As WebDriver, but a reader that waits for a packet does not keep the process."""
-        super().__init__(app, **named)
+    def __init__(
+        self, app: App[int], *, debug: bool = False, mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        """As WebDriver; the process can end while the reader waits for a packet."""
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._shown = app
         reader = internals.reader(self)
         if reader is not None:

@@ -1,7 +1,7 @@
-"""What was agreed to is done: changes through journal and guard, files, mutes, confirmations.
+"""Carries out agreed questions: changes through journal and guard, files, mutes, confirmations.
 
-Nothing else is done than what the question showed; a host that changed since is left as it is.
-Without root it goes through sudo where that asks for no password, else the line to type is said.
+Exactly what the question showed is done; a host that changed since is left alone. Without root,
+changes go through sudo where it needs no password; else a note has the command to type.
 """
 
 from __future__ import annotations
@@ -9,10 +9,11 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
 from ..terms.text import Line, text_of
+from ..views.ask import Ask
 from ..views.kept import ROOTS
 from ..views.scene import Question, Scene, View
 from . import mutes
@@ -23,14 +24,13 @@ if TYPE_CHECKING:
     from ..changes import Result as Outcome
     from ..changes.apply import Terms
     from ..settings import Host
-    from .keys import Ask
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
 CONFIRM: Final = 30.0  # seconds in which a change that may cut the link must be confirmed
 
 
 class Changing:
-    """Does to this host what keys ask for; one change at a time."""
+    """Writes to this host; one change at a time."""
 
     def __init__(
         self, source: Source, post: Post, altered: Callable[[], None], host: Host | None = None
@@ -44,7 +44,7 @@ class Changing:
         self.rooted = False  # something was changed through sudo: root's journal counts too
 
     def host(self) -> Host:
-        """What is written to."""
+        """The host to write to."""
         if self.given is not None:
             return self.given
         from ..settings import Host
@@ -85,7 +85,7 @@ class Changing:
         self.post(note(f"written: {path}", "good"))
 
     def moved(self, changes: Iterable[Change]) -> str:
-        """Why these changes can no longer be made as they were shown; empty when they can."""
+        """Why these changes can no longer be made as shown; empty when they can."""
         from ..changes.plan import forecast
 
         for one in changes:
@@ -153,7 +153,7 @@ class Changing:
             return
         made = self.change(changes, finding) if changes else ()
         if any(r.state == "pending" for r in made):
-            self.post(note("not kept yet: c confirms it, then s keeps it", "warn"))
+            self.post(note("not persisted: confirm with c first, then press s", "warn"))
             return
         if any(r.state in ("refused", "conflict") for r in made) or len(made) < len(changes):
             return
@@ -164,9 +164,9 @@ class Changing:
     # -- taken back, confirmed ---------------------------------------------------------------------
 
     def take_back(self, entries: Sequence[str]) -> None:
-        """Take back these entries of the journal; what others changed since stays as it is.
+        """Undo these entries of the journal; settings that others changed since are left alone.
 
-        Where that may cut the link it is pending, and `c` confirms it, as with a change.
+        Where the undo may cut the link it is pending, and `c` confirms it, as with a change.
         """
         from ..changes.journal import Journal
         from ..changes.retract import retract
@@ -209,7 +209,7 @@ class Changing:
             return ()
 
     def tell(self, results: Iterable[Outcome]) -> None:
-        """Say what became of each change; journal and host are read anew."""
+        """Post the result of each change; journal and host are read anew."""
         told = False
         for result in results:
             told = True
@@ -218,8 +218,8 @@ class Changing:
             self.altered()
 
 
-def sentence(result: Any) -> tuple[str, str]:
-    """What became of a change, and its role."""
+def sentence(result: Outcome) -> tuple[str, str]:
+    """The result of a change as a sentence, and its role."""
     role = "good" if result.state in GOOD else "warn" if result.state == "pending" else "bad"
     after = result.after if result.after is not None else result.wanted
     if result.state == "refused":

@@ -1,7 +1,7 @@
 """The loop behind the screen: a daemon thread that samples, joins, judges and posts scenes.
 
-It reads only the tables that the facts and the pane shown want, sleeps while the screen is paused,
-and never dies: what goes wrong becomes a note.
+It reads only the tables that facts and the pane shown need, and sleeps while the screen is paused.
+An error becomes a note; the thread goes on.
 """
 
 from __future__ import annotations
@@ -9,17 +9,15 @@ from __future__ import annotations
 import gc
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Final, cast
 
 from ..host.source import Source
 from ..panes import pane
-from ..panes.listed import ending
+from ..views.build import Plans, scene_of
 from ..views.past import Past
-from ..views.scene import Note, Scene, Step, View
-from ..views.steps import step
-from .mutes import sorted_by_mutes
+from ..views.scene import Note, Scene, View
 
 if TYPE_CHECKING:
     from ..host.recording import Record
@@ -50,10 +48,10 @@ class Engine(threading.Thread):
         self.stopping = False
         self.fresh = False  # read everything anew, for what a change did
         self.nudge = threading.Event()
-        self.plans: dict[tuple[Any, ...], tuple[Step, ...]] = {}
+        self.plans = Plans(source)
 
     def look(self, view: View) -> None:
-        """The reader looks at something else: other tables may be wanted."""
+        """Take note of a changed view: other tables may be needed."""
         before, self.view = self.view, view
         if (
             before.pane != view.pane
@@ -70,7 +68,7 @@ class Engine(threading.Thread):
             woken.set()
 
     def refresh(self) -> None:
-        """Something was changed: read the dear tables afresh and plan again."""
+        """The host was changed: read every table anew and plan again."""
         self.fresh = True
         self.wake()
 
@@ -85,7 +83,7 @@ class Engine(threading.Thread):
         self.wake()
 
     def run(self) -> None:
-        """Sample for ever; what cannot be done is said once and tried again."""
+        """Sample until stopped; an error is noted once and the sample tried again."""
         observer: Observer | None = None
         told = ""
         steps = 0
@@ -105,7 +103,7 @@ class Engine(threading.Thread):
             except Exception as error:
                 from ..terms.errors import sentence
 
-                say = f"the host could not be looked at: {sentence(error)}"
+                say = f"sampling failed: {sentence(error)}"
                 if say != told:
                     self.post(Scene(notes=(Note(say, "bad", time.time()),)))
                 told = say
@@ -181,58 +179,15 @@ class Engine(threading.Thread):
             self.post(Scene(notes=(Note(f"recorded to {path}, names scrubbed", "good"),)))
 
     def scene(self, observation: Observation, view: View) -> Scene:
-        """One moment as a pane wants it; why rules are silent only where it is shown."""
-        judgement = observation.judgement
-        silent: tuple[Any, ...] = ()
-        if view.pane == "advisor" and abs(observation.frame.at - self.listened) >= LISTEN:
-            silent = tuple(judgement.silent())
-            self.listened = observation.frame.at
-        return Scene(
-            facts=observation.facts,
-            frame=observation.frame,
-            findings=judgement.findings,
-            muted=judgement.muted,
-            silent=silent,
-            plans=self._plan((*judgement.findings, *judgement.muted)),
-            past=self.past,
+        """The scene of one observation; reasons of silent rules every `LISTEN` seconds at most."""
+        lazy = pane(view.pane).LAZY
+        if "silent" in lazy:
+            if abs(observation.frame.at - self.listened) >= LISTEN:
+                self.listened = observation.frame.at
+            else:
+                lazy = tuple(name for name in lazy if name != "silent")
+        return replace(
+            scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,
             recording=self.recording[0] if self.recording is not None else "",
-            wall=observation.frame.wall,
         )
-
-    def _plan(self, findings: Iterable[Any]) -> dict[str, tuple[Step, ...]]:
-        """What each finding would change here; worked out once while it wishes the same."""
-        wishes = {(f.id, f.wanted): f for f in findings if f.wanted}
-        self.plans = {
-            wish: self.plans.get(wish)
-            or tuple(step(w.setting, w.value, self.source) for w in finding.wanted)
-            for wish, finding in wishes.items()
-        }
-        return {finding: steps for (finding, _), steps in self.plans.items()}
-
-
-def merge(old: Scene, new: Scene) -> Scene:
-    """The new moment with what others keep: journal, results, progress, countdowns, notes.
-
-    A finding that held in the old one and holds no longer is listed as ended.
-    """
-    if new.facts is None:
-        return replace(old, notes=(*old.notes, *new.notes)[-20:])
-    new = sorted_by_mutes(replace(new, mutes=old.mutes))
-    return replace(
-        new,
-        ended=ending(old, new),
-        journal=old.journal,
-        results=old.results,
-        studies=old.studies,
-        about=old.about,
-        progress=old.progress,
-        pending=old.pending,
-        notes=(*old.notes, *new.notes)[-20:],
-        question=old.question,
-        origin=old.origin,
-        units=old.units,
-        version=old.version,
-        tools=old.tools,
-        silent=new.silent or old.silent,
-    )

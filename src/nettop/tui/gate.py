@@ -4,8 +4,8 @@ After a frame the terminal is asked for its cursor position; its answer can come
 read everything before. Frames that fall due meanwhile are dropped, never queued. A terminal that
 has never answered `PATIENCE` seconds after its first frame gets frames at a fixed rate.
 
-To ask and to be answered costs as much as to paint some rows. So a terminal that answered at once
-is asked again only when the rows since then would fill a `SHEET`: so much may be on the way to it.
+A query and its answer cost as much as painting some rows. So a terminal that answered at once is
+asked again only after `SHEET` rows: so many may be in flight.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The help: the table of keys, and above it what the signs of the pane mean."""
+"""The help: the signs of the pane, then the table of keys."""
 
 from __future__ import annotations
 

@@ -1,50 +1,34 @@
-"""What each key does: one table, from which the help and the command palette are made.
+"""What each key does: one table. The help and the command palette list it.
 
-`press` is pure: key, view, scene → the next view, and an `Ask` when something must be done that is
-not a matter of view (apply, undo, copy …). It knows no terminal.
+A pane's own keys are in its module, as is what Enter, ← →, Esc, `e` and `y` do there: see
+`panes.declared`. `press` is pure: key, view, scene → the next view, and an `Ask` for what is not a
+matter of view (apply, undo, copy …). It knows no terminal.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
-from ..panes import asking, names, pane, tests
-from ..panes.cursor import kept, target
+from ..panes import asking, names, pane
+from ..panes.cursor import kept, moved, target
 from ..terms.text import text_of
+from ..views.ask import Ask, Key, Next
+from ..views.form import values
 from ..views.scene import Question, Scene, View
-from .moving import CHANGES, PAGE, choose, move, sort
+from .moving import CHANGES, PAGE, sort
 
+DIGITS: Final = {pane(name).KEY: name for name in names()}
+OWN: Final = {key.action: (name, key) for name in names() for key in pane(name).KEYS}
 
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """Something for the app to do: the verb and what it is about."""
-
-    verb: str
-    target: str = ""
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Key:
-    """One binding: the keys (as Textual names them, or the character), and what they do."""
-
-    keys: tuple[str, ...]
-    action: str
-    help: str
-    group: str
-    shown: str = ""
-
-
-Next = tuple[View, Ask | None]
 
 KEYS: Final = (
-    Key(tuple("12345678"), "open", "open a pane", "panes", "1 … 8"),
+    Key(tuple(DIGITS), "open", "open a pane", "panes", f"{min(DIGITS)} … {max(DIGITS)}"),
     Key(("tab",), "next", "next pane", "panes", "Tab"),
     Key(("shift+tab",), "previous", "previous pane", "panes", "Shift-Tab"),
     Key(("up", "k"), "up", "up", "moving", "↑ k"),
     Key(("down", "j"), "down", "down", "moving", "↓ j"),
-    Key(("left", "h"), "left", "left, older, choice before", "moving", "← h"),
+    Key(("left", "h"), "left", "left, older, prior choice", "moving", "← h"),
     Key(("right", "l"), "right", "right, newer, next choice", "moving", "→ l"),
     Key(("pageup",), "page_up", "a page up", "moving", "PgUp"),
     Key(("pagedown",), "page_down", "a page down", "moving", "PgDn"),
@@ -56,32 +40,30 @@ KEYS: Final = (
     Key(("<", ">"), "sort", "sort by another column", "looking", "< >"),
     Key(("I",), "invert", "invert the order", "looking"),
     Key(("i",), "interface", "next interface", "looking"),
-    Key(("P",), "profile", "next profile (or as seen)", "looking"),
+    Key(("P",), "profile", "next profile (or detected)", "looking"),
     Key(("z",), "fold", "fold or unfold idle cores", "looking"),
     Key(("R",), "raw", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops by reason", "looking"),
-    Key(("[",), "zoom_in", "history: a shorter time", "looking"),
-    Key(("]",), "zoom_out", "history: a longer time", "looking"),
-    Key(("M",), "muted", "to the muted findings", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),
     Key(("-",), "faster", "shorter interval", "looking"),
     Key(("r",), "record", "record to a file, or stop", "looking"),
     Key(("a",), "apply", "apply this finding", "doing"),
     Key(("p",), "prove", "prove: test, change, test", "doing"),
-    Key(("u",), "undo", "undo this, else the last", "doing"),
-    Key(("c",), "confirm", "keep what would go back", "doing"),
-    Key(("s",), "persist", "keep it over reboots", "doing"),
+    Key(("u",), "undo", "undo this or the last", "doing"),
+    Key(("c",), "confirm", "confirm (keep the change)", "doing"),
+    Key(("s",), "persist", "persist across reboots", "doing"),
     Key(("x",), "export", "export: shell, Ansible, …", "doing"),
     Key(("y",), "copy", "copy the command (OSC 52)", "doing"),
-    Key(("m",), "mute", "mute, or show it again", "doing"),
-    Key(("e",), "edit", "set it, move the interrupt", "doing"),
+    Key(("m",), "mute", "mute or unmute", "doing"),
+    Key(("e",), "edit", "set a value, move an IRQ", "doing"),
     Key(("S",), "spread", "spread a node's interrupts", "doing"),
     Key(("ctrl+x",), "stop", "stop the running test", "doing", "Ctrl-X"),
     Key(("ctrl+p",), "palette", "every action by name", "nettop", "Ctrl-P"),
     Key(("ctrl+z",), "suspend", "suspend; `fg` resumes", "nettop", "Ctrl-Z"),
     Key(("?",), "help", "this help", "nettop"),
     Key(("q", "ctrl+c", "ctrl+q"), "quit", "quit", "nettop", "q Ctrl-C"),
+    *(key for _, key in OWN.values()),
 )
 BY_KEY: Final = {name: key.action for key in KEYS for name in key.keys}
 GROUPS: Final = ("panes", "moving", "looking", "doing", "nettop")
@@ -97,7 +79,7 @@ def shown_as(key: Key) -> str:
 
 
 def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
-    """What a key does to the view. `name` as Textual calls it; `character` what it types.
+    """The view after a key. `name` is Textual's name of it, `character` what it types.
 
     `scene` is the one that was painted last, with the question that is open now.
     """
@@ -114,18 +96,32 @@ def _pressed(name: str, character: str | None, view: View, scene: Scene) -> Next
         return _type_value(name, character, view)
     printable = character if character and character.isprintable() and character != " " else None
     action = BY_KEY.get(printable or name) or BY_KEY.get(name)
-    if action is None:
+    if action is None or not _answers(action, view):
         return view, None
     if view.help and action in ("help", "escape", "enter"):
         return replace(view, help=False), None
     return act(action, view, scene, printable or "")
 
 
+def _answers(action: str, view: View) -> bool:
+    """Whether the pane shown answers the key of an action."""
+    name, key = OWN.get(action, ("", None))
+    return key is None or key.everywhere or name == view.pane
+
+
 def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
-    """Do one action of the table; `digit` is the character of the key, where it has several."""
-    if action == "prove" and not scene.origin and not tests.values(view)["to"]:
+    """Do one action of the table; `digit` is the character of the key, where it has several.
+
+    An action of another pane opens that pane first.
+    """
+    if action in OWN:
+        name, key = OWN[action]
+        there = view if view.pane == name else replace(view, pane=name, help=False)
+        return key.press(there, scene) if key.press is not None else (there, None)
+    if action == "prove" and not scene.origin and not values(view)["to"]:
         here = target(view, scene)
-        if getattr(scene.finding(here), "wanted", ()):  # the address is asked for in place
+        finding = scene.finding(here)
+        if finding is not None and finding.wanted:  # the address is asked for in place
             return replace(view, editing="form.to", draft="", proving=here), None
     if action in ASKS:
         return view, Ask(action, target(view, scene))
@@ -135,8 +131,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if change is not None:
         return change(view, scene), None
     if action == "open":
-        found = [n for n in names() if digit == pane(n).KEY]
-        return (replace(view, pane=found[0], help=False) if found else view), None
+        return replace(view, pane=DIGITS.get(digit, view.pane), help=False), None
     if action == "enter":
         return _enter(view, scene)
     if action == "sort":
@@ -150,7 +145,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
 
 def by(rows: int, view: View, scene: Scene) -> View:
     """The cursor so many rows further."""
-    return move(rows)(view, scene)
+    return moved(view, scene, rows)
 
 
 def command(view: View, scene: Scene) -> str:
@@ -159,18 +154,14 @@ def command(view: View, scene: Scene) -> str:
     steps = scene.steps(here)
     if steps:
         return "\n".join(step.shell or step.setting for step in steps)
-    if view.pane == "journal":
-        return f"nettop undo {here}" if here else ""
-    if view.pane == "nic" and here:
-        return f"nettop get {here}"
-    return here
+    return pane(view.pane).command(here)
 
 
 def _answer(name: str, view: View, question: Question) -> Next:
-    """A question is open: Enter agrees, Esc does not, arrows turn its sheets.
+    """A key while a question is open: Enter agrees, Esc cancels, ← → show its other sheets.
 
-    While rows of it were not on the screen yet, Enter shows them; before the first was, it is a key
-    that was typed for something else, and does nothing.
+    While some rows were not on the screen yet, Enter scrolls to them. Before the first one was,
+    Enter was typed for something else and does nothing.
     """
     if name == "enter" and view.unread < 0:
         return view, None
@@ -222,46 +213,26 @@ def _type_value(name: str, character: str | None, view: View) -> Next:
 
 
 def _asked_next(field: str, view: View) -> Next:
-    """What a proof needs was typed: the address, then who runs the other end, then it is shown."""
+    """The next input of a proof: the address, then the peer prefix, then its plan."""
     done = replace(view, proving="")
     if field == "to" and view.form["to"]:
-        return replace(view, editing="form.peer", draft=tests.values(view)["peer"]), None
+        return replace(view, editing="form.peer", draft=values(view)["peer"]), None
     return done, Ask("prove", view.proving) if field == "peer" else None
 
 
 def _enter(view: View, scene: Scene) -> Next:
-    here = target(view, scene)
-    if view.pane == "overview" and here:
-        return replace(view, pane="advisor").at(on=here, open="", top=0), None
-    if view.pane in ("advisor", "flows") and here and not view.spot.open:
-        return view.at(open=here, top=0), None
-    if view.pane in ("nic", "cores"):
-        return _edit(view, scene)
-    if view.pane == "history" and here:
-        marks = (*view.marks, float(here)) if len(view.marks) < 2 else ()
-        return replace(view, marks=marks), None
-    if view.pane == "tests" and here.startswith("result."):
-        return view.at(open="" if view.spot.open == here else here), None
-    if view.pane == "tests" and here.startswith("study."):
-        return view, Ask("study", here.removeprefix("study."))
-    if view.pane == "tests" and here == f"form.{tests.START}":
-        return view, Ask("test")
-    if view.pane == "tests" and here.startswith("form."):
-        field = here.removeprefix("form.")
-        if field in ("tool", "reverse"):
-            return choose(view, scene, 1), None
-        return replace(view, editing=here, draft=tests.values(view)[field]), None
-    return view, None
+    enter = pane(view.pane).enter
+    return _edit(view, scene) if enter is None else enter(view, scene, target(view, scene))
 
 
 def _edit(view: View, scene: Scene) -> Next:
-    here = target(view, scene)
-    if view.pane not in ("nic", "cores"):
+    setting = pane(view.pane).setting
+    if setting is None:
         return view, None
-    setting = here if view.pane == "nic" else f"irq.affinity@{here}"
-    if scene.origin or not here:
-        return view, Ask("set")  # which says why not
-    return replace(view, editing=setting, draft=""), None
+    address = setting(target(view, scene))
+    if scene.origin or not address:
+        return view, Ask("set")  # the answer says why it cannot be set
+    return replace(view, editing=address, draft=""), None
 
 
 __all__ = ["BY_KEY", "GROUPS", "KEYS", "PAGE", "Ask", "Key", "act", "by", "press", "target"]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from ..panes import history, page
+from ..panes import page, pane
 from ..terms.text import Line
+from ..views.ask import Next
 from ..views.scene import Scene, View
 from . import keys
-from .keys import Next
 
 
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
@@ -31,8 +31,9 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
 
 
 def moment(at: tuple[int, int], size: tuple[int, int], view: View, scene: Scene) -> float | None:
-    """The moment under the mouse; None outside the history's graphs."""
+    """The moment under the mouse (monotonic seconds); None outside a graph over time."""
     (x, y), (width, height) = at, size
-    if view.pane != "history" or view.help or not 2 <= y < height - 1:
+    moment_at = pane(view.pane).moment_at
+    if moment_at is None or view.help or not 2 <= y < height - 1:
         return None
-    return history.moment_at(scene, view, width, x)
+    return moment_at(scene, view, width, x)

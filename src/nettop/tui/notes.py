@@ -1,4 +1,4 @@
-"""How threads speak to the screen: functions from scene to scene, posted."""
+"""Updates of the scene that threads post to the screen."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def asked(question: Question) -> Update:
 
 
 def recording(origin: str) -> str:
-    """Why nothing of this host is touched while something else is looked at."""
+    """The refusal to change or test while a recording or directory is shown."""
     kind = "a directory" if origin.startswith("directory") else "a recording"
     return f"this is {kind}: nothing can be changed or tested from here"

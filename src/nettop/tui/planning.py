@@ -1,6 +1,6 @@
-"""What a key would write, as a question: settings, before and after, commands, risks, owners.
+"""Questions: what a key would write, with commands, risks and other owners.
 
-Nothing is written here. What the question holds is what `changing` does when it is agreed to.
+Nothing is written here. `changing` does exactly what the question holds once it is agreed to.
 """
 
 from __future__ import annotations
@@ -8,30 +8,30 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
-from ..panes import listed
+from ..panes import pane
 from ..panes.clock import when
 from ..panes.cores import spread_of
-from ..panes.tests import values
 from ..terms.text import Line, line
+from ..views.ask import Ask
+from ..views.form import values
 from ..views.scene import STANDING, Made, Question, Scene, View
 from .notes import Post, asked, note
 
 if TYPE_CHECKING:
     from ..changes import Change
-    from .keys import Ask
 
 Wanted = Sequence[tuple[str, str]]
 DOUBTS: Final = 4  # remarks of others that a question shows
 
 
 class Planning:
-    """Turns what keys ask for into questions."""
+    """Turns requests into questions."""
 
     def __init__(self, source: Source, post: Post) -> None:
-        """Reads `source`; posts questions, and why there is none."""
+        """Reads `source`; posts questions, or a note that says why there is none."""
         self.source = source
         self.post = post
 
@@ -43,10 +43,10 @@ class Planning:
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
-            self.post(note("this is an offer to test, not a certainty: p proves it", "warn"))
+            self.post(note("this finding is an experiment: p tests it", "warn"))
             return
         if not sure:
-            self.post(note("this finding is advice in words: there is nothing to apply", "warn"))
+            self.post(note("this finding is advice only: nothing to apply", "warn"))
             return
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
@@ -58,7 +58,7 @@ class Planning:
         self.propose(f"Set {ask.target}", [(ask.target, ask.value)])
 
     def do_spread(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show one core of its node for each interrupt of an interface, in order."""
+        """Show a plan that gives each interrupt of an interface a core of its node."""
         name, wanted = spread_of(scene, ask.target)
         if not wanted:
             self.post(note("choose an interface with queues first (i)", "warn"))
@@ -71,13 +71,13 @@ class Planning:
 
         changes = plan(wanted, self.source)
         if not changes:
-            self.post(note("it is so already: nothing to change", "good"))
+            self.post(note("already set: nothing to change", "good"))
             return
         self.post(
             asked(
                 Question(
                     title, (("", tuple(self.told(changes))),), "change",
-                    "apply (u takes it back)", triples(changes), finding, self.doubts(changes),
+                    "apply (u undoes it)", triples(changes), finding, self.doubts(changes),
                 )
             )
         )  # fmt: skip
@@ -98,7 +98,7 @@ class Planning:
             yield line(("   # ", "dim"), (settings.shell(address, one.after, self.source), "key"))
 
     def doubts(self, changes: Sequence[Change]) -> tuple[str, ...]:
-        """Who else owns these settings, what reverts by itself, whether it needs another user."""
+        """Warnings: other owners of these settings, automatic revert, privileges."""
         from .. import settings
         from ..changes import owners, privilege, ssh
         from ..changes.apply import CONFIRM, risky
@@ -107,32 +107,32 @@ class Planning:
         addresses = [settings.parse(one.setting) for one in changes]
         out = []
         if any(privilege.needed(address) for address in addresses):
-            out.append("not root: this is done by sudo where it asks for no password")
+            out.append("not root: applied by sudo where it needs no password")
         carriers = ssh.carriers(self.source, ssh_peer())
         if any(risky(address, carriers) for address in addresses):
-            out.append(f"goes back by itself after {CONFIRM:g} s unless c keeps it")
+            out.append(f"reverts after {CONFIRM:g} s unless confirmed with c")
         out += [told for one in changes for told in owners.notes(self.source, one.setting)]
         return tuple(dict.fromkeys(out))[:DOUBTS]
 
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show the files that would keep what is under the cursor, and what is changed now."""
+        """Show the files that would persist the settings under the cursor, and changes."""
         from ..changes import persist
         from ..changes.plan import plan
 
         finding, wanted = self.meant(ask.target, scene)
         if not wanted:
-            self.post(note("nothing under the cursor to keep over reboots", "warn"))
+            self.post(note("nothing under the cursor to persist", "warn"))
             return
         files = tuple(persist.preview(wanted, self.source).items())
         doubts = persist.doubts(wanted, self.source)
         if not files:
-            self.post(note(doubts[0] if doubts else "nothing of it can be kept", "warn"))
+            self.post(note(doubts[0] if doubts else "nothing here can be persisted", "warn"))
             return
         changes = plan(wanted, self.source)
         body: list[Line] = [*self.told(changes), *([()] if changes else [])]
         for path, text in files:
             body += [line((f" {path}", "head")), *sheet(text)]
-        title = f"Keep over reboots: {len(files)} file{'s' * (len(files) > 1)}"
+        title = f"Persist across reboots: {len(files)} file{'s' * (len(files) > 1)}"
         doubts = tuple(dict.fromkeys((*doubts, *self.doubts(changes))))[:DOUBTS]
         yes = "apply and write" if changes else "write"
         question = Question(
@@ -142,21 +142,18 @@ class Planning:
         self.post(asked(question))
 
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show what stands (or the finding's plan) as other tools apply it."""
+        """Show the changes in force, or the plan of the finding, in each export format."""
         from ..changes import Change
         from ..changes.export import export, formats
         from ..changes.plan import plan
 
-        if view.pane == "journal":
-            changes = tuple(
-                Change(m.setting, m.before, m.after)
-                for m in scene.journal
-                if m.state in STANDING and not m.setting.startswith("kept.")
-            )
+        exports = pane(view.pane).exports
+        if exports is not None:
+            changes = tuple(Change(m.setting, m.before, m.after) for m in exports(scene))
         else:
             changes = plan(self.meant(ask.target, scene)[1], self.source)
         if not changes:
-            self.post(note("nothing to export: no change stands, none is under the cursor", "warn"))
+            self.post(note("nothing to export: no change is in force or under the cursor", "warn"))
             return
         sheets = []
         for name in formats():
@@ -182,10 +179,10 @@ class Planning:
             return "", []
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show what would be taken back (see `taken_back`)."""
+        """Show the changes that would be undone (see `taken_back`)."""
         found = taken_back(ask.target, view, scene)
         if not found:
-            self.post(note("nothing to undo: the journal has no change that stands", "warn"))
+            self.post(note("nothing to undo: no change is in force", "warn"))
             return
         body: list[Line] = []
         for made in found:
@@ -194,19 +191,19 @@ class Planning:
             because = made.finding or "by hand"
             body.append(line((f"   change {made.id}, {when(made.wall)}, {because}", "dim")))
             body += [line((f"   {made.since}", "warn"))] if made.since else []
-        title = f"Take back {len(found)} change{'s' * (len(found) > 1)}"
+        title = f"Undo {len(found)} change{'s' * (len(found) > 1)}"
         changes = tuple((m.setting, m.after, m.before) for m in found)
         self.post(
             asked(
                 Question(
-                    title, (("", tuple(body)),), "undo", "take it back", changes,
+                    title, (("", tuple(body)),), "undo", "undo", changes,
                     entries=tuple(m.id for m in found),
                 )
             )
         )  # fmt: skip
 
     def command(self, made: Made) -> list[Line]:
-        """The command that takes a change back; none where an expert has none."""
+        """The command that reverts a change; none where there is none."""
         from .. import settings
 
         try:
@@ -216,27 +213,27 @@ class Planning:
         return [line(("   # ", "dim"), (told, "key"))]
 
     def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Ask whether a finding shall not be shown any more, or shown again."""
+        """Ask before a finding is muted or unmuted."""
         from ..config import user_folder
 
         name = ask.target
         if name in scene.mutes:
-            told = f" {name} is shown again where it holds"
-            question = Question(f"Unmute {name}", (("", (line(told),)),), "unmute", "show it again",
+            told = f" {name} is listed again where it holds"
+            question = Question(f"Unmute {name}", (("", (line(told),)),), "unmute", "unmute it",
                                 finding=name)  # fmt: skip
         elif scene.finding(name) is None or "\n" in name:
             self.post(note("no finding is under the cursor", "warn"))
             return
         else:
             body = (
-                line(f" {name} is judged as ever and listed as muted only"),
-                line((f" a line in {user_folder() / 'muted'}; m on it (M) shows it again", "dim")),
+                line(f" {name} is still judged, and listed as muted only"),
+                line((f" a line in {user_folder() / 'muted'}; m on it (M) unmutes it", "dim")),
             )
             question = Question(f"Mute {name}", (("", body),), "mute", "mute it", finding=name)
         self.post(asked(question))
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show what a proof would write in turn, with the address and peer of the form."""
+        """Show what a proof would write, with the address and peer of the form."""
         from ..changes.plan import plan
 
         finding = scene.finding(ask.target)
@@ -250,20 +247,18 @@ class Planning:
             self.post(note(f"not root; type: {shlex.join(words)}", "warn"))
             return
         if not form["to"]:
-            self.post(note("a proof needs the other end's address", "warn"))
+            self.post(note("a proof needs the address of the peer", "warn"))
             return
         wanted = tuple((w.setting, w.value) for w in finding.wanted)
         changes = plan(wanted, self.source)
         if not changes:
-            self.post(note("it is so already: there is nothing to compare", "warn"))
+            self.post(note("already set: nothing to compare", "warn"))
             return
         peer = f" ({form['peer']})" if form["peer"] else ""
         body = (
             *self.told(changes),
-            line(f" Set and put back in turn, with tests to {form['to']}{peer} in between."),
-            line(
-                (" Kept only when it is better beyond doubt; Ctrl-X stops, all goes back.", "dim")
-            ),
+            line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
+            line((" Kept only when significantly better; Ctrl-X stops and reverts.", "dim")),
         )
         self.post(
             asked(
@@ -276,22 +271,21 @@ class Planning:
 
 
 def taken_back(target: str, view: View, scene: Scene) -> list[Made]:
-    """The changes that `u` takes back, newest first.
+    """The changes that `u` undoes, newest first.
 
-    In the journal the one under the cursor; of a finding that is done, those made for it; else what
-    waits for its confirmation, else the newest that stands.
+    Those that the pane names (journal: the one under the cursor; a finding that is done: those made
+    for it), else the pending ones, else the newest in force.
     """
-    if view.pane == "journal":
-        return [m for m in scene.journal if m.id == target and m.state in STANDING]
-    done = next((one for one in listed.listed(scene) if one.id == target and one.changes), None)
-    if done is not None and view.pane in ("advisor", "overview"):
-        return list(done.changes)
+    undoes = pane(view.pane).undoes
+    found = undoes(scene, target) if undoes is not None else None
+    if found is not None:
+        return found
     standing = sorted((m for m in scene.journal if m.state in STANDING), key=lambda m: -m.wall)
     waiting = {one.id for one in scene.pending}
     return [m for m in standing if m.id in waiting] or standing[:1]
 
 
-def triples(changes: Iterable[Any]) -> tuple[tuple[str, str, str], ...]:
+def triples(changes: Iterable[Change]) -> tuple[tuple[str, str, str], ...]:
     """Changes as a question holds them."""
     return tuple((one.setting, one.before, one.after) for one in changes)
 

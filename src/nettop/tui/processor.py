@@ -1,7 +1,7 @@
-"""The processor's name as sold, for the screen's first line.
+"""The processor's model name, for the first line of the screen.
 
-py-cpuinfo knows it on machines whose /proc/cpuinfo has no model name; it starts a process and takes
-more than a second, so it is asked in the background after the first picture, and the answer kept.
+py-cpuinfo knows it where /proc/cpuinfo has none. It starts a process and takes more than a second,
+so it runs in the background after the first frame, and the answer is stored.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..files.draft import write
 
 
 def learn(tell: Callable[[str], None], ask: bool = True) -> None:
-    """Tell the name as soon as it is known; never, when nothing tells it.
+    """Call `tell` with the name once it is known; not at all where it is unknown.
 
-    Unless `ask`, no process is started and no file written: the name is told when it was kept.
+    Without `ask`, only a stored name is used: no process is started and no file written.
     """
     path = config.state_folder() / "processor"
     try:
@@ -35,7 +35,7 @@ def learn(tell: Callable[[str], None], ask: bool = True) -> None:
             from cpuinfo import get_cpu_info
 
             found = str(get_cpu_info().get("brand_raw", ""))
-        except Exception:  # whatever a foreign parser meets on an odd machine: no name then
+        except Exception:  # py-cpuinfo raises what it likes on odd machines: no name
             return
         made = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", found)
         made = re.sub(r"\s+", " ", made).strip()

@@ -1,7 +1,7 @@
-"""Which rows of a question have been on the screen: only those can be agreed to.
+"""The rows of a question that were on the screen: Enter agrees only when all of them were.
 
-A row counts once the terminal has drawn it. Its answer to the question for its cursor's position
-comes after every key that was typed before: those keys were meant for something else.
+A row counts once the terminal has drawn it, that is when its reply to a cursor position query
+(CSI 6n) arrives. Keys that arrive before that reply were typed for something else.
 """
 
 from __future__ import annotations

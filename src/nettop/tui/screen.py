@@ -19,17 +19,17 @@ from textual.screen import Screen
 
 from ..panes import page
 from ..terms.text import Line, plain
+from ..views.ask import Ask
+from ..views.build import keep
 from ..views.scene import Note, Scene, View
 from . import guide, internals, keys, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .keys import Ask
-from .mutes import sorted_by_mutes
 from .notes import recording
 from .read_only import REFUSED, refused
 from .reading import Reading
 from .terminal import Terminal
-from .working import Doer, Looker
+from .working import Actions, Engine
 
 CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
 STALE = 30.0  # seconds that a note is shown
@@ -65,8 +65,8 @@ class Nettop(App[int]):
         self.scene = scene
         self.colours = theme
         self.ascii_only = ascii_only
-        self.engine: Looker | None = None
-        self.actions: Doer | None = None
+        self.engine: Engine | None = None
+        self.actions: Actions | None = None
         self.read_only = False
         self.gate = Gate()
         self.board = Board(themes.palette(theme))
@@ -128,14 +128,10 @@ class Nettop(App[int]):
     # -- drawing ----------------------------------------------------------------------------------
 
     def shown(self) -> Scene:
-        """The scene to paint: while paused an older one, but what a key did is told at once."""
-        now = self.scene
+        """The scene to paint: while paused an older moment, with the effects of keys at once."""
         if not self.view.paused or self.frozen is None:
-            return now
-        return sorted_by_mutes(replace(
-            self.frozen, notes=now.notes, question=now.question, pending=now.pending,
-            journal=now.journal, results=now.results, progress=now.progress, mutes=now.mutes,
-        ))  # fmt: skip
+            return self.scene
+        return keep(self.frozen, self.scene)
 
     def lines(self) -> list[Line]:
         """The screen as lines."""
@@ -216,9 +212,8 @@ class Nettop(App[int]):
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:
             fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
             self.scene = replace(self.scene, notes=fresh)
-        know = getattr(self.actions, "know", None)
-        if know is not None:
-            know(self.scene, self.view)
+        if self.actions is not None:
+            self.actions.know(self.scene, self.view)
         self.draw()
 
     def acted(self) -> Scene:

@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end the screen in order; a screen that hangs is left behind."""
+"""SIGINT, SIGTERM and SIGHUP end the screen cleanly; one that hangs is ended by `os._exit`."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import threading
 import time
 from collections.abc import Callable
 
-from .working import Doer
+from .working import Actions
 
 PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
 END = 15.0  # seconds that a change or a test that was begun may take to end in order
 
 
-def install(leave: Callable[[int], None], actions: Callable[[], Doer | None]) -> None:
+def install(leave: Callable[[int], None], actions: Callable[[], Actions | None]) -> None:
     """Call `leave(exit code)` on a signal. Does nothing where this is not the main thread."""
     loop = asyncio.get_running_loop()
 
@@ -26,9 +26,9 @@ def install(leave: Callable[[int], None], actions: Callable[[], Doer | None]) ->
 
     def last(number: int) -> None:
         time.sleep(PATIENCE)
-        wait = getattr(actions(), "wait", None)  # what was begun on the host comes first
-        if wait is not None:
-            wait(END)
+        running = actions()
+        if running is not None:  # a change that was started ends first
+            running.wait(END)
         os._exit(128 + number)
 
     with contextlib.suppress(ValueError, RuntimeError, NotImplementedError):

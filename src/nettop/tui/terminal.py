@@ -13,9 +13,10 @@ import codecs
 import os
 import select
 import signal
-from typing import Any, Final
+from typing import Final
 
 from textual import constants
+from textual.app import App
 from textual.drivers.linux_driver import LinuxDriver
 
 from . import internals
@@ -26,11 +27,14 @@ ROUNDS: Final = (
 
 
 class Terminal(LinuxDriver):
-    """Reads keys as LinuxDriver does; a pipe wakes the reader when it shall end."""
+    """Reads keys as LinuxDriver does; a byte in a pipe ends the reader."""
 
-    def __init__(self, *args: Any, **named: Any) -> None:
-        """As LinuxDriver; the pipe lasts as long as the program, through every suspension."""
-        super().__init__(*args, **named)
+    def __init__(
+        self, app: App[int], *, debug: bool = False, mouse: bool = True,
+        size: tuple[int, int] | None = None,
+    ) -> None:  # fmt: skip
+        """As LinuxDriver, with a pipe that stays open until the program ends."""
+        super().__init__(app, debug=debug, mouse=mouse, size=size)
         self._ends, self._end = os.pipe()
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop itself

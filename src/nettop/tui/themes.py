@@ -1,4 +1,4 @@
-"""Colours of the roles, by theme. A role is never told by colour alone: the text says it too."""
+"""Colours of the roles, by theme. Text repeats what a colour says."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ _RGB: Final[dict[str, dict[str, str]]] = {
         "select": "#0000c0",
         "bar": "#202020",
     },
-    "colourblind": {  # Okabe and Ito's palette: told apart without red and green
+    "colourblind": {  # Okabe and Ito's palette: no contrast of red and green
         "bg": "#11151c",
         "fg": "#d0d6de",
         "strong": "#ffffff",
@@ -143,7 +143,7 @@ _BOLD: Final = frozenset({"strong", "title", "bad"})
 
 
 def palette(name: str) -> Mapping[str, Style]:
-    """Role → style; KeyError for a theme there is not."""
+    """Role → style; KeyError for an unknown theme."""
     if name == "ansi":
         return {"": Style.null(), **{role: Style.parse(text) for role, text in _ANSI.items()}}
     if name == "mono":

@@ -1,15 +1,20 @@
-"""Tests and proofs from the screen: run in a thread, their seconds posted as they come."""
+"""Tests, proofs and studies started from the screen: each runs in a thread and posts progress."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..terms.units import scaled
 from ..views.scene import Progress, Result, Scene
 from .notes import Post, note
+
+if TYPE_CHECKING:
+    from ..trials.result import Options, Standing
+    from ..trials.result import Progress as Second
+    from ..trials.run import Watch
 
 Wanted = Sequence[tuple[str, str]]
 
@@ -37,7 +42,7 @@ class Bench:
 
         title = f"{form['tool']} to {form['to']}"
 
-        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+        def work(watch: Watch, cancel: threading.Event) -> None:
             result = runner.run(form["tool"], options_of(form), watch, cancel)
             results.keep("test", result.document())
             rate = result.measured.bits_per_second
@@ -53,11 +58,11 @@ class Bench:
 
         title = f"prove {finding}"
 
-        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+        def work(watch: Watch, cancel: threading.Event) -> None:
             tool = prove.fitting(finding)  # both ends are ours, nothing need be installed
             bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
             document = prove.prove(finding, list(wanted), bench)
-            kept = "kept" if document.get("kept") else "taken back"
+            kept = "kept" if document.get("kept") else "reverted"
             verdict = str(document.get("verdict", ""))
             role = {"better": "good", "worse": "bad"}.get(verdict, "warn")
             self.post(note(f"{finding}: {verdict}; {kept}", role))
@@ -70,7 +75,7 @@ class Bench:
 
         title = f"study {name}"
 
-        def work(watch: Callable[[Any], None], cancel: threading.Event) -> None:
+        def work(watch: Watch, cancel: threading.Event) -> None:
             options = options_of(form)
             document = study.run(
                 study.load(name), options, most=options.seconds, watch=watch, cancel=cancel
@@ -87,15 +92,15 @@ class Bench:
         self,
         title: str,
         form: Mapping[str, str],
-        work: Callable[[Callable[[Any], None], threading.Event], None],
+        work: Callable[[Watch, threading.Event], None],
     ) -> None:
         from ..trials.peer import Cancelled
 
         if self.cancel is not None:
-            self.post(note("a test runs already: Ctrl-X stops it", "warn"))
+            self.post(note("a test is running: Ctrl-X stops it", "warn"))
             return
         if not form["to"]:
-            self.post(note("fill in the other end's address under 6 first", "warn"))
+            self.post(note("enter the address of the peer under 6 first", "warn"))
             return
         self.cancel = threading.Event()
         seen: list[float] = []
@@ -104,7 +109,7 @@ class Bench:
 
         stage = ""  # of a study: which point
 
-        def watch(progress: Any) -> None:
+        def watch(progress: Second) -> None:
             nonlocal stage
             if progress.what == "study":
                 stage = f"{progress.note} ({progress.second + 1:.0f} of {progress.of:.0f})"
@@ -127,14 +132,14 @@ class Bench:
         try:
             work(watch, self.cancel)
         except Cancelled:
-            self.post(note(f"{title}: stopped; nothing is left running", "warn"))
+            self.post(note(f"{title}: stopped", "warn"))
         finally:
             self.cancel = None
             self.post(idle)
             self.reload()
 
 
-def proof_of(standing: Any) -> Result | None:
+def proof_of(standing: Standing | None) -> Result | None:
     """An experiment's pairs so far, as the pane shows those of a finished one."""
     if standing is None:
         return None
@@ -149,7 +154,7 @@ def idle(scene: Scene) -> Scene:
     return replace(scene, progress=None)
 
 
-def options_of(form: Mapping[str, str]) -> Any:
+def options_of(form: Mapping[str, str]) -> Options:
     """The trial's options as the form says; ValueError names the field."""
     from ..trials.result import Options
 

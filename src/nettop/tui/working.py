@@ -1,39 +1,48 @@
-"""What the screen sets to work: who makes its scenes, and who does things to the host."""
+"""Protocols of the two parts that work behind the screen. Tests put others in their place."""
 
 from __future__ import annotations
 
 from typing import Protocol
 
+from ..views.ask import Ask
 from ..views.scene import Scene, View
-from .keys import Ask
 
 
-class Doer(Protocol):
-    """What does things to the host (`actions.Actions`)."""
+class Actions(Protocol):
+    """Carries out requests on the host (`actions.Actions`)."""
+
+    def start(self) -> None:
+        """Read the journal and the results for the first time."""
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Start what was asked for."""
+        """Start to carry out a request; returns at once."""
 
-    def start(self) -> None:
-        """Begin."""
+    def know(self, scene: Scene, view: View) -> None:
+        """Take note of the latest scene and view; returns at once."""
 
     def stop(self) -> None:
-        """End what still runs."""
+        """End the running test."""
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for requests that still run; False when some do after so many seconds."""
 
 
-class Looker(Protocol):
-    """What makes scenes (`engine.Engine`)."""
+class Engine(Protocol):
+    """Samples the host and posts scenes (`engine.Engine`)."""
 
-    interval: float
+    interval: float  # seconds between samples
 
     def start(self) -> None:
-        """Begin."""
+        """Start to sample."""
 
     def look(self, view: View) -> None:
-        """The view has changed."""
+        """Take note of a changed view."""
+
+    def refresh(self) -> None:
+        """Read everything anew: the host was changed."""
 
     def record(self, path: str) -> None:
-        """Begin a recording, or end it with an empty path."""
+        """Start a recording to a file; an empty path ends it."""
 
     def stop(self) -> None:
-        """End."""
+        """End soon."""

@@ -1,4 +1,4 @@
-"""What earlier runs left: the journal and the results, in the words of their panes."""
+"""The journal and the stored results of earlier runs, as the panes show them."""
 
 from __future__ import annotations
 
@@ -11,20 +11,21 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..settings import Host
 
+Document = Mapping[str, Any]  # JSON of `trials.results`: checked where it is read
 SHOWN: Final = 200  # results listed
 LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
 ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
 
 
 def origin(source: Source) -> str:
-    """What is looked at instead of this host; empty when it is this host."""
+    """The recording or directory that is shown; empty for this host."""
     if source.live:
         return ""
     return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 
 def stored() -> tuple[Result, ...]:
-    """The results this user has kept, as the pane lists them."""
+    """The stored results of this user, oldest first; unreadable ones are left out."""
     from ..trials import results
 
     names = results.names()[-SHOWN:]
@@ -37,8 +38,8 @@ def stored() -> tuple[Result, ...]:
     return tuple(out)
 
 
-def result_of(document: Mapping[str, Any]) -> Result:
-    """One stored document in the pane's words."""
+def result_of(document: Document) -> Result:
+    """One stored document as a result."""
     from ..trials import results
 
     kind = str(document.get("kind", "test"))
@@ -54,9 +55,9 @@ def result_of(document: Mapping[str, Any]) -> Result:
         low, high = document.get("interval") or (0.0, 0.0)
         if low or high:
             confidence = float(document.get("confidence") or 0.95)
-            figures.append((f"{confidence:.0%}", f"{low:+.1%} … {high:+.1%}"))
+            figures.append((f"{confidence:.0%} CI", f"{low:+.1%} … {high:+.1%}"))
         figures.append(("pairs", str(len(document.get("a") or ()))))
-        figures.append(("", "kept" if document.get("kept") else "taken back"))
+        figures.append(("", "kept" if document.get("kept") else "reverted"))
         figures += [
             (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",
              f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")
@@ -107,7 +108,7 @@ def result_of(document: Mapping[str, Any]) -> Result:
     )
 
 
-def study_of(document: Mapping[str, Any]) -> Result:
+def study_of(document: Document) -> Result:
     """A stored study: its points, published and measured."""
     from ..trials.report import published, told
 
@@ -143,7 +144,7 @@ def studies() -> tuple[Paper, ...]:
 
 
 def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """What nettop changed here, whether the host still shows it, and what waits for a word."""
+    """The changes made here, with what others changed since; and those that await confirmation."""
     from ..changes.journal import Journal
     from ..changes.outcome import overtaken
 
@@ -164,7 +165,7 @@ def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
 
 
 def notices() -> tuple[str, ...]:
-    """What the journal must tell at the start: guards that failed, changes cut short."""
+    """Messages of the journal at the start: failed guards, interrupted changes."""
     from ..changes import guard
     from ..changes.journal import Journal
 
@@ -176,7 +177,7 @@ def notices() -> tuple[str, ...]:
 
 
 def root_journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """Root's journal, read through sudo; nothing where that is not allowed."""
+    """Root's journal, read through sudo; empty where sudo is not allowed."""
     from ..changes import privilege
     from ..changes import text as value_text
 

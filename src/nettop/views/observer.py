@@ -55,7 +55,7 @@ class Observer:
 
     @property
     def drop_reasons(self) -> bool:
-        """Whether the kernel's reasons for its drops are counted: off unless somebody asks."""
+        """Whether kernel drops are counted by reason; off by default."""
         return self._drop_reasons
 
     @drop_reasons.setter
@@ -77,7 +77,7 @@ class Observer:
         return self._seen(self.sampler.take(self.tables(wanted)))
 
     def glance(self, shown: Collection[str]) -> Observation:
-        """As `step`, for who looks every second: what is not `shown` may be a second old."""
+        """As `step`, for the screen: tables that are not `shown` may be some seconds old."""
         waits = self.patience.of(self.sampler.last, shown)
         return self._seen(self.sampler.take(self.tables(shown), waits))
 
@@ -119,7 +119,7 @@ def watch(
 
 
 def _recorded(source: Source) -> bool:
-    """Whether a recording has drop reasons: then somebody asked for them."""
+    """Whether a recording has drop reasons."""
     if source.live:
         return False
     try:

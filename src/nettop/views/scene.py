@@ -1,6 +1,6 @@
-"""What a pane draws from: the `Scene` (what is known) and the `View` (what the reader asked for).
+"""What a pane draws: the `Scene` (data of the host) and the `View` (what the user looks at).
 
-Both are immutable. The engine makes scenes, `tui.keys` makes views; panes only read them.
+Both are immutable. `build` makes scenes, keys make views, panes read both.
 """
 
 from __future__ import annotations
@@ -8,13 +8,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from ..facts import Facts
+from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
 from .past import Past, Port
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding, Silent
 
 STANDING: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
 _RESTING: Final = 1000.0  # bytes/s below which an interface is idle
@@ -34,7 +38,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """One change that was made: a line of the journal."""
+    """One change of the journal."""
 
     id: str
     wall: float
@@ -45,7 +49,7 @@ class Made:
     finding: str = ""
     who: str = ""
     because: str = ""
-    since: str = ""  # what became of it without nettop
+    since: str = ""  # what others changed since
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +107,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """A change that reverts by itself at `deadline` (wall seconds) unless confirmed."""
+    """A change that reverts at `deadline` (wall seconds) unless confirmed."""
 
     id: str
     setting: str
@@ -113,7 +117,7 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What would be written, shown before it is: Enter does it, Esc leaves the host as it is.
+    """What would be written, shown before it is written: Enter agrees, Esc cancels.
 
     Enter agrees only when every row of the sheet was on the screen, unless `whole` is False.
     """
@@ -135,63 +139,73 @@ class Question:
 class Ended:
     """A finding that held during this run and holds no longer."""
 
-    finding: Any
+    finding: Finding
     steps: tuple[Step, ...] = ()  # what would have put it right, as it was shown
     wall: float = 0.0  # when it was first seen not to hold
 
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """One sentence for the reader: what a key did, or what could not be done and why."""
+    """One message: the result of a key, or why it could not be done."""
 
     text: str
     role: str = ""
     wall: float = 0.0
 
 
+_MOMENT: Final[Mapping[str, bool]] = {"kept": False}  # a field that each sample makes anew
+_KEPT: Final[Mapping[str, bool]] = {"kept": True}  # one that stays from scene to scene
+
+
 @dataclass(frozen=True)
 class Scene:
-    """Everything a pane may draw at one moment."""
+    """Everything a pane may draw at one moment.
 
-    facts: Facts | None = None
-    frame: Frame | None = None
-    findings: tuple[Any, ...] = ()  # advice.Finding
-    silent: tuple[Any, ...] = ()
-    plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
-    journal: tuple[Made, ...] = ()
-    results: tuple[Result, ...] = ()
-    past: Past = field(default_factory=Past)
-    studies: tuple[Paper, ...] = ()  # read when first looked at
-    progress: Progress | None = None
-    pending: tuple[Pending, ...] = ()
-    notes: tuple[Note, ...] = ()
-    question: Question | None = None
-    origin: str = ""  # "" is this host, else e.g. "replay of web3.txt"
-    recording: str = ""  # the file being written
-    ended: tuple[Ended, ...] = ()  # the latest first
-    muted: tuple[Any, ...] = ()  # findings that hold and are muted
-    mutes: tuple[str, ...] = ()  # the names on the list of muted findings
-    interval: float = 1.0
-    wall: float = 0.0
-    units: Units = field(default_factory=Units)
-    version: str = ""
-    processor: str = ""  # its name as sold, once it is known
-    tools: tuple[str, ...] = ("iperf3", "bulk")  # the test tools there are
-    about: Mapping[str, str] = field(default_factory=dict)  # what each measures, once it is known
+    `build.merge` goes by the metadata of the fields: one without metadata is a KeyError there.
+    """
 
-    def finding(self, id_: str) -> Any | None:
+    facts: Facts | None = field(default=None, metadata=_MOMENT)
+    frame: Frame | None = field(default=None, metadata=_MOMENT)
+    findings: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)
+    silent: tuple[Silent, ...] = field(default=(), metadata=_MOMENT)  # lazy: see `build.scene_of`
+    plans: Mapping[str, tuple[Step, ...]] = field(
+        default_factory=dict, metadata=_MOMENT
+    )  # by finding id
+    muted: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)  # hold, and are muted
+    past: Past = field(default_factory=Past, metadata=_MOMENT)
+    ended: tuple[Ended, ...] = field(default=(), metadata=_MOMENT)  # the latest first
+    notes: tuple[Note, ...] = field(default=(), metadata=_MOMENT)
+    recording: str = field(default="", metadata=_MOMENT)  # the file being written
+    interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
+    wall: float = field(default=0.0, metadata=_MOMENT)
+
+    journal: tuple[Made, ...] = field(default=(), metadata=_KEPT)
+    results: tuple[Result, ...] = field(default=(), metadata=_KEPT)
+    studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
+    progress: Progress | None = field(default=None, metadata=_KEPT)
+    pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
+    question: Question | None = field(default=None, metadata=_KEPT)
+    mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
+    origin: str = field(default="", metadata=_KEPT)  # "" is this host, else "replay of web3.txt"
+    units: Units = field(default_factory=Units, metadata=_KEPT)
+    version: str = field(default="", metadata=_KEPT)
+    processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
+    tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
+    about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+
+    def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
         known = (*self.findings, *self.muted, *(one.finding for one in self.ended))
         return next((f for f in known if f.id == id_), None)
 
     def steps(self, id_: str) -> tuple[Step, ...]:
-        """What would put that finding right, also when it holds no longer."""
+        """The steps of a finding, also of one that has ended."""
         if id_ in self.plans:
             return self.plans[id_]
         return next((one.steps for one in self.ended if one.finding.id == id_), ())
 
     @cached_property
-    def foremost(self) -> Any | None:
+    def foremost(self) -> Nic | None:
         """The interface to look at when none is chosen (see `nic_of`); several parts ask."""
         nics = self.facts.nics if self.facts is not None else ()
         known = {nic.name: nic for nic in nics}
@@ -201,11 +215,11 @@ class Scene:
                 return known[named]
         lately = [m.ports for m in self.past.fine[-10:]]
 
-        def carried(nic: Any) -> float:
-            rates = [nic.per_s, *(ports[nic.name] for ports in lately if nic.name in ports)]
-            return max(map(_bytes, rates))
+        def carried(nic: Nic) -> float:
+            before = [_bytes(ports[nic.name]) for ports in lately if nic.name in ports]
+            return max(_bytes(nic.per_s), *before) if before else _bytes(nic.per_s)
 
-        def rank(nic: Any) -> tuple[Any, ...]:
+        def rank(nic: Nic) -> tuple[bool | float, ...]:
             real = nic.kind == "nic"
             weight = carried(nic) * (100 if real else 1)
             return (
@@ -222,7 +236,7 @@ class Scene:
 
 @dataclass(frozen=True, slots=True)
 class Spot:
-    """Where the reader is in one pane."""
+    """Cursor, scroll position, sort order and filter of one pane."""
 
     on: str = ""  # id of the row under the cursor: it follows its row when the order changes
     index: int = 0  # where that row was: taken when it is gone
@@ -234,9 +248,22 @@ class Spot:
     open: str = ""  # id of the item whose detail is shown
 
 
+class _Changes(TypedDict, total=False):
+    """Fields of a `Spot`."""
+
+    on: str
+    index: int
+    top: int
+    left: int
+    sort: int
+    invert: bool
+    filter: str
+    open: str
+
+
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the reader asked to see. Changed only by `tui.keys`."""
+    """What the user looks at: pane, cursor, filter, sort order. Changed by keys only."""
 
     pane: str = "overview"
     spots: Mapping[str, Spot] = field(default_factory=dict)
@@ -262,11 +289,11 @@ class View:
 
     @property
     def spot(self) -> Spot:
-        """Where the reader is in the pane shown."""
+        """The spot of the pane shown."""
         return self.spots.get(self.pane, Spot())
 
-    def at(self, **changes: Any) -> View:
-        """The view with the present pane's spot changed."""
+    def at(self, **changes: Unpack[_Changes]) -> View:
+        """The view with the spot of the pane shown changed."""
         return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
 
 
@@ -287,7 +314,7 @@ def chosen(items: tuple[str, ...], spot: Spot) -> int:
     return min(spot.index, len(items) - 1)
 
 
-def nic_of(scene: Scene, view: View) -> Any | None:
+def nic_of(scene: Scene, view: View) -> Nic | None:
     """The interface looked at: the chosen, else what a critical finding names, else the busiest.
 
     A real NIC counts a hundredfold, so that containers' veths hide it only while it rests; the
@@ -300,7 +327,7 @@ def nic_of(scene: Scene, view: View) -> Any | None:
     return scene.foremost if looked_at is None else looked_at
 
 
-def _bytes(rate: Any) -> float:
+def _bytes(rate: Counters | Port) -> float:
     """Both directions of a `Counters` or a `Port`, bytes/s; what is not known is none."""
     rx, tx = (rate.rx, rate.tx) if isinstance(rate, Port) else (rate.rx_bytes, rate.tx_bytes)
     return (rx or 0.0) + (tx or 0.0)

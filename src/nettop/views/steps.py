@@ -1,8 +1,6 @@
-"""One wanted value as a pane shows it: values, command, risk, or why it cannot be."""
+"""One wanted value as a step: values, command, risk, or why it cannot be set."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from ..changes import text as value_text
 from ..changes.plan import describe
@@ -11,13 +9,11 @@ from .scene import Step
 
 
 def step(setting: str, value: str, source: Source) -> Step:
-    """One wanted value with the command an expert would type, or why it cannot be."""
-    told = describe(setting, value, source)
-
-    def text(value: Any) -> str:
-        return "?" if value is None else value_text(value)
+    """The step to one wanted value, with the command an expert would type."""
+    found = describe(setting, value, source)
+    before, after = ("?" if v is None else value_text(v) for v in (found["before"], found["after"]))
 
     return Step(
-        setting, text(told["before"]), text(told["after"]), str(told.get("shell", "")),
-        str(told.get("risk", "none")), str(told.get("because", "")),
+        setting, before, after, str(found.get("shell", "")),
+        str(found.get("risk", "none")), str(found.get("because", "")),
     )  # fmt: skip

@@ -1,0 +1,69 @@
+"""What a pane module declares. A module that leaves out an optional name has the default here."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import MISSING, dataclass, fields
+from types import ModuleType
+
+from ..terms.text import Line
+from ..views.ask import Key, Next
+from ..views.scene import Made, Scene, View
+from .parts import Column
+
+
+def _sideways(view: View, scene: Scene, by: int) -> View:  # noqa: ARG001
+    """Scroll the columns."""
+    return view.at(left=max(0, view.spot.left + by))
+
+
+def _escape(view: View, scene: Scene) -> View:  # noqa: ARG001
+    """Close the opened row, else clear the filter."""
+    if view.spot.open:
+        return view.at(open="", top=0)
+    return view.at(filter="") if view.spot.filter else view
+
+
+def _itself(here: str) -> str:
+    return here
+
+
+@dataclass(frozen=True, slots=True)
+class Pane:
+    """A pane: the names of its module. `here` is the id of the row under the cursor, or empty."""
+
+    TITLE: str
+    KEY: str  # the digit that opens it
+    LEGEND: str  # the meaning of its signs, for the help
+    NEEDS: tuple[str, ...]  # tables read only while it is shown
+    items: Callable[[Scene, View], tuple[str, ...]]  # ids of the rows, in the order shown
+    lines: Callable[[Scene, View, int, int], list[Line]]  # of width and height, at most height
+
+    # -- what it draws ----------------------------------------------------------------------------
+    COLUMNS: Sequence[Column] = ()  # of its table: the configuration may choose among them
+    LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
+    SORTS: int = 1  # number of sort orders
+    BOUND: bool = False  # the cursor stays on the row that was painted under it, by id
+    PAGED: bool = False  # a row has a text: page keys scroll it, arrows too once it is opened
+
+    # -- what keys do ----------------------------------------------------------------------------
+    KEYS: tuple[Key, ...] = ()  # keys of its own
+    enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
+    sideways: Callable[[View, Scene, int], View] = _sideways  # ← →: -1 or 1
+    escape: Callable[[View, Scene], View] = _escape
+    setting: Callable[[str], str] | None = None  # the setting that `e` changes
+    command: Callable[[str], str] = _itself  # what `y` copies where no finding has a command
+    undoes: Callable[[Scene, str], list[Made] | None] | None = None  # `u`; None: the default
+    exports: Callable[[Scene], list[Made]] | None = None  # `x`; default: the plan under the cursor
+    moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
+
+
+def is_pane(module: ModuleType) -> bool:
+    """Whether a module of this folder is a pane: every other one is a part that panes share."""
+    return hasattr(module, "KEY")
+
+
+def of(module: ModuleType) -> Pane:
+    """The pane that a module declares; AttributeError for a required name that it lacks."""
+    names = [f.name for f in fields(Pane) if f.default is MISSING or hasattr(module, f.name)]
+    return Pane(**{name: getattr(module, name) for name in names})

@@ -1,0 +1,40 @@
+"""Muted findings: the findings that hold, and those on the list of muted findings, apart."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from .scene import Scene
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+
+
+def mutes(name: str, finding: Finding) -> bool:
+    """Whether a name on the list is the id of this finding or of its rule."""
+    return name in (finding.id, finding.rule)
+
+
+def may_mute(name: str, finding: Finding) -> bool:
+    """As `mutes`, or `rule@process` of its rule: a finding does not know the process name."""
+    rule, _, target = name.partition("@")
+    return mutes(name, finding) or (rule == finding.rule and bool(target))
+
+
+def sorted_by_mutes(scene: Scene) -> Scene:
+    """The scene with its findings sorted by its list of muted names.
+
+    Those that the judge muted by a process name stay muted while such a name is on the list.
+    """
+    names = scene.mutes
+    muted = tuple(f for f in scene.muted if any(may_mute(name, f) for name in names))
+    muted += tuple(f for f in scene.findings if any(mutes(name, f) for name in names))
+    if muted == scene.muted:
+        return scene
+    every = (*scene.findings, *scene.muted)
+    quiet = {f.id for f in muted}
+    ended = tuple(one for one in scene.ended if one.finding.id not in names)
+    return replace(
+        scene, findings=tuple(f for f in every if f.id not in quiet), muted=muted, ended=ended
+    )
