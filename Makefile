@@ -11,7 +11,7 @@ SLEEPERS ?= 4
 .PHONY: run quick test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
-help: ## what there is to make
+help: ## list the targets
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
 
 $(READY): pyproject.toml
@@ -26,52 +26,52 @@ $(READY): pyproject.toml
 run: $(READY) ## start nettop on this host
 	@$(VENV)/bin/nettop $(ARGS)
 
-map: $(READY) ## the layers of the code, from the top
+map: $(READY) ## print the layers of the code
 	@$(PY) tests/layers.py
 
-check: $(READY) ## format, lint, types
+check: $(READY) ## check format, lint and types
 	$(PY) -m ruff format --check src tests
 	$(PY) -m ruff check src tests
 	$(PY) -m mypy
 
-quick: check ## lint, types and the tests that need no namespace: under two minutes
+quick: check ## run lint, types and the tests that need no namespace: about two minutes
 	$(PY) -m pytest -n $(WORKERS) -m "not netns and not slow" --hypothesis-profile quick tests
 
-test: check ## every check that this machine can run
+test: check ## run all tests that this machine supports
 	@$(PY) tests/everything.py --workers $(WORKERS) --sleepers $(SLEEPERS)
 
-golden: $(READY) ## write golden files and screenshots anew
+golden: $(READY) ## rewrite golden files and screenshots
 	$(PY) -m pytest -q tests --update
 
-mutants: $(READY) ## which small changes of the code no test notices (COUNT=25 SEED=1); by hand
+mutants: $(READY) ## list small changes of the code that no test notices (COUNT=25 SEED=1); by hand
 	@$(PY) tests/mutants.py --count $(or $(COUNT),25) --seed $(or $(SEED),1) $(FOLDERS)
 
-lab: $(READY) ## real drivers, two NUMA nodes, in a virtual machine
+lab: $(READY) ## test with real drivers and two NUMA nodes in a virtual machine
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@sh tests/lab/run.sh $(PY) two-nodes virtio-rss
 
-lab-full: $(READY) ## the lab in every topology
+lab-full: $(READY) ## run the lab in every topology
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@NETTOP_LAB_FULL=1 sh tests/lab/run.sh $(PY) two-nodes virtio-rss one-core bond-vlan many-cores no-numa
 
-record: $(READY) ## a patient of the clinic becomes a recorded host (SCENARIO="part of its name" NAME=x)
+record: $(READY) ## record a clinic scenario as a test host (SCENARIO="part of its name" NAME=x)
 	@$(PY) tests/clinic/record.py "$(SCENARIO)" "$(NAME)"
 
-lab-shell: $(READY) ## a shell among real drivers (TOPOLOGY=two-nodes)
+lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
 
-clinic: $(READY) ## the scoreboard of diagnoses
+clinic: $(READY) ## print the scoreboard of diagnoses
 	@$(PY) tests/clinic/run.py
 
-clinic-full: $(READY) ## the scoreboard with sweeps and peers
+clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
 	@$(PY) tests/clinic/run.py --full
 
-bench: $(READY) ## ratios against other programs and bare reads; never an assertion
+bench: $(READY) ## compare speed with other programs; asserts nothing
 	@for f in tests/benchmarks/*.py; do echo "== $$f"; $(PY) $$f || exit 1; done
 
-zipapp: $(READY) ## one file to copy to a host without a package index
+zipapp: $(READY) ## build one file for hosts without a package index
 	@$(PY) tests/pyz.py
 
-clean: ## remove what was made
+clean: ## remove all generated files
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis lab-out

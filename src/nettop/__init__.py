@@ -1,3 +1,3 @@
-"""nettop: why a Linux host does not move the packets it should."""
+"""nettop: find, fix and prove what limits the network performance of a Linux host."""
 
 __version__ = "0.1.0"

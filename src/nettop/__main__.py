@@ -1,7 +1,7 @@
-"""The process around the command line: `nettop` and `python -m nettop`.
+"""Entry point of the process: `nettop` and `python -m nettop`.
 
-An interrupt is quiet at every moment. Before a command runs it ends the process at once; while one
-runs it is a KeyboardInterrupt, so that what was begun is put in order; after it the signal kills.
+SIGINT never prints a traceback. Before the command runs it ends the process at once; while the
+command runs it raises KeyboardInterrupt, so that the command can clean up; afterwards it kills.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import signal
 import sys
 from types import FrameType, TracebackType
 
-INTERRUPTED = 130  # 128 + SIGINT, as the shell has it
+INTERRUPTED = 130  # 128 + SIGINT, the shell's exit code
 AGAIN = 0.02  # seconds
 
 
@@ -20,15 +20,15 @@ def _leave(_number: int, _frame: FrameType | None) -> None:
 
 
 def _escaped(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
-    """An interrupt that nobody caught needs no words: Python dies of the signal then."""
+    """Print nothing for an uncaught KeyboardInterrupt; Python then ends by the signal."""
     if not issubclass(kind, KeyboardInterrupt):
         sys.__excepthook__(kind, error, where)
 
 
-def _ignored(told: sys.UnraisableHookArgs) -> None:
-    """An interrupt inside a destructor or a callback is lost there: it comes once more."""
-    if not issubclass(told.exc_type, KeyboardInterrupt):
-        sys.__unraisablehook__(told)
+def _ignored(unraisable: sys.UnraisableHookArgs) -> None:
+    """Send SIGINT again if a destructor or callback swallowed the KeyboardInterrupt."""
+    if not issubclass(unraisable.exc_type, KeyboardInterrupt):
+        sys.__unraisablehook__(unraisable)
         return
     from threading import Timer
 
@@ -36,9 +36,9 @@ def _ignored(told: sys.UnraisableHookArgs) -> None:
 
 
 def main() -> int:
-    """Run the command that the process was started for; its exit code."""
+    """Run the command line; returns the exit code."""
     interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if interruptible:  # a shell's background job is not
+    if interruptible:  # false for a background job of a shell
         signal.signal(signal.SIGINT, _leave)
     from nettop import cli
     from nettop.files import streams

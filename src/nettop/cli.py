@@ -1,8 +1,8 @@
-"""The command line: arguments only. Each command is a module of `commands/`, loaded when asked for.
+"""The command line: parse arguments and run one command, a module of `commands/`.
 
-Exit codes: 0 clean or done; 1 findings at or above --fail-on, or a verdict other than better; 2
-usage or unknown name; 3 could not look, or stdout is lost; 4 not done (refused, conflict, not
-permitted); 5 reverted; 130 interrupted; 141 nobody reads what is printed.
+Exit codes: 0 no finding, or done; 1 findings at or above --fail-on, or a verdict other than better;
+2 usage error or unknown name; 3 the host could not be read, or a write to stdout failed; 4 not done
+(refused, conflict, not permitted); 5 reverted; 130 interrupted; 141 the reader closed the pipe.
 """
 
 from __future__ import annotations
@@ -23,14 +23,19 @@ from .files.trust import path
 from .terms.errors import Refused, nearest
 from .terms.text import ascii_only, lacking, safe
 
-DRAWING = ("top", "show")  # these ask the configuration whether all must be ASCII
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, a quota, a limit
+DRAWING = ("top", "show")  # for these the configuration decides whether output is ASCII
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota or file size limit exceeded
 WHERE = ("--netns", "--replay", "--root")
-USAGE = "nettop [COMMAND] …   (`nettop --help` lists the commands; without one: the screen)"
+OVERVIEW = """\
+nettop shows what limits the network performance of this Linux host, changes it safely, and
+measures the effect.
+
+usage: nettop [OPTION …]              open the screen
+       nettop COMMAND [OPTION …]      run a command; `nettop COMMAND --help` describes it"""
 
 
 class _Parser(argparse.ArgumentParser):
-    """Usage errors are one sentence and exit code 2; no argument is empty unless it says so."""
+    """A usage error is one sentence and exit code 2. Empty arguments are refused by default."""
 
     def __init__(self, **named: Any) -> None:
         super().__init__(allow_abbrev=False, **named)
@@ -50,7 +55,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _tell(sentence: str) -> None:
-    """One sentence to stderr; a word that was typed or read may hold anything."""
+    """Print one sentence to stderr; control characters are made visible."""
     print(safe(sentence), file=sys.stderr)
 
 
@@ -63,14 +68,17 @@ def _command(name: str) -> _Parser:
 
 
 def _overview() -> str:
-    lines = [
-        "nettop: why this host does not move the packets it should.",
-        "",
-        f"usage: {USAGE}",
-        "",
-        "commands:",
-    ]
-    lines += [f"  {name:<10} {commands.command(name).HELP}" for name in commands.names()]
+    from .commands import _manual as manual
+
+    every = manual.every()
+    lines = [OVERVIEW]
+    for group in manual.GROUPS:
+        lines += ["", f"{group}:"]
+        lines += [f"  {one.name:<10} {one.help}" for one in every if one.group == group]
+    lines += ["", "examples:"]
+    for typed, meaning in manual.EXAMPLES:
+        gap = f"\n{'':<42}" if len(typed) > 38 else " " * (40 - len(typed))
+        lines.append(f"  {typed}{gap}{meaning}")
     lines += ["", "options of the screen:"]
     screen = _Parser(prog="nettop", add_help=False)
     commands.command("top").arguments(screen)
@@ -90,10 +98,10 @@ def _command_first(words: list[str]) -> list[str]:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns its exit code."""
-    # Values are immutable and without cycles, so counting references frees them. By default the
-    # cycle collector would walk them after every 700: half the time of a frame of 10,000 sockets.
+    # Values are immutable and have no cycles, so reference counting frees them. With the default
+    # threshold of 700 the cycle collector takes half the time of a frame with 10,000 sockets.
     gc.set_threshold(50_000)
-    os.environ["PATH"] = path()  # for what libraries start
+    os.environ["PATH"] = path()  # for programs that libraries start
     words = _command_first(list(sys.argv[1:] if argv is None else argv))
     drawn = not words or words[0] in DRAWING or words[0].startswith("-")
     _streams("ascii" if ascii_only() and not drawn else None)
@@ -151,7 +159,7 @@ def _interrupted(error: BaseException | None) -> bool:
 
 
 def _fault(name: str, error: Exception) -> int:
-    """Say what escaped from a command: a file of the user's, or nettop, is at fault."""
+    """Report an exception of a command: an invalid file of the user, or a bug of nettop."""
     if _of_a_file(error):
         _tell(f"nettop: {error}")
         return 2
@@ -163,13 +171,13 @@ def _fault(name: str, error: Exception) -> int:
         return 3
     if os.environ.get("NETTOP_DEBUG"):
         raise error
-    sentence = f"nettop: a fault of nettop itself, in {name}: {type(error).__name__}: {error}"
-    _tell(f"{sentence} (NETTOP_DEBUG=1 shows where)")
+    sentence = f"nettop: internal error in {name}: {type(error).__name__}: {error}"
+    _tell(f"{sentence} (NETTOP_DEBUG=1 prints a traceback)")
     return 3
 
 
 def _of_a_file(error: Exception) -> bool:
-    """Whether a configuration or rule file of the user's is at fault, and the sentence says so."""
+    """Whether the error is in a configuration or rule file; its message names the file."""
     from .advice.rules.file import RuleError
     from .config import ConfigError
 
@@ -177,7 +185,7 @@ def _of_a_file(error: Exception) -> bool:
 
 
 def _streams(encoding: str | None) -> None:
-    """What an encoding lacks is spelt in ASCII."""
+    """Replace characters that the encoding lacks with ASCII text."""
     codecs.register_error("nettop", lacking)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)

@@ -108,12 +108,12 @@ def test_what_would_revert_by_itself_says_so(
     fake_host.make(tmp_path)
     words = ["link.mtu@eth0", "9000", "--confirm", "45"]
     _, told = dry(tmp_path, capsys, *words)
-    assert told["changes"][0]["because"] == "to be confirmed within 45 s, or it reverts"
+    assert told["changes"][0]["because"] == "reverts unless confirmed within 45 s"
     assert "notes" not in told
     (tmp_path / "run/systemd/system").mkdir(parents=True)
     _, told = dry(tmp_path, capsys, *words, "--keep")
     assert [c["state"] for c in told["changes"]] == ["planned", "planned"]
-    assert told["notes"] == ["it is kept once it is confirmed: repeat this with --keep then"]
+    assert told["notes"] == ["--keep needs a confirmed change: confirm, then repeat with --keep"]
 
 
 def test_before_is_asked_in_a_dry_run_too(

@@ -69,7 +69,7 @@ def test_a_full_gigabit(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> N
 
 def test_superpackets_have_no_wire_rate(tmp_path: Path) -> None:
     path = recording(tmp_path)
-    for name, why in (("br0", "no wire"), ("eth1", "merged packets")):
+    for name, why in (("br0", "not frames on a wire"), ("eth1", "merged packets")):
         found = rate.measure(open_source(parsed(name, "--replay", path)), name, 2)
         assert found["rx"]["wire"] is None
         assert why in found["rx"]["because"]
@@ -93,7 +93,7 @@ def test_a_counter_that_went_back_has_no_rate(tmp_path: Path) -> None:
     path = recording(tmp_path, back=True)
     found = rate.measure(open_source(parsed("eth0", "--replay", path)), "eth0", 2)
     assert found["tx"]["counted"] is None
-    assert found["tx"]["because"] == "the counter went back"
+    assert found["tx"]["because"] == "the counter decreased"
     assert "–" in "\n".join(rate.text(found))
 
 
@@ -103,7 +103,7 @@ def test_refusals(tmp_path: Path) -> None:
     with pytest.raises(Refused, match="did you mean eth0") as unknown:
         rate.measure(source, "eht0", 1)
     assert unknown.value.code == 2
-    with pytest.raises(Refused, match="single moment") as single:
+    with pytest.raises(Refused, match="only one sample") as single:
         rate.measure(source, "eth0", 1)
     assert single.value.code == 3
     with pytest.raises(Refused) as nothing:

@@ -197,7 +197,7 @@ def told(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
     code = main(words)
     out, err = capsys.readouterr()
     assert "Traceback" not in out + err
-    assert "fault of nettop" not in err, err
+    assert "internal error" not in err, err
     for text in (out, err):
         found = OBEYED.search(text)
         assert found is None, text[max(0, found.start() - 80) :][:160]

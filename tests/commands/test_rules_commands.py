@@ -122,7 +122,7 @@ def test_a_copied_rule_runs_what_it_can(capsys: pytest.CaptureFixture[str], tmp_
     mine.write_text((Path(__file__).parents[2] / "rules/rings/rx-ring-overrun.toml").read_text())
     code, out, err = run(capsys, "rules", "test", str(mine))
     assert (code, err) == (0, "")
-    assert "0 failed, 2 not run (their recorded host is not here)" in out
+    assert "0 failed, 2 not run (recording not installed)" in out
     code, out, _ = run(capsys, "rules", "test", str(mine), "--json")
     assert json.loads(out)["not_run"] == 2
     assert all(test["passed"] for test in json.loads(out)["tests"])
@@ -150,7 +150,7 @@ def test_rules_and_limits_of_the_user(
     (home / "config.toml").write_text("[limits.time-stands-still]\nvalue = 7\n")
     code, out, _ = run(capsys, "explain", "time-stands-still", "host", "--root", root)
     assert code == 0
-    assert "time-stands-still@host is silent: not so" in out
+    assert "no finding time-stands-still@host: not so" in out
     (home / "rules/time-stands-still.toml").write_text(MINE.replace("why ", "wy "))
     code, _, err = run(capsys, "rules", "list")
     assert code == 0
@@ -198,15 +198,15 @@ def test_explain_begins_with_the_verdict_and_its_figures(
     assert out.splitlines()[4] == "Seen here"
     many = str(Path(__file__).parents[1] / "hosts/big-1152.host.gz")
     _, out, _ = run(capsys, "explain", "irq-core-saturated", "--replay", many)
-    assert out.count("is silent") == 8
-    assert "Here: silent on 760 targets more.\n\nirq-core-saturated  (" in out
+    assert out.count("Here: no finding irq-core") == 8
+    assert "Here: no finding on 760 more targets.\n\nirq-core-saturated  (" in out
 
 
 def test_silent_rules_are_those_that_look(capsys: pytest.CaptureFixture[str]) -> None:
     host = str(Path(__file__).parents[1] / "hosts/vm-vmxnet3-drops.host")
     _, out, _ = run(capsys, "advise", "--all", "--replay", host)
     assert "where this does not apply" not in out
-    assert "on a kind of interface or a profile that they are not for\n" in out
+    assert "that do not apply to this interface type or profile\n" in out
     _, told, _ = run(capsys, "advise", "--all", "--replay", host, "--json")
     silent = json.loads(told)["silent"]
     assert any("where this does not apply" in one["because"] for one in silent)
@@ -225,13 +225,13 @@ def test_explain_says_why_and_who_says_otherwise(
     whole = "Valente, SANS/GIAC 2009: "  # the reference, not only its short name
     assert whole in " ".join(out.split("References")[1].split())
     code, out, _ = run(capsys, "explain", "timestamps-off", "--root", root)
-    assert "timestamps-off@host is silent: sysctl.net.ipv4.tcp_timestamps is not known" in (
+    assert "no finding timestamps-off@host: sysctl.net.ipv4.tcp_timestamps is not known" in (
         " ".join(out.split())
     )
     assert "References" in out
     code, _, err = run(capsys, "explain", "timestamps-off", "eth7", "--root", root)
     assert code == 2
-    assert "no target 'eth7' here (it has: host)" in err
+    assert "no target 'eth7' on this host (targets: host)" in err
 
 
 def test_muted_findings_are_not_shown(
@@ -261,7 +261,7 @@ def test_muted_findings_are_not_shown(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("mute",), "which finding?"),
+        (("mute",), "no finding given"),
         (("mute", "loss-recovery-cripled"), "did you mean loss-recovery-crippled?"),
         (("mute", "loss-recovery-crippled@a\x1b[2Jb"), "one printable line"),
         (("mute", "--remove", "loss-recovery-crippled"), "is not muted"),

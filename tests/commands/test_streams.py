@@ -54,7 +54,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "--version": (["--version"], True),
 }
 HELPS = {f"{name} --help": ([name, "--help"], True) for name in commands.names()}
-FAULTS = (b"Traceback", b"Exception ignored", b"fault of nettop")
+FAULTS = (b"Traceback", b"Exception ignored", b"internal error")
 
 
 @pytest.fixture

@@ -187,7 +187,7 @@ def test_a_setting_and_its_value_are_parted_where_both_make_sense(
 
 
 def test_what_can_be_read_in_two_ways_is_refused() -> None:
-    with pytest.raises(argparse.ArgumentTypeError, match="more than one way"):
+    with pytest.raises(argparse.ArgumentTypeError, match="ambiguous"):
         assignment("qdisc.root@a=b=c")
 
 

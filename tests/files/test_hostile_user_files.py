@@ -66,7 +66,7 @@ def test_a_hostile_file_is_named_and_the_rest_works(place: str, kind: str, tmp_p
     assert done.returncode == 0, done.stderr
     assert "good@host" in done.stdout
     assert done.stderr.count("\n") == 1
-    assert done.stderr.startswith(f"nettop: left out: {home / place}")
+    assert done.stderr.startswith(f"nettop: ignored: {home / place}")
     assert len(done.stderr) < 600
 
 
@@ -91,7 +91,7 @@ def test_a_threshold_that_is_no_number_is_named(word: str, tmp_path: Path) -> No
     (home / "config.toml").write_text(f"[limits.rx-ring-overrun]\ndrops = {word}\n")
     done = limited("rules", "list", home=tmp_path)
     assert done.returncode == 0
-    assert "config.toml: limits.rx-ring-overrun.drops cannot be" in done.stderr
+    assert "config.toml: limits.rx-ring-overrun.drops has an invalid value" in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_a_hostile_result_hides_no_other(kind: str, tmp_path: Path) -> None:
     done = limited("results", "list", home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "iperf3 to 192.0.2.1" in done.stdout
-    assert re.fullmatch(r"nettop: left out: .*20260101-000000-test.*\n", done.stderr), done.stderr
+    assert re.fullmatch(r"nettop: ignored: .*20260101-000000-test.*\n", done.stderr), done.stderr
     done = limited("show", "tests", "--once", "--replay", HOST, home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "iperf3" in done.stdout
@@ -181,4 +181,4 @@ def test_a_journal_that_is_no_file_is_one_sentence(kind: str, tmp_path: Path) ->
     done = limited("journal", home=tmp_path)
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
-    assert "fault of nettop" not in done.stderr
+    assert "internal error" not in done.stderr

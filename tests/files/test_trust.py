@@ -84,9 +84,11 @@ def test_a_users_file_in_roots_folder_is_refused_by_name(user: Path, tmp_path: P
     os.chown(user / "y.toml", NOBODY, NOBODY)
     faults: list[str] = []
     load(config.rule_folders(), tell=faults.append)
-    assert "y.toml: root obeys only" in faults[0]
+    assert "y.toml: refused, because users" in faults[0]
     os.chown(tmp_path / "root/.config/nettop/config.toml", NOBODY, NOBODY)
-    assert "config.toml: root obeys only" in config.load().faults[0]
+    loaded = config.load()
+    assert not loaded.values
+    assert [fault for fault in loaded.faults if "config.toml: refused, because users" in fault]
 
 
 @root_only

@@ -66,8 +66,11 @@ def archives(kind: str) -> Iterator[bytes]:
         ("bytes", "more than 256 MiB, the bound of a recording, unpacked"),
         ("line", "more than 1 MiB, the bound of a line"),
         ("moments", "more than 100,000 moments, the bound of a recording"),
-        ("entries", "more than 2,000,000 entries, the bound of a recording"),
-        ("name", "more than 4 KiB, the bound of the name of a recording's entry"),
+        (
+            "entries",
+            "more than 2,000,000 entries, the bound of all moments of a recording together",
+        ),
+        ("name", "more than 4 KiB, the bound of the name of an entry of a recording"),
         ("entry", "more than 64 MiB, the bound of one entry of a recording"),
         ("time", "not a moment: `-- @9999"),
     ],

@@ -130,7 +130,7 @@ class Host(Playground):
             env=self.environment, capture_output=True, text=True, check=False, timeout=60,
         )  # fmt: skip
         assert done.returncode == (4 if done.stderr else 0), done.stderr
-        return done.stdout, re.findall(r"nettop: (.+) has no place in", done.stderr)
+        return done.stdout, re.findall(r"nettop: the format \S+ cannot express (.+)", done.stderr)
 
 
 @pytest.fixture(scope="module")

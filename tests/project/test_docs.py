@@ -62,11 +62,14 @@ def keys_table() -> list[str]:
 
 
 def commands_table() -> list[str]:
-    """The commands, without the screen's own name."""
-    rows = ["| command | what it does |", "|---|---|"]
-    for one in manual.every():
-        words = " ".join(argument.value for argument in one.arguments)
-        rows.append(f"| `{_cell(f'nettop {one.name} {words}'.strip())}` | {one.help} |")
+    """The commands by group, as in `nettop --help`."""
+    rows = ["| command | purpose |", "|---|---|"]
+    for group in manual.GROUPS:
+        rows.append(f"| **{group}** | |")
+        for one in manual.every():
+            words = " ".join(argument.value for argument in one.arguments)
+            if one.group == group:
+                rows.append(f"| `{_cell(f'nettop {one.name} {words}'.strip())}` | {one.help} |")
     return rows
 
 
@@ -174,10 +177,11 @@ def test_a_command_of_the_readme_is_understood(line: str) -> None:
         assert words == ["pip", "install", "."]
 
 
-def test_the_readme_begins_with_the_screen() -> None:
-    first = [line for line in README.read_text().splitlines() if line][:2]
-    assert first[0] == "# nettop"
-    assert "](screenshots/overview.svg)" in first[1]
+def test_the_readme_begins_with_an_answer_and_a_picture() -> None:
+    lines = README.read_text().splitlines()
+    assert lines[0] == "# nettop"
+    assert "$ nettop advise --replay rules/demo.host.gz" in lines[:30]
+    assert any("](screenshots/" in line for line in lines[:50])
 
 
 def links() -> list[tuple[Path, str]]:
@@ -252,6 +256,29 @@ def test_every_key_has_help_and_a_group() -> None:
     assert len(keys) == len(set(keys))
 
 
+def test_the_overview_has_every_command_in_a_group_and_four_examples(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert cli.main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    sections = dict(re.findall(r"^(\w+):\n((?:  .*\n)+)", shown, re.MULTILINE))
+    assert [*sections][:6] == [*manual.GROUPS, "examples"]
+    listed = {group: re.findall(r"^  (\w+) ", sections[group], re.MULTILINE)
+              for group in manual.GROUPS}  # fmt: skip
+    assert {name: group for group, names in listed.items() for name in names} == {
+        one.name: one.group for one in manual.every()
+    }
+    assert len(manual.EXAMPLES) == 4
+    assert all(typed in sections["examples"] for typed, _ in manual.EXAMPLES)
+
+
+@pytest.mark.parametrize("typed", [typed for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES)])
+def test_an_example_of_the_help_is_understood(typed: str) -> None:
+    words = shlex.split(typed.removeprefix("sudo "))
+    assert words[0] == "nettop"
+    cli._command(words[1] if len(words) > 1 else "top").parse_args(words[2:])
+
+
 @pytest.mark.parametrize("command", manual.every(), ids=lambda one: one.name)
 def test_a_command_and_its_options_have_help(command: manual.Command) -> None:
     assert command.help
@@ -280,6 +307,7 @@ def test_the_manual_page_has_every_command_option_and_key() -> None:
         assert command.name == "top" or f"nettop {command.name}" in page
         assert all(option.shown in page for option in command.options)
     assert all(shown_as(key) in page for key in KEYS)
+    assert all(typed in page for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES))
 
 
 def test_the_manual_page_is_sound_roff(tmp_path: Path) -> None:

@@ -34,6 +34,6 @@ def sentence(done: subprocess.CompletedProcess[str]) -> str:
     assert done.returncode == 3, (done.returncode, done.stderr[-2000:])
     assert done.stderr.startswith("nettop: "), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr
-    unclear = ("Traceback", "fault of nettop", "MemoryError", "RecursionError")
+    unclear = ("Traceback", "internal error", "MemoryError", "RecursionError")
     assert not any(word in done.stderr for word in unclear), done.stderr
     return done.stderr

@@ -102,7 +102,7 @@ def refused(prefix: str, folder: Path) -> str:
     assert done.stdout == ""
     assert len(done.stderr.splitlines()) == 1
     assert done.stderr.startswith("nettop: ")
-    assert "fault of nettop" not in done.stderr
+    assert "internal error" not in done.stderr
     assert nothing_left(folder)
     return done.stderr
 
@@ -122,7 +122,7 @@ def test_what_cannot_be_is_one_sentence(name: str, tmp_path: Path) -> None:
 def test_messages_without_end_are_no_answer(tmp_path: Path) -> None:
     line = '{"total": 1, "poured": 1, "lasted": 1}\\n'
     odd = f"while True: sys.stdout.write('{line}' * 100)"
-    assert "says much and does not answer" in refused(fake(tmp_path, odd), tmp_path)
+    assert "sends messages but does not answer" in refused(fake(tmp_path, odd), tmp_path)
 
 
 def test_messages_without_end_are_a_flood() -> None:
@@ -149,7 +149,7 @@ def cancelled(prefix: str, folder: Path, number: int, ready: Callable[[], bool])
         time.sleep(0.5)  # until it waits for an answer
         running.send_signal(number)
         _, said = running.communicate(timeout=20)  # the far end would keep it for 45 s and more
-    assert said == "nettop: cancelled; nothing is left running\n"
+    assert said == "nettop: cancelled; all processes of the test have ended\n"
     assert running.returncode == 4
     assert nothing_left(folder)
 

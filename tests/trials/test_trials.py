@@ -25,7 +25,7 @@ def test_tools_are_found_by_listing() -> None:
         module = trials.tool(name)
         assert name == module.TOOL
         assert module.HELP
-        assert module.BUILT_IN is (not module.PACKAGE)
+        assert isinstance(module.PACKAGE, str)
         assert callable(module.measure)
     with pytest.raises(KeyError):
         trials.tool("no-such-tool")
@@ -100,7 +100,7 @@ def test_lost_datagrams_are_counted() -> None:
     [
         ('{"error": "unable to connect to server: Connection refused"}', "Connection refused"),
         ("iperf3: unrecognized option '--bidir'", "unrecognized option"),
-        ("", "said nothing"),
+        ("", "no output"),
         ("{}", "no transfer"),
         ('{"start": {}, "end"', "iperf3"),
     ],
@@ -323,7 +323,7 @@ def test_what_came_twice_is_no_payload() -> None:
         here, there = sides if options.reverse else reversed(sides)
         found = {c.name: c for c in checks.judge("x", options, measured, here, there)}
         assert found["counters"].ok
-        assert "+0.00 % of the tool's payload besides 2.98 %" in found["counters"].because
+        assert "+0.00 % of the tool's payload plus 2.98 %" in found["counters"].because
     unseen = checks.judge("x", Options(), measured, side(), side())
     assert not next(c for c in unseen if c.name == "counters").ok
 

@@ -13,7 +13,7 @@ import pytest
 from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
-from nettop.trials.experiment import METRICS, Plan, Sample
+from nettop.trials.experiment import METRICS, ExperimentPlan, Sample
 from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
     Latency,
@@ -21,9 +21,9 @@ from nettop.trials.result import (
     Measured,
     Options,
     Progress,
-    Result,
     Side,
     Standing,
+    TrialResult,
 )  # fmt: skip
 from nettop.trials.run import TrialError
 
@@ -62,7 +62,7 @@ def noisy(effect: float, noise: float = 0.01) -> Callable[[int], float]:
 
 def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
     fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, Plan())
+    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan())
     assert found.comparison.verdict == "better"
     assert fake.moves == [0, 0] + [0, 1] * 5 + [-1]  # two probes that agree, then A B A B …
     assert len(found.a) == len(found.b) == 5
@@ -71,21 +71,21 @@ def test_states_take_turns_and_the_lever_ends_where_it_began() -> None:
 
 def test_unclear_pairs_are_followed_by_more_up_to_the_most() -> None:
     fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(0.0, 0.05)), RATE, Plan(most=9))
+    found = experiment.compare(fake, takes(fake, noisy(0.0, 0.05)), RATE, ExperimentPlan(most=9))
     assert len(found.a) == 9
     assert found.comparison.verdict in ("no difference", "unstable")
 
 
 def test_a_figure_where_less_is_better() -> None:
     fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(-0.4)), METRICS["p50"], Plan())
+    found = experiment.compare(fake, takes(fake, noisy(-0.4)), METRICS["p50"], ExperimentPlan())
     assert found.comparison.verdict == "better"
 
 
 def test_a_budget_ends_it_after_the_least_pairs() -> None:
     fake = Fake()
     ticks = iter(range(0, 100_000, 10))
-    plan = Plan(budget=1.0)
+    plan = ExperimentPlan(budget=1.0)
     found = experiment.compare(
         fake, takes(fake, noisy(0.0, 0.05)), RATE, plan, clock=lambda: float(next(ticks))
     )
@@ -105,7 +105,7 @@ def test_cancelled_at_any_run_it_is_restored(when: int) -> None:
         return Sample(1e9 * (1 + 0.01 * (runs % 7)))
 
     with pytest.raises(Cancelled):
-        experiment.compare(fake, take, RATE, Plan(least=6), cancel=stop)
+        experiment.compare(fake, take, RATE, ExperimentPlan(least=6), cancel=stop)
     assert fake.now == 0
     assert fake.moves[-1] == -1
 
@@ -120,14 +120,17 @@ def test_whatever_goes_wrong_it_is_restored(error: BaseException) -> None:
         return Sample(1.0)
 
     with pytest.raises(type(error)):
-        experiment.compare(fake, take, RATE, Plan())
+        experiment.compare(fake, take, RATE, ExperimentPlan())
     assert fake.now == 0
 
 
 def test_a_gain_with_drops_is_worse_and_says_so() -> None:
     fake = Fake()
     found = experiment.compare(
-        fake, lambda s: Sample(1e9 * (1 + 0.2 * s), {"interface drops": 0.01 * s}), RATE, Plan()
+        fake,
+        lambda s: Sample(1e9 * (1 + 0.2 * s), {"interface drops": 0.01 * s}),
+        RATE,
+        ExperimentPlan(),
     )
     assert found.comparison.verdict == "worse"
     assert "interface drops" in found.comparison.because
@@ -137,7 +140,10 @@ def test_a_gain_with_drops_is_worse_and_says_so() -> None:
 def test_a_fault_is_no_figure() -> None:
     fake = Fake()
     found = experiment.compare(
-        fake, lambda s: Sample(1e9 * (1 + s), {}, ("above the line rate",) * s), RATE, Plan()
+        fake,
+        lambda s: Sample(1e9 * (1 + s), {}, ("above the line rate",) * s),
+        RATE,
+        ExperimentPlan(),
     )
     assert found.comparison.verdict == "unstable"
     assert "above the line rate" in found.comparison.because
@@ -146,7 +152,7 @@ def test_a_fault_is_no_figure() -> None:
 def test_an_unsteady_baseline_is_told() -> None:
     fake = Fake()
     figures = iter([1.0, 2.0, 1.0, 2.0] + [1.0, 9.0] * 21)
-    found = experiment.compare(fake, lambda _: Sample(next(figures)), RATE, Plan())
+    found = experiment.compare(fake, lambda _: Sample(next(figures)), RATE, ExperimentPlan())
     assert not found.steady
     assert found.comparison.verdict == "better"
 
@@ -154,7 +160,7 @@ def test_an_unsteady_baseline_is_told() -> None:
 def test_progress_knows_the_time_left() -> None:
     fake = Fake()
     told: list[Progress] = []
-    experiment.compare(fake, takes(fake, noisy(0.5)), RATE, Plan(), watch=told.append)
+    experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), watch=told.append)
     assert told[0].of - told[0].second == pytest.approx(10 * 11.0)
     assert told[-1].of - told[-1].second == pytest.approx(11.0)
     assert {p.note.split(",")[0] for p in told} == {"baseline", "changed"}
@@ -166,7 +172,8 @@ def test_a_sweep_names_the_best_and_compares_each_with_how_it_was() -> None:
     draw = random.Random(3)
     rows = experiment.sweep(
         fake, ["256 ", "512", "1024", "2048"],
-        lambda s: Sample(1e9 * (1 + effects[s]) * (1 + draw.gauss(0, 0.005))), RATE, Plan(),
+        lambda s: Sample(1e9 * (1 + effects[s]) * (1 + draw.gauss(0, 0.005))),
+        RATE, ExperimentPlan(),
     )  # fmt: skip
     assert [r.comparison.verdict if r.comparison else None for r in rows] == [
         None, "better", "worse", "no difference",
@@ -185,10 +192,10 @@ def test_grids_are_every_pair_of_values_but_the_one_in_force() -> None:
     assert states[0] == [("sysctl.net.a.b", "1"), ("sysctl.net.c.d", "z")]
 
 
-def result(**measured: object) -> Result:
+def result(**measured: object) -> TrialResult:
     core = {"cpu": 0.0, "idle": 50.0, "iowait": 0.0}
     side = Side(cores=(core,))
-    return Result("x", Options(), Measured(**measured), side, side, {}, (), 0.0)  # type: ignore[arg-type]
+    return TrialResult("x", Options(), Measured(**measured), side, side, {}, (), 0.0)  # type: ignore[arg-type]
 
 
 def test_metrics_read_their_figure() -> None:
@@ -264,7 +271,7 @@ def test_what_others_changed_meanwhile_is_told_and_left(
     switch = lever.Switch([[("sysctl.net.ipv4.tcp_sack", "1")]], "sack-off@host", host)
     switch.put(1)
     file.write_text("7\n")
-    with pytest.raises(lever.LeverError, match="could not be put back"):
+    with pytest.raises(lever.LeverError, match="cannot restore"):
         switch.restore()
     assert file.read_text().strip() == "7"
 
@@ -276,17 +283,17 @@ def test_a_figure_that_counts_losses_is_not_guarded_by_them() -> None:
     def take(state: int) -> Sample:
         return Sample(99.0 if state else 40.0, {"softnet drops": 0.02 * state, "retransmits": 0.0})
 
-    assert experiment.compare(fake, take, METRICS["delivered"], Plan()).comparison.verdict == (
-        "better"
-    )
-    assert experiment.compare(fake, take, RATE, Plan()).comparison.verdict == "worse"
+    assert experiment.compare(
+        fake, take, METRICS["delivered"], ExperimentPlan()
+    ).comparison.verdict == ("better")
+    assert experiment.compare(fake, take, RATE, ExperimentPlan()).comparison.verdict == "worse"
 
 
 def test_the_pairs_so_far_are_told_with_every_run() -> None:
     told: list[Progress] = []
     fake = Fake()
-    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, Plan(), told.append)
-    assert told[0].note == "baseline, is it steady?"
+    found = experiment.compare(fake, takes(fake, noisy(0.5)), RATE, ExperimentPlan(), told.append)
+    assert told[0].note == "baseline, stability check"
     assert told[0].standing == Standing("bit/s", True, (), ())
     last = told[-1].standing
     assert last is not None
@@ -297,7 +304,7 @@ def test_the_pairs_so_far_are_told_with_every_run() -> None:
     assert [len(p.standing.after) for p in told[2:] if p.standing] == [0, 0, 1, 1, 2, 2, 3, 3, 4, 4]
     rows: list[Progress] = []
     experiment.sweep(Fake(), ["a", "b", "c"], lambda state: Sample(1.0 + state), RATE,
-                     Plan(least=1, most=1), rows.append)  # fmt: skip
+                     ExperimentPlan(least=1, most=1), rows.append)  # fmt: skip
     assert {row.standing for row in rows} == {None}
 
 

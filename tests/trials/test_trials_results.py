@@ -10,7 +10,7 @@ import pytest
 
 from nettop import cli
 from nettop.trials import results, tune
-from nettop.trials.experiment import METRICS, Plan
+from nettop.trials.experiment import METRICS, ExperimentPlan
 from nettop.trials.peer import Cancelled
 from nettop.trials.prove import Bench
 from nettop.trials.result import Options
@@ -89,7 +89,7 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
         return found
 
     monkeypatch.setattr("nettop.trials.prove.prove", prove)
-    on = Bench("bulk", Options(), METRICS["rate"], Plan())
+    on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
     offers = [Offer(name, name, [("sysctl.net.a", "1")]) for name in answers]
     others = [
         Offer("e@eth0", "e", []),
@@ -106,13 +106,13 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     said = tune.text(found)
     assert "nettop undo 3 9" in said
     assert "it broke" in said
-    assert "not about speed: no run can prove it; nettop apply safe@host" in said
+    assert "not about speed: a measurement cannot prove it; nettop apply safe@host" in said
     assert list(store.glob("*-tune.json"))
 
 
 @pytest.mark.usefixtures("store")
 def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    on = Bench("bulk", Options(), METRICS["rate"], Plan())
+    on = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
     offers = [Offer(name, "", [("sysctl.net.a", "1")]) for name in ("a@eth0", "b@eth0")]
     short = tune.tune(offers, on, 5.0, clock=lambda: 0.0)
     assert all("no time left" in s["because"] for s in short["steps"])

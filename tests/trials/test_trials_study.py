@@ -12,7 +12,7 @@ import pytest
 
 from nettop import settings, trials
 from nettop.trials import report, study
-from nettop.trials.result import Measured, Options, Result, Side
+from nettop.trials.result import Measured, Options, Side, TrialResult
 from nettop.trials.run import TrialError
 
 PAIR = study.Pair("eth0", 1500, 0.2, frozenset({0, 1}), frozenset({0, 1}))
@@ -87,9 +87,9 @@ def test_a_smaller_packet_is_made_by_the_segment_size_and_long_runs_are_cut() ->
     assert (options.mss, options.seconds, options.streams) == (1460, 10.0, 5)
 
 
-def result(rate: float | None) -> Result:
+def result(rate: float | None) -> TrialResult:
     measured = Measured(bits_per_second=rate, details={"knees": [{"k": 3.0}]})
-    return Result("bulk", Options(), measured, Side(), Side(), {}, (), 0.0)
+    return TrialResult("bulk", Options(), measured, Side(), Side(), {}, (), 0.0)
 
 
 def test_a_figure_is_found_by_its_path() -> None:
@@ -113,7 +113,7 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr("nettop.trials.results.keep", lambda *_: None)
     seen = []
 
-    def run(tool: str, options: Options, *_: object) -> Result:
+    def run(tool: str, options: Options, *_: object) -> TrialResult:
         seen.append(tool)
         if len(seen) == 2:
             raise TrialError("it broke")

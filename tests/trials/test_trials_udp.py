@@ -71,13 +71,13 @@ def sent(count: int, lasted: float, point: int = 0) -> dict[str, Any]:
 
 
 def test_wire_rate_is_user_data_and_66_bytes_around_it() -> None:
-    wish = {"size": 8000, "spacing": 6.938e-6}
+    request = {"size": 8000, "spacing": 6.938e-6}
     got = {"received": 1001, "lasted": 1000 * 6.938e-6, "reordered": 2, "gaps": [(13, 1000)]}
-    found = udp_sweep.row(wish, sent(1001, 1001 * 6.938e-6), got)
+    found = udp_sweep.row(request, sent(1001, 1001 * 6.938e-6), got)
     assert found["wire_bits"] == pytest.approx(9.3e9, rel=1e-3)  # Manchester 2.2
     assert found["loss"] == 0
     assert found["gap_p50_us"] == 6.5
-    nothing = udp_sweep.row(wish, sent(1001, 1.0), {})
+    nothing = udp_sweep.row(request, sent(1001, 1.0), {})
     assert (nothing["loss"], nothing["wire_bits"], nothing["gap_p50_us"]) == (100.0, 0.0, None)
 
 
@@ -90,8 +90,8 @@ def listening() -> Iterator[Any]:
     yield SimpleNamespace(wait_for=lambda _word: 7009)
 
 
-def asked(_part: str, wish: Any) -> Any:
-    raise Asked(wish)
+def asked(_part: str, request: Any) -> Any:
+    raise Asked(request)
 
 
 def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
@@ -123,7 +123,7 @@ def test_an_address_beside_the_first_has_its_interface_too(monkeypatch: Any) -> 
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
     assert capture.carrier("10.0.0.11") == "eth1"
     assert capture.carrier("fe80::1%eth1") == "eth1"
-    with pytest.raises(TrialError, match="name it with --interface"):
+    with pytest.raises(TrialError, match="give --interface"):
         capture.carrier("10.0.0.12")
 
 

@@ -1,8 +1,9 @@
-"""Commands: one a module, found by listing this folder, imported when asked for.
+"""Commands: one module per command. The folder is listed; a module is imported when it runs.
 
 A command module has a docstring (its help page), `HELP` (one line), `arguments(parser)` and
-`run(args) -> int` (the exit code). It imports what it needs inside `run`. stdout is data, stderr
-narration. What cannot go on raises `Refused(sentence, code)`.
+`run(args) -> int` (the exit code). `GROUP` is its heading in `nettop --help` (default: more). It
+imports its dependencies inside `run`. Data goes to stdout, messages to stderr. An error that ends
+the command raises `Refused(sentence, code)`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ NAMESPACES = "/run/netns"
 
 @cache
 def names(*, hidden: bool = False) -> tuple[str, ...]:
-    """The commands there are; those with a leading underscore are for nettop itself."""
+    """All command names; `hidden` includes the internal ones, which start with an underscore."""
     return modules(__path__[0], "__" if hidden else "_")
 
 
@@ -51,17 +52,17 @@ def run(name: str, args: argparse.Namespace) -> int:
 
 
 def source_arguments(parser: argparse.ArgumentParser) -> None:
-    """--root, --replay and --netns: where to look."""
+    """--root, --replay and --netns: the source of the data."""
     where = parser.add_mutually_exclusive_group()
-    where.add_argument("--root", metavar="DIR", help="read a directory that looks like a host")
+    where.add_argument("--root", metavar="DIR", help="read a copy of /proc and /sys from DIR")
     where.add_argument("--replay", metavar="FILE", help="read a recording")
     netns_argument(where)
 
 
 def netns_argument(parser: argparse._ActionsContainer) -> None:
-    """--netns, alone where only a running host will do."""
+    """--netns, for commands that need a running host."""
     parser.add_argument(
-        "--netns", type=namespace, metavar="NAME", help="look from inside a network namespace"
+        "--netns", type=namespace, metavar="NAME", help="run inside network namespace NAME"
     )
 
 
@@ -69,41 +70,39 @@ def duration_argument(
     parser: argparse._ActionsContainer, name: str, help: str,  # noqa: A002
     default: float | None = None, **more: Any,
 ) -> None:  # fmt: skip
-    """An option that takes a time, whichever it is: `2`, `500ms`, `10m`."""
+    """An option that takes a duration: `2`, `500ms`, `10m`."""
     parser.add_argument(
         name, **{"type": seconds, "default": default, "metavar": "DURATION", "help": help, **more}
     )
 
 
 def profile_argument(parser: argparse._ActionsContainer) -> None:
-    """--profile: what the host is for."""
+    """--profile: the workload profile."""
     from ..facts import PROFILES
 
-    parser.add_argument(
-        "--profile", choices=PROFILES, help="what the host is for (seen, if not given)"
-    )
+    parser.add_argument("--profile", choices=PROFILES, help="workload profile (default: detected)")
 
 
 def interface_argument(parser: argparse._ActionsContainer, help: str) -> None:  # noqa: A002
-    """--interface: one of them."""
+    """--interface: one network interface."""
     parser.add_argument("--interface", type=interface, metavar="IF", help=help)
 
 
 def json_argument(parser: argparse.ArgumentParser) -> None:
-    """--json: data for programs."""
+    """--json: machine-readable output."""
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def drop_reasons_argument(parser: argparse.ArgumentParser) -> None:
-    """--drop-reasons: count inside the kernel."""
+    """--drop-reasons: load the BPF program that counts drop reasons."""
     parser.add_argument(
         "--drop-reasons", action="store_true",
-        help="count why the kernel drops packets: a small program in the kernel, while this runs",
+        help="count packet drops by kernel drop reason; loads a small BPF program while it runs",
     )  # fmt: skip
 
 
 def enter_netns(name: str) -> None:
-    """Start this very command again inside the network namespace NAME."""
+    """Run this command again inside the network namespace NAME, with execve(2)."""
     known = os.listdir(NAMESPACES) if os.path.isdir(NAMESPACES) else []
     if name not in known or not _mounted(f"{NAMESPACES}/{name}"):
         others = [other for other in known if other != name]
@@ -124,7 +123,7 @@ def enter_netns(name: str) -> None:
 
 
 def _mounted(path: str) -> bool:
-    """Whether a namespace of the kernel stands there, not a file left behind: ip-netns(8)."""
+    """Whether a namespace is mounted at the path; a stale file is not: ip-netns(8)."""
     try:
         return os.stat(path).st_dev == os.stat("/proc/self/ns/net").st_dev
     except OSError:
@@ -132,9 +131,9 @@ def _mounted(path: str) -> bool:
 
 
 def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = False) -> Source:
-    """The host that the arguments name: this one, a directory or a recording.
+    """The source that the arguments select: this host, a directory or a recording.
 
-    `pace` and `loop` say how a recording is played: see `Replay`.
+    `pace` and `loop` control the playback of a recording: see `Replay`.
     """
     from ..host.source import Live
 
@@ -157,7 +156,7 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
 
 
 def known_interface(frame: Frame, name: str | None) -> None:
-    """Refuse an interface that the host, whose links were read, does not have."""
+    """Refuse an interface name that is not in the links of the frame."""
     known = [row.interface for row in frame.rows("links")]
     known = known or [row.name for row in frame.rows("netdev")]
     if name and known and name not in known:
@@ -165,7 +164,7 @@ def known_interface(frame: Frame, name: str | None) -> None:
 
 
 def absent(source: Source, address: Address, error: Exception) -> Refused | None:
-    """The usage error behind a setting that could not be read: its target is not there."""
+    """The usage error for a setting whose target does not exist; None for any other error."""
     from ..settings import kind
     from ..terms.errors import sentence
 
@@ -177,7 +176,7 @@ def absent(source: Source, address: Address, error: Exception) -> Refused | None
         if address.kind == "sysctl":
             from ..settings.sysctl import foreign, path
 
-            if foreign(source):  # the host may have it
+            if foreign(source):  # the host itself may have it
                 return None
             folder, _, last = path(address.name).rpartition("/")
             return Refused(f"{sentence(error)}{nearest(last, source.listing(folder))}", 2)
@@ -191,35 +190,35 @@ def absent(source: Source, address: Address, error: Exception) -> Refused | None
 
 
 def tell_faults(faults: Iterable[str]) -> None:
-    """Name each file, key or line of the user's that is wrong and left out."""
+    """Report each invalid file, key or line of the user's configuration, which is ignored."""
     for fault in faults:
         _tell_once(fault)
 
 
-@cache  # a command that looks twice tells it once
+@cache  # a command that reads the configuration twice reports a fault once
 def _tell_once(fault: str) -> None:
-    say(f"nettop: left out: {fault}", to=sys.stderr)
+    say(f"nettop: ignored: {fault}", to=sys.stderr)
 
 
 def must_be_live(source: Source, what: str) -> None:
-    """Refuse to change a recording or a directory."""
+    """Refuse a command that needs the running host on a recording or a directory."""
     if not source.live:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
 
 
 def emit(document: dict[str, Any]) -> None:
-    """Print a JSON document with its schema number first."""
+    """Print a JSON document; its schema number comes first."""
     whole = {"schema": SCHEMA, **document}
     print(unseen(json.dumps(whole, default=plain, ensure_ascii=not_utf_8())))
 
 
 def not_utf_8() -> bool:
-    """Whether stdout cannot take every character: JSON has escapes for them."""
+    """Whether the encoding of stdout lacks characters; JSON then uses escapes."""
     return "utf" not in (getattr(sys.stdout, "encoding", None) or "utf").lower()
 
 
 def unseen(text: str) -> str:
-    """JSON text in which what a terminal could obey is escaped; undecodable bytes are `?`."""
+    """JSON text with control characters escaped; undecodable bytes become `?`."""
     if text.isprintable():
         return text
     known = text.encode("utf-8", "replace").decode()
@@ -227,14 +226,14 @@ def unseen(text: str) -> str:
 
 
 def say(*lines: str, to: TextIO | None = None) -> None:
-    """Print lines for people; whatever a host put into one, it stays one line and only shows."""
+    """Print lines of text; control characters in a line are made visible."""
     from ..terms.text import safe
 
     print("\n".join(map(safe, lines)), file=to)
 
 
 def plain(value: Any) -> Any:
-    """What JSON has for our values: dataclasses as objects, sets and tuples as arrays."""
+    """The value as JSON types: dataclasses become objects, sets and tuples arrays."""
     from dataclasses import fields, is_dataclass
 
     if is_dataclass(value) and not isinstance(value, type):

@@ -1,8 +1,8 @@
-"""The kinds of words on the command line, as argparse types: what names nothing is refused.
+"""argparse types of command-line arguments. An empty argument is refused.
 
-A shell variable that is not set leaves an empty word: `--netns "$NS"`. It must never mean this
-host, every target, or a default. So `word` is the type of every argument that names no other one;
-only the values of settings may be empty, and say `type=str`.
+An unset shell variable gives an empty argument: `--netns "$NS"`. An empty argument must never mean
+this host, every target or a default. `word` is the type of every argument that declares no other
+type; only the values of settings may be empty, and declare `type=str`.
 """
 
 from __future__ import annotations
@@ -15,35 +15,35 @@ from ..terms import devname
 
 
 def word(text: str) -> str:
-    """Anything but nothing."""
+    """Any text that is not empty or blank."""
     if not text or text.isspace():
-        raise ArgumentTypeError(f"{text!r} names nothing: is a variable of the shell not set?")
+        raise ArgumentTypeError(f"{text!r} is empty: is a shell variable unset?")
     return text
 
 
 def interface(text: str) -> str:
-    """What the kernel takes for the name of an interface."""
+    """A name that the kernel accepts for an interface."""
     if not devname.valid(word(text)):
-        raise ArgumentTypeError(f"{text!r} cannot be the name of an interface")
+        raise ArgumentTypeError(f"{text!r} is not a valid interface name")
     return text
 
 
 def namespace(text: str) -> str:
-    """A network namespace as `ip netns` names it: a file in one folder, never a path."""
+    """A network namespace by its `ip netns` name; a path is refused."""
     if "/" in word(text) or text in (".", ".."):
-        raise ArgumentTypeError(f"no network namespace {text!r}: a name, not a path, is needed")
+        raise ArgumentTypeError(f"no network namespace {text!r}: give a name, not a path")
     return text
 
 
 def host(text: str) -> str:
-    """A host by its name or its address."""
+    """A host name or an address."""
     if text.startswith("-") or word(text).split() != [text]:
         raise ArgumentTypeError(f"{text!r} is not an address")
     return text
 
 
 def prefix(text: str) -> str:
-    """What is typed before a command to run it elsewhere: `ssh host`."""
+    """The command prefix that runs a command on the other host: `ssh host`."""
     from ..trials.peer import parse
 
     try:
@@ -75,7 +75,7 @@ def target(text: str) -> str:
 def assignment(text: str) -> tuple[str, str]:
     """A setting and its value, `SETTING=VALUE`.
 
-    Names of interfaces and values may have an `=` too: what can be read in two ways is refused.
+    Interface names and values may contain `=` too; an ambiguous text is refused.
     """
     from ..settings import UnknownError, normal, parse
 
@@ -91,19 +91,19 @@ def assignment(text: str) -> tuple[str, str]:
             sensible.append(pair)
         except UnknownError as error:
             why = why or str(error)
-        except ValueError:  # no such value: whoever plans the change says why
+        except ValueError:  # an invalid value: the plan reports the reason
             continue
     found = sensible or named
     if not found:
         raise ArgumentTypeError(why or f"{text!r} is not SETTING=VALUE")
     if len(found) > 1:
         ways = " or ".join(f"{setting!r} = {value!r}" for setting, value in found)
-        raise ArgumentTypeError(f"{text!r} can be read in more than one way: {ways}")
+        raise ArgumentTypeError(f"{text!r} is ambiguous: {ways}")
     return found[0]
 
 
 def assigns(text: str) -> bool:
-    """Whether it is written as `SETTING=VALUE`; the target of a finding may have an `=` too."""
+    """Whether the text is `SETTING=VALUE`; the target of a finding may contain `=` too."""
     head, at, _ = text.partition("@")
     return "=" in text and (not at or "." in head)
 
@@ -117,7 +117,7 @@ def change(text: str) -> str:
 
 
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
-    """A number of decimal digits, from `least` to `most`."""
+    """A whole number from `least` to `most`, in decimal digits."""
 
     def number(text: str) -> int:
         digits = text.isascii() and text.isdigit() and len(text) < 19

@@ -1,7 +1,7 @@
-"""What the wheel holds beside the package, found when it is built.
+"""Files of the wheel that are generated or collected at build time.
 
-Manual page and completions come from the argument parsers and are never older than the program;
-the recorded hosts that rules' own tests name go along, so that `nettop rules test` runs anywhere.
+The manual page and the completions are generated from the argument parsers. The recordings that
+rule tests use are included, so that `nettop rules test` works on any host.
 """
 
 from __future__ import annotations
@@ -23,17 +23,17 @@ PLACES = {
 
 
 def recorded(rules: Path) -> set[str]:
-    """The recordings that the tests of rules name, such as `hosts/guest-idle.host`."""
+    """The recordings that rule tests use, such as `hosts/guest-idle.host`."""
     named = re.compile(r'^recorded\s*=\s*"(.*)"', re.MULTILINE)
     texts = (path.read_text(encoding="utf-8") for path in rules.glob("*/*.toml"))
     return {name for text in texts for name in named.findall(text)}
 
 
 class Shared(BuildHookInterface[Any]):
-    """Hatchling's hook: adds the files to the wheel."""
+    """The hatchling build hook that adds the files to the wheel."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the files; an editable install has no need of them."""
+        """Generate the files, except for an editable install."""
         if version == "editable":
             return
         sys.path.insert(0, str(Path(self.root) / "src"))
@@ -50,7 +50,7 @@ class Shared(BuildHookInterface[Any]):
             build_data["force_include"][f"tests/{name}"] = f"nettop/rules/tests/{name}"
 
     def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """They are in the wheel now."""
+        """Remove the temporary files after the build."""
         del build_data, artifact_path
         if version != "editable":
             self.folder.cleanup()

@@ -1,7 +1,6 @@
-"""Commands and their options as data, read from their argument parsers.
+"""Commands and their options as data, taken from their argument parsers.
 
-The manual page and the completion of every shell are made from it, so they cannot say anything that
-the program does not know.
+The help overview, the manual page, the shell completions and README.md are generated from it.
 """
 
 from __future__ import annotations
@@ -9,13 +8,25 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from .. import commands
+
+GROUPS: Final = ("look", "change", "prove", "data", "more")
+EXAMPLES: Final = (
+    ("nettop", "open the screen of this host"),
+    ("nettop advise", "list what is wrong, why, and the exact change"),
+    ("sudo nettop apply rx-ring-overrun@eth0", "apply a finding; `nettop undo ID` reverts it"),
+    (
+        'sudo nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"',
+        "keep the change only if measurements improve",
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One option or argument. `value` is empty for a switch; arguments have no `names`."""
+    """One option or positional argument. A switch has no `value`; an argument has no `names`."""
 
     names: tuple[str, ...]
     value: str
@@ -30,9 +41,10 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: its line of help, its page, its options and arguments."""
+    """One command: its group, one line of help, its page, its options and arguments."""
 
     name: str
+    group: str
     help: str
     page: str
     options: tuple[Option, ...]
@@ -40,7 +52,7 @@ class Command:
 
 
 def every() -> tuple[Command, ...]:
-    """All commands, `top` (the screen) among them."""
+    """All commands, including `top` (the screen)."""
     return tuple(_command(name) for name in commands.names())
 
 
@@ -51,7 +63,9 @@ def _command(name: str) -> Command:
     found = tuple(_options(parser))
     page = (module.__doc__ or "").strip()
     named = tuple(option for option in found if option.names)
-    return Command(name, module.HELP, page, named, tuple(o for o in found if not o.names))
+    group = getattr(module, "GROUP", GROUPS[-1])
+    arguments = tuple(option for option in found if not option.names)
+    return Command(name, group, module.HELP, page, named, arguments)
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:

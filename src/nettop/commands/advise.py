@@ -1,7 +1,8 @@
-"""Look at the host for some seconds and say what is wrong, why, and what would put it right.
+"""Observe the host for some seconds and report what is wrong, why, and how to fix it.
 
-Each finding comes with the figures seen on this host, the published measurement behind the advice
-and the exact change. `nettop explain RULE TARGET` says more; `nettop apply RULE@TARGET` does it.
+Each finding shows the figures of this host, the published measurement behind the advice and the
+exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
+change.
 """
 
 from __future__ import annotations
@@ -27,30 +28,33 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..views.observer import Observation
 
-HELP = "what is wrong on this host, why, and the exact change"
+GROUP = "look"
+HELP = "report what is wrong on this host, why, and the exact change"
 SEVERITIES = ("critical", "warning", "advice", "info")
-ALIKE = 3  # findings of one rule in full: forty flows of one process say the same
+ALIKE = 3  # findings of one rule in full; forty flows of one process repeat the same text
 MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
-    interface_argument(parser, "judge this interface only")
-    parser.add_argument("--all", action="store_true", help="also which rules stay silent, and why")
+    interface_argument(parser, "report findings of this interface only")
+    parser.add_argument(
+        "--all", action="store_true", help="also list the rules that found nothing, and why"
+    )
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
         default="critical",
-        help="exit 1 for findings at or above this (critical)",
+        help="exit with 1 if a finding is at or above this severity (critical)",
     )
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings; 1 when one is at or above --fail-on."""
+    """Print the findings. Exit code 1: one is at or above --fail-on."""
     source = open_source(args)
     last = look(source, args)
     findings = last.judgement.findings
@@ -83,14 +87,14 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
     for last in watch(observer, args.seconds):
         known_interface(last.frame, getattr(args, "interface", None))
     if last is None or not last.frame.tables:
-        raise Refused("nothing of this host can be read", 3)
+        raise Refused("no data of this host can be read", 3)
     return last
 
 
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, Any]:
-    """The JSON of DESIGN: findings with evidence, sources and changes; what could not be read."""
+    """The --json document: findings with evidence, sources and changes, and unreadable tables."""
     profile = last.facts.profile
     found = {
         "host": source.host,
@@ -108,7 +112,7 @@ def document(
 
 
 def finding_json(source: Source, found: Finding) -> dict[str, Any]:
-    """One finding as data, with the changes it would make on this host."""
+    """One finding as data, with its changes on this host."""
     return {
         "id": found.id,
         "rule": found.rule,
@@ -128,7 +132,7 @@ def finding_json(source: Source, found: Finding) -> dict[str, Any]:
 
 
 def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
-    """What the finding would change: setting, before, after, the expert's command, the risk."""
+    """The changes of the finding: setting, before, after, equivalent command, risk."""
     from ..changes.plan import describe
 
     return [describe(wanted.setting, wanted.value, source) for wanted in found.wanted]
@@ -142,7 +146,7 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
     if not findings:
-        print("Nothing wrong found.")
+        print("No problem found.")
     alike, told = Counter(found.rule for found in findings), Counter[str]()
     for found in findings:
         told[found.rule] += 1
@@ -151,14 +155,14 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
         elif told[found.rule] == ALIKE + 1:
             say("", _others(found, alike[found.rule] - ALIKE))
     if args.all:
-        say("", "Silent rules:", *_silences(last.judgement.silent()))
+        say("", "Rules without a finding:", *_silences(last.judgement.silent()))
     for name, why in sorted(last.frame.missing.items()):
         if not getattr(collector(name), "OPTIONAL", False):
             say(f"not read: {name}: {why}")
 
 
 def _tell(source: Source, found: Finding) -> None:
-    """A finding in full."""
+    """Print one finding in full."""
     from textwrap import wrap
 
     from ..advice.rules.explain import figures
@@ -179,23 +183,23 @@ def _tell(source: Source, found: Finding) -> None:
 
 
 def _others(found: Finding, more: int) -> str:
-    """One line for the findings of a rule that has spoken often enough."""
+    """Print one line for the further findings of a rule."""
     targets = "target" if more == 1 else "targets"
     return f"{MARKS[found.severity]} {found.rule}: {more:,} {targets} more (--json has them all)"
 
 
 def _silences(silent: Sequence[Silent]) -> Iterator[str]:
-    """Those that look at their target, one a line; the number of the others."""
+    """Print each rule without a finding on its target, and the number that do not apply."""
     for one in silent:
         if one.applies:
             yield f"  {one.rule}@{one.target}: {one.because}"
     aside = sum(not one.applies for one in silent)
     if aside:
-        yield f"  … and {aside:,} on a kind of interface or a profile that they are not for"
+        yield f"  … and {aside:,} that do not apply to this interface type or profile"
 
 
 def cite(where: Mapping[str, Any]) -> str:
-    """One source in a line."""
+    """One source as one line of text."""
     name = where.get("paper") or where.get("doc") or where.get("url") or "?"
     parts = [name, where.get("place"), where.get("figure")]
     return ", ".join(str(part) for part in parts if part)

@@ -1,7 +1,8 @@
-"""Do what findings advise: every change journaled, read back, and undone by `nettop undo`.
+"""Apply the changes that findings advise.
 
-A finding is `rule@target`, as `nettop advise` prints it. What is only an offer to be tested is not
-applied here: `nettop prove` tries it.
+Each change is written to the journal first, read back afterwards, and can be reverted with `nettop
+undo`. A finding is `RULE@TARGET`, as `nettop advise` prints it. This command does not apply a
+finding that is only worth a test: use `nettop prove`.
 """
 
 from __future__ import annotations
@@ -24,7 +25,8 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..host.source import Source
 
-HELP = "do what a finding advises"
+GROUP = "change"
+HELP = "apply the changes that a finding advises"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,14 +35,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("finding", nargs="+", type=target, metavar="RULE@TARGET")
     change_arguments(parser)
-    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Apply; 2 for a finding there is not, 4 not done, 5 reverted."""
+    """Apply the findings. Exit code 2: no such finding, 4: not done, 5: reverted."""
     from .set import change
 
     source = open_source(args)
@@ -51,17 +53,17 @@ def run(args: argparse.Namespace) -> int:
     for finding in found:
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
-            raise Refused(f"{finding.id} is an offer to be tested: nettop prove {finding.id}", 4)
+            raise Refused(f"{finding.id} needs a test first: nettop prove {finding.id}", 4)
         if not sure:
             words = " ".join(finding.advice) or "nothing to set"
-            raise Refused(f"{finding.id} is advice in words: {words}", 4)
+            raise Refused(f"{finding.id} has no setting to change: {words}", 4)
         wanted += sure
     args.finding = " ".join(finding.id for finding in found)
     return change(wanted, args, source)
 
 
 def findings(names: list[str], source: Source, args: argparse.Namespace) -> list[Finding]:
-    """The findings of these names on this host now; Refused says why one is not there."""
+    """The current findings with these names; Refused names one that is absent, and why."""
     from .advise import look
     from .rules import rule_named
 

@@ -1,7 +1,7 @@
-"""What differs between two hosts or recordings, and which findings only one of them has.
+"""Compare two hosts or recordings: settings that differ, and findings that only one of them has.
 
-A and B are recordings, directories that look like hosts, or `live` for this host. Settings are
-compared by interface name; of a device that only one has, a line says so.
+A and B are recordings, directories with a copy of /proc and /sys, or `live` for this host. Settings
+are matched by interface name. A device that only one host has is listed in one line.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ from . import duration_argument, emit, json_argument, open_source, say
 if TYPE_CHECKING:
     from ..views.observer import Observation
 
-HELP = "what differs between two hosts or recordings"
+GROUP = "data"
+HELP = "show the differences between two hosts or recordings"
 SETTINGS = (
     "driver", "firmware", "speed", "mtu", "txqueuelen", "node", "rx_queues", "tx_queues", "qdisc",
     "rps", "rfs", "xps", "msi", "ring", "coalesce", "pause", "channels", "pcie",
@@ -25,13 +26,13 @@ HOST = ("release", "cpus", "cores", "nodes", "packages", "smt", "irqbalance", "t
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("a", metavar="A", help="a recording, a directory, or `live`")
-    parser.add_argument("b", metavar="B", help="the other one")
-    duration_argument(parser, "--seconds", "how long to look at each (2)", 2.0)
+    parser.add_argument("b", metavar="B", help="the same, for the second host")
+    duration_argument(parser, "--seconds", "how long to observe each host (2)", 2.0)
     json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the differences; 0 when there is none, else 1."""
+    """Print the differences. Exit code 0: none; 1: at least one."""
     one, other = _look(args.a, args.seconds), _look(args.b, args.seconds)
     both = {nic.name for nic in one.facts.nics} & {nic.name for nic in other.facts.nics}
     differ = [

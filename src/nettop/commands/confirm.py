@@ -1,7 +1,8 @@
-"""Keep changes that would revert by themselves: one, or all.
+"""Confirm changes that revert automatically unless confirmed.
 
-With one go those that were made together with it, and the unconfirmed ones before it on the same
-device. An undo that waits is confirmed in the same way.
+`nettop confirm ID` confirms one change, those applied together with it, and the unconfirmed ones
+before it on the same device; without ID, all changes that are waiting. An undo that waits is
+confirmed in the same way.
 """
 
 from __future__ import annotations
@@ -13,22 +14,23 @@ from ..terms.errors import Refused
 from . import enter_netns, json_argument, netns_argument
 from ._argument import whole
 
-HELP = "keep a change that would revert by itself"
+GROUP = "change"
+HELP = "confirm a change before it reverts automatically"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "id", nargs="?", type=whole(1), metavar="ID", help="a number of the journal"
+        "id", nargs="?", type=whole(1), metavar="ID", help="number from `nettop journal`"
     )
     json_argument(parser)
     netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Confirm; 2 for a number there is not, 4 when it is not kept, 5 when it was reverted already.
+    """Confirm. Exit code 2: no such number, 4: not kept, 5: already reverted.
 
-    Without a number and with nothing pending, what guards reverted last is told.
+    Without a number and with nothing pending, report what guards reverted last.
     """
     from ..changes import privilege
     from ..changes.guard import confirm
@@ -54,5 +56,5 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(sentence(error), 4) from None
     if not results and not args.json:
-        print("Nothing waits to be confirmed.")
+        print("No change is waiting for confirmation.")
     return finish(results, (), as_json=args.json)

@@ -1,8 +1,8 @@
-"""Why a rule speaks or keeps silent: on this host, or in general.
+"""Explain a rule and its result on this host.
 
-nettop explain rx-ring-overrun           its verdict on every target here, and the rule
-nettop explain rx-ring-overrun eth0      on one target: the figures seen, who says so, who says
-                                         otherwise and why that does not count here
+nettop explain rx-ring-overrun           the rule, and its result for every target on this host
+nettop explain rx-ring-overrun eth0      the result for one target: figures, sources, and contrary
+                                         sources with the reason why they do not apply
 nettop explain rx-ring-overrun@eth0      the same
 """
 
@@ -30,8 +30,9 @@ if TYPE_CHECKING:
     from ..host.source import Source
     from ..views.observer import Observation
 
-MANY = 8  # targets that are named when another was meant
-HELP = "why a rule speaks or keeps silent"
+MANY = 8  # targets that an error message lists
+GROUP = "look"
+HELP = "explain why a rule reports a finding or does not"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -39,13 +40,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("rule", type=rule_and_target, metavar="RULE")
     parser.add_argument("target", nargs="?", metavar="TARGET")
     json_argument(parser)
-    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Explain; 0, also when the rule is silent."""
+    """Print the explanation; exit code 0 with or without a finding."""
     from .advise import look
     from .rules import rule_named
 
@@ -60,7 +61,9 @@ def run(args: argparse.Namespace) -> int:
             here = ", ".join(islice(verdicts, MANY)) or "none"
             more = f" and {len(verdicts) - MANY:,} more" if len(verdicts) > MANY else ""
             close = nearest(target, verdicts)
-            raise Refused(f"{name} has no target {target!r} here (it has: {here}{more}){close}", 2)
+            raise Refused(
+                f"{name} has no target {target!r} on this host (targets: {here}{more}){close}", 2
+            )
         verdicts = {target: verdicts[target]}
     if args.json:
         emit(_document(source, rule, verdicts))
@@ -70,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _verdicts(last: Observation, rule: Rule) -> dict[str, Finding | Silent]:
-    """Target → the finding, or the silence; findings first, targets it does not judge last."""
+    """Result by target: findings first, targets that the rule does not apply to last."""
     said: tuple[Finding | Silent, ...] = (*last.judgement.findings, *last.judgement.silent())
     return {one.target: one for one in said if one.rule == rule.id}
 
@@ -103,15 +106,15 @@ def _print(rule: Rule, verdicts: Mapping[str, Finding | Silent], *, one: bool) -
 
 
 def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]:
-    """The verdicts on this host: findings with their figures, some silences, the number of others.
+    """The results on this host: findings with figures, some targets without, the number of others.
 
-    A rule may have a target for every queue of a large host.
+    A rule can have one target per queue of a large host.
     """
     from ..advice.rules.explain import figures
     from ..advice.rules.rule import Silent
 
     if not verdicts:
-        yield f"Here: nothing to judge, this host shows no {rule.over}."
+        yield f"Here: not applicable, this host has no {rule.over}."
     silent = [said for said in verdicts.values() if isinstance(said, Silent)]
     for said in verdicts.values():
         if not isinstance(said, Silent):
@@ -120,16 +123,16 @@ def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]
     for said in judged[:MANY]:
         yield from _silence(said, "Here: ")
     if len(judged) > MANY:
-        yield f"Here: silent on {len(judged) - MANY:,} targets more."
+        yield f"Here: no finding on {len(judged) - MANY:,} more targets."
     other = [said for said in silent if not said.applies]
     if len(other) == 1 or (other and not judged):
         yield from _silence(other[0], "Here: ")
         other = other[1:]
     if other:
-        yield f"Here: {len(other):,} targets that it does not judge."
+        yield f"Here: not applicable to {len(other):,} targets."
 
 
 def _silence(said: Silent, begin: str = "") -> list[str]:
     from ..terms.text import safe, wrap
 
-    return wrap(safe(f"{begin}{said.rule}@{said.target} is silent: {said.because}"), 80)
+    return wrap(safe(f"{begin}no finding {said.rule}@{said.target}: {said.because}"), 80)

@@ -1,4 +1,4 @@
-"""Write findings or settings as a text that your fleet's own tool applies; nothing changes here.
+"""Print findings or settings in the format of a configuration tool. This host is not changed.
 
 nettop export rx-ring-overrun@eth0 --format ansible
 nettop export ring.rx@eth0=4096 'sysctl.net.ipv4.tcp_rmem=4096 131072 67108864' --format shell
@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from ..changes import Change
     from ..host.source import Source
 
-HELP = "findings or settings as a script, sysctl.d, systemd files or a playbook"
+GROUP = "change"
+HELP = "print changes as a script, sysctl.d file, systemd units or playbook"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -35,14 +36,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
     parser.add_argument("what", nargs="+", type=change, metavar="FINDING|SETTING=VALUE")
     parser.add_argument("--format", choices=formats(), default="shell", help="(shell)")
-    duration_argument(parser, "--seconds", "how long to look (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
     profile_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the text; 4 when part of it has no place in that format."""
+    """Print the text. Exit code 4: the format cannot express all of it."""
     from ..changes.export import export
     from ..terms.text import safe
 
@@ -53,14 +54,15 @@ def run(args: argparse.Namespace) -> int:
         emit({"format": args.format, "text": text, "left": list(left)})
     else:
         sys.stdout.flush()
-        sys.stdout.buffer.write(text.encode("utf-8", "replace"))  # in a file, whatever the locale
+        # the text goes into a file: ignore the locale
+        sys.stdout.buffer.write(text.encode("utf-8", "replace"))
     for setting in left:
-        print(safe(f"nettop: {setting} has no place in {args.format}"), file=sys.stderr)
+        print(safe(f"nettop: the format {args.format} cannot express {setting}"), file=sys.stderr)
     return 4 if left else 0
 
 
 def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
-    """The changes named: of findings, and settings with their values."""
+    """The changes of the named findings and settings."""
     from .. import settings
     from ..changes import Change
     from ..terms.errors import sentence
@@ -77,7 +79,7 @@ def wanted(source: Source, args: argparse.Namespace) -> list[Change]:
             value = settings.normal(address, value)  # noqa: PLW2901
             before = settings.read(source, address)
             if before != value:
-                with contextlib.suppress(OSError):  # a recording need not tell the limits
+                with contextlib.suppress(OSError):  # a recording may lack the limits
                     value = settings.check(source, address, value)  # noqa: PLW2901
         except LookupError as error:
             raise Refused(sentence(error), 2) from None

@@ -1,4 +1,4 @@
-"""Show settings of the host as they are now, and what may be written there.
+"""Show the current value and the allowed values of settings.
 
 A setting is `kind.name@target`: ring.rx@eth0, irq.affinity@eth0/rx-0, sysctl.net.ipv4.tcp_rmem …
 """
@@ -14,7 +14,8 @@ from . import absent, emit, json_argument, open_source, source_arguments
 if TYPE_CHECKING:
     from ..host.source import Source
 
-HELP = "show settings as they are now"
+GROUP = "change"
+HELP = "show the current value of settings"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,7 +26,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print them; 2 for a name there is not, 3 for one that cannot be read."""
+    """Print the settings. Exit code 2: unknown name, 3: cannot be read."""
     source = open_source(args)
     found = {text: one(source, text) for text in args.setting}
     if args.json:
@@ -46,7 +47,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def one(source: Source, text: str) -> dict[str, Any]:
-    """One setting's value and limits."""
+    """The value and the limits of one setting."""
     from .. import settings
     from ..terms.errors import sentence
 

@@ -1,4 +1,4 @@
-"""What nettop changed on this host: when, who, why, from what to what, and what became of it."""
+"""List the changes that nettop made on this host: time, user, finding, old and new value, state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from . import emit, enter_netns, json_argument, netns_argument, tell_faults
 if TYPE_CHECKING:
     from ..changes.journal import Entry
 
-HELP = "what nettop changed here, and what became of it"
+GROUP = "change"
+HELP = "list the changes that nettop made, and their state"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -23,7 +24,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the journal, oldest first; 3 when it cannot be read."""
+    """Print the journal, oldest first. Exit code 3: it cannot be read."""
     import time
 
     from ..changes import privilege
@@ -48,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(sentence(error), 3) from None
     tell_faults(journal.odd())
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
-        where = "nettop: what root changed stands in root's journal: sudo nettop journal"
+        where = "nettop: changes made by root are in root's journal: sudo nettop journal"
         print(where, file=sys.stderr)
     if args.json:
         made = [document(entry, since.get(entry.id, "")) for entry in entries]
@@ -77,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def document(entry: Entry, since: str = "") -> dict[str, Any]:
-    """One entry as data, with what became of it without nettop `since`."""
+    """One entry as data; `since` tells what happened to the setting outside nettop."""
     from ..changes import data
 
     namespace = {"inode": entry.netns, "name": entry.netns_name}

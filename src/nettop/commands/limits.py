@@ -1,7 +1,7 @@
-"""What a link can carry at most: packets and payload by frame size, windows, interrupts, rings.
+"""Compute the limits of a link: packet rate and payload by frame size, windows, interrupts, rings.
 
-Nothing is measured: it is the arithmetic that a measurement is judged by. `--rtt` adds what a
-window must hold to fill the path.
+This command measures nothing. `--rtt` adds the bandwidth-delay product and the rate of common
+window sizes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from ..terms import formulas as f
 from ..terms import units
 from . import duration_argument, emit, json_argument
 
-HELP = "what a link can carry: packet rates, goodput, windows, interrupts"
+GROUP = "look"
+HELP = "compute the theoretical limits of a link: packet rates, goodput, windows, interrupts"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518, 9018)  # RFC 2544 section 9.1, and one jumbo
 DELAYS: Final = (8, 30, 62, 84, 125)
 RINGS: Final = (256, 512, 1024, 4096, 8192)
@@ -37,14 +38,14 @@ def speed(text: str) -> float:
 
 
 def mtu(text: str) -> int:
-    """An MTU that IPv6 and TCP fit into; for argparse."""
+    """An MTU that leaves room for IPv6 and TCP headers; for argparse."""
     if not text.isascii() or not text.isdigit() or not 128 <= int(text[:9]) <= LARGEST_MTU:
         raise argparse.ArgumentTypeError(f"{text!r} is not an MTU from 128 to {LARGEST_MTU}")
     return int(text)
 
 
 def tags(text: str) -> int:
-    """How many VLAN tags; for argparse."""
+    """The number of VLAN tags; for argparse."""
     if text not in ("0", "1", "2"):
         raise argparse.ArgumentTypeError(f"{text!r}: a frame has 0, 1 or 2 VLAN tags")
     return int(text)
@@ -52,12 +53,16 @@ def tags(text: str) -> int:
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("--speed", type=speed, default=10e9, help="of the link: 10G, 100M … (10G)")
-    parser.add_argument("--mtu", type=mtu, default=1500, help="largest packet (1500)")
+    parser.add_argument(
+        "--speed", type=speed, default=10e9, help="speed of the link: 10G, 100M … (10G)"
+    )
+    parser.add_argument("--mtu", type=mtu, default=1500, help="largest IP packet in bytes (1500)")
     parser.add_argument("--protocol", choices=("tcp", "udp"), default="tcp", help="(tcp)")
     parser.add_argument("--ipv6", action="store_true", help="IPv6 headers")
     parser.add_argument("--no-timestamps", action="store_true", help="TCP without timestamps")
-    parser.add_argument("--vlan", type=tags, default=0, metavar="N", help="VLAN tags in a frame")
+    parser.add_argument(
+        "--vlan", type=tags, default=0, metavar="N", help="number of VLAN tags in a frame (0)"
+    )
     duration_argument(parser, "--rtt", "round trip time: 20ms, 0.5")
     json_argument(parser)
 
@@ -73,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def limits(args: argparse.Namespace) -> dict[str, Any]:
-    """The document that --json prints; rates in bit/s, times in seconds."""
+    """The --json document; rates in bit/s, times in seconds."""
     rate, vlans = args.speed, args.vlan
     largest = f.frame_bytes(args.mtu, vlans)
     sizes = sorted({*(size + f.TAG * vlans for size in FRAMES), largest})
@@ -120,7 +125,7 @@ def limits(args: argparse.Namespace) -> dict[str, Any]:
 
 
 def _goodput(args: argparse.Namespace, frame: int) -> float | None:
-    """Payload bit/s of frames of that size; None where the headers do not leave any."""
+    """Payload in bit/s at that frame size; None if headers leave no room for payload."""
     packet = frame - f.HEADER - f.FCS - f.TAG * args.vlan
     if args.protocol == "udp":
         payload = f.udp_payload(packet, ipv6=args.ipv6)
@@ -132,7 +137,7 @@ def _goodput(args: argparse.Namespace, frame: int) -> float | None:
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    """The same as lines for a person."""
+    """The same document as text."""
     name = f"{found['protocol'].upper()} over IPv{6 if found['ipv6'] else 4}"
     tagged = f", {found['vlan_tags']} VLAN tag(s)" if found["vlan_tags"] else ""
     stamps = " with timestamps" if found["timestamps"] else ""
@@ -147,9 +152,9 @@ def text(found: dict[str, Any]) -> list[str]:
         f"  {_exact(row['goodput']):>16}"
         for row in found["frames"]
     ]
-    out += ["", "  rx-usecs  interrupts/s a queue  smallest packets waiting at one"]
+    out += ["", "  rx-usecs  interrupts/s a queue  64-byte frames per interrupt"]
     out += [
-        f"  {row['usecs']:>8}  {row['interrupts_per_s']:>20,.0f}  {row['packets_each']:>31,.0f}"
+        f"  {row['usecs']:>8}  {row['interrupts_per_s']:>20,.0f}  {row['packets_each']:>28,.0f}"
         for row in found["coalescing"]
     ]
     drained = ", ".join(
@@ -157,13 +162,13 @@ def text(found: dict[str, Any]) -> list[str]:
     )
     out += [
         "",
-        f"  a ring fills with smallest packets: {drained}",
-        f"  one pause frame stops at most {_time(found['pause'])}",
-        f"  TCP sequence numbers wrap in {units.seconds(found['sequence_wrap'])}",
+        f"  time to fill a ring with 64-byte frames: {drained}",
+        f"  longest stop by one pause frame: {_time(found['pause'])}",
+        f"  TCP sequence numbers wrap after {units.seconds(found['sequence_wrap'])}",
     ]
     if "rtt" in found:
         trip, flying = units.seconds(found["rtt"]), found["bdp"] / 1e6
-        out += ["", f"  at {trip} round trip {flying:,.3f} MB are in flight"]
+        out += ["", f"  at {trip} round trip the bandwidth-delay product is {flying:,.3f} MB"]
         out += [
             f"  a window of {units.size(row['bytes']):>8} allows {_exact(row['rate'])}"
             for row in found["windows"]

@@ -1,6 +1,6 @@
-"""Print the manual page, made from the commands' own help: `nettop man | man -l -`.
+"""Print the manual page: `nettop man | man -l -`.
 
-The package installs it as nettop.1, so `man nettop` shows it too.
+The package installs it as nettop.1 for `man nettop`.
 """
 
 from __future__ import annotations
@@ -13,42 +13,69 @@ if TYPE_CHECKING:
     from ._manual import Command, Option
 
 HELP = "print the manual page"
+CONCEPT = """\
+nettop shows what limits the network performance of this host, changes settings safely, and measures
+the effect. Without a command it opens the screen: the path of packets from the wire to the
+processes, with losses, queues, cores and findings.
+
+nettop reads counters and settings of the kernel and computes rates. Rules compare them with
+published measurements. A rule that holds on a target (an interface, a queue, a flow, a process, the
+host) is a finding, written RULE@TARGET. A finding names its figures, its sources and the settings
+to change. A setting is written KIND.NAME@TARGET, for example ring.rx@eth0.
+
+Every change is written to a journal before it is written to the host, and read back afterwards.
+`nettop undo` reverts it. A change that may interrupt the link reverts automatically unless it is
+confirmed. `nettop prove` measures with and without a change in turn, and keeps it only if it is
+better.
+
+Reading needs no root; changing settings does. Commands that only read also accept a recording
+(--replay), a copy of /proc and /sys (--root) or a network namespace (--netns)."""
+MORE_EXAMPLES = (
+    ("nettop explain rx-ring-overrun eth0", "explain a rule and its result for eth0"),
+    ("sudo nettop set ring.rx@eth0 4096 --dry-run", "show a change without making it"),
+    ("nettop journal", "list the changes that nettop made"),
+    ("sudo nettop undo 3", "revert change 3 of the journal"),
+    ('nettop test bulk --to 10.0.0.2 --peer "ssh host2"', "measure TCP throughput to host2"),
+    ("nettop record web1.host.gz", "record this host; names and addresses are replaced"),
+    ("nettop replay web1.host.gz", "show the recording on any host"),
+    ("nettop advise --json --fail-on warning", "check this host from a script"),
+)
 EXITS = (
-    ("0", "clean, or done"),
+    ("0", "no finding, or done"),
     ("1", "findings at or above --fail-on, or a verdict other than better"),
-    ("2", "usage, or a name there is not"),
-    ("3", "could not look, or what was printed is lost: the disk is full"),
-    ("4", "not done: refused, in conflict, not permitted"),
-    ("5", "done, and reverted because nobody confirmed it"),
+    ("2", "usage error, or unknown name"),
+    ("3", "the host could not be read, or a write to stdout failed"),
+    ("4", "not done: refused, conflict or not permitted"),
+    ("5", "reverted, because the change was not confirmed"),
     ("130", "interrupted"),
-    ("141", "nobody reads what is printed"),
+    ("141", "the reader of stdout closed the pipe"),
 )
 FILES = (
     (
         "/etc/nettop/config.toml, ~/.config/nettop/config.toml",
         "theme, units, interval, columns, thresholds",
     ),
-    ("/etc/nettop/rules/, ~/.config/nettop/rules/", "rules of your own"),
-    ("~/.config/nettop/muted", "findings that are not shown"),
-    ("/var/lib/nettop/", "root's journal of changes; another user's is in ~/.local/state/nettop"),
-    ("~/.local/state/nettop/results/", "what tests and experiments said"),
+    ("/etc/nettop/rules/, ~/.config/nettop/rules/", "your own rules"),
+    ("~/.config/nettop/muted", "muted findings"),
+    ("/var/lib/nettop/", "the journal of root; other users have theirs in ~/.local/state/nettop"),
+    ("~/.local/state/nettop/results/", "results of tests and experiments"),
 )
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """There are none."""
+    """The command has no options."""
     del parser
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print it as roff."""
+    """Print the page as roff."""
     del args
     print(page(), end="")
     return 0
 
 
 def page() -> str:
-    """The whole page."""
+    """The complete page."""
     return "\n".join(_lines()) + "\n"
 
 
@@ -59,11 +86,11 @@ def _lines() -> Iterator[str]:
     every = {command.name: command for command in manual.every()}
     yield f'.TH NETTOP 1 "" "nettop {__version__}" "User Commands"'
     yield ".SH NAME"
-    yield r"nettop \- why a Linux host does not move the packets it should"
+    yield r"nettop \- find, fix and prove what limits the network performance of a Linux host"
     yield ".SH SYNOPSIS"
     yield from (".B nettop", _plain("[OPTION …]"), ".br", ".B nettop", _plain("COMMAND [OPTION …]"))
     yield ".SH DESCRIPTION"
-    yield from _prose(every["top"].page)
+    yield from _prose(CONCEPT)
     yield ".SH OPTIONS"
     yield from _options(every["top"].options)
     yield ".SH COMMANDS"
@@ -72,6 +99,9 @@ def _lines() -> Iterator[str]:
             yield from _command(command)
     yield ".SH KEYS"
     yield from _keys()
+    yield ".SH EXAMPLES"
+    for typed, meaning in (*manual.EXAMPLES, *MORE_EXAMPLES):
+        yield from _entry(typed, meaning)
     yield ".SH EXIT STATUS"
     for code, meaning in EXITS:
         yield from _entry(code, meaning)
@@ -89,7 +119,7 @@ def _command(command: Command) -> Iterator[str]:
 
 def _options(options: tuple[Option, ...]) -> Iterator[str]:
     for option in options:
-        if option.help:  # an argument without help is told by the text before
+        if option.help:  # the page text describes arguments without help
             yield from _entry(option.shown, option.help)
 
 
@@ -107,7 +137,7 @@ def _entry(term: str, meaning: str) -> Iterator[str]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Paragraphs are filled; indented lines and examples stay as they are."""
+    """Fill paragraphs; keep indented lines and examples as they are."""
     for block in text.split("\n\n"):
         rows = block.split("\n")
         example = all(row.startswith((" ", "nettop ")) for row in rows if row)
@@ -118,6 +148,6 @@ def _prose(text: str) -> Iterator[str]:
 
 
 def _plain(text: str, *, start: bool = True) -> str:
-    """Text that roff takes literally; a leading control character is guarded."""
+    """Escape text for roff, including a leading control character."""
     safe = text.replace("\\", r"\e").replace("-", r"\-").replace("`", r"\(ga").replace("'", r"\(aq")
     return rf"\&{safe}" if start and safe.startswith(".") else safe

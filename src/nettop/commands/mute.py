@@ -1,11 +1,11 @@
-"""Mute findings: they are judged as ever, and not shown.
+"""Mute findings. Muted findings are still evaluated, but not shown.
 
-    nettop mute RULE@TARGET       that finding; of a process by its name: app-on-other-node@iperf3
+    nettop mute RULE@TARGET       one finding; a process by its name: app-on-other-node@iperf3
     nettop mute RULE              the rule, on every target
-    nettop mute --list            what is muted
-    nettop mute --remove NAME     hear it again
+    nettop mute --list            list what is muted
+    nettop mute --remove NAME     unmute it
 
-The list is one name a line in ~/.config/nettop/muted.
+The list is the file ~/.config/nettop/muted, with one name per line.
 """
 
 from __future__ import annotations
@@ -17,19 +17,20 @@ from . import emit, json_argument, say
 from ._argument import target
 from .rules import every_rule
 
-HELP = "do not show a finding again"
+GROUP = "change"
+HELP = "hide a finding, or show it again"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("names", nargs="*", type=target, metavar="RULE[@TARGET]")
-    parser.add_argument("--list", action="store_true", help="what is muted")
-    parser.add_argument("--remove", action="store_true", help="take names off the list")
+    parser.add_argument("--list", action="store_true", help="list what is muted")
+    parser.add_argument("--remove", action="store_true", help="unmute the given names")
     json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Change the list, or show it; 0 when done."""
+    """Change the list, or print it."""
     from .. import config
 
     try:
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     except config.ConfigError as error:
         raise Refused(str(error), 2) from None
     if not args.names and not args.list:
-        raise Refused("which finding? RULE@TARGET, or --list", 2)
+        raise Refused("no finding given: RULE@TARGET, or --list", 2)
     after = list(dict.fromkeys(_changed(before, args.names, remove=args.remove)))
     if after != before:
         _write(after)
@@ -51,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _said(remove: bool) -> str:
-    return "heard again" if remove else "muted"
+    return "unmuted" if remove else "muted"
 
 
 def _changed(before: list[str], names: list[str], *, remove: bool) -> list[str]:
@@ -66,7 +67,7 @@ def _changed(before: list[str], names: list[str], *, remove: bool) -> list[str]:
         if rule not in known:
             raise Refused(f"no rule {rule!r}{nearest(rule, known)}", 2)
         if not name.isprintable():
-            raise Refused("a name to mute is one printable line", 2)
+            raise Refused("a name to mute must be one printable line", 2)
     return [*before, *names]
 
 

@@ -1,12 +1,13 @@
-"""Try a finding's fix: test, change, test, in turn, and keep it only when it proved better.
+"""Measure whether a change helps: test with and without it in turn, keep it only if it is better.
 
   nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"
   nettop prove sysctl.net.ipv4.tcp_sack=1 --to 10.0.0.2 --peer "ssh host2"
 
-At least five pairs of runs, more until the interval is narrow, --budget is spent or --most is
-reached. Better means: the interval of the median difference excludes zero, the gain exceeds 3 %,
-and neither drops nor retransmits pay for it. Everything else is undone; so it is when this is
-cancelled or killed. Exit code 0: better and kept; 1: any other verdict.
+The experiment runs at least five pairs (--least). It continues until the confidence interval is
+narrow, --budget is spent or --most pairs are done. The verdict is `better` if the interval of the
+median difference excludes zero, the gain exceeds 3 %, and neither drops nor retransmits increase.
+With any other verdict, and if the command is cancelled or killed, the change is reverted. Exit code
+0: better and kept; 1: any other verdict.
 """
 
 from __future__ import annotations
@@ -28,37 +29,40 @@ if TYPE_CHECKING:
     from ..trials.tune import Offer
 
 T = TypeVar("T")
-STARTING = 30.0  # seconds a trial may take until its traffic flows
-HELD = 2.0  # seconds that a finding stands before it is worth trying
-HELP = "test, change, test: keep a fix only when it proved better"
+STARTING = 30.0  # seconds until the traffic of a trial must flow
+HELD = 2.0  # seconds that a finding must hold before it is tested
+GROUP = "prove"
+HELP = "measure a change against the current state, keep it only if better"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "what", nargs="+", type=change, metavar="RULE@TARGET", help="or SETTING=VALUE …"
+        "what", nargs="+", type=change, metavar="RULE@TARGET", help="a finding, or SETTING=VALUE …"
     )
     bench_arguments(parser)
-    parser.add_argument("--no-keep", action="store_true", help="undo it even when it is better")
+    parser.add_argument(
+        "--no-keep", action="store_true", help="revert the change even if it is better"
+    )
     profile_argument(parser)
-    duration_argument(parser, "--look", "how long to look for it (6)", 6.0)
+    duration_argument(parser, "--look", "how long to look for the finding (6)", 6.0)
     json_argument(parser)
     netns_argument(parser)
 
 
 def bench_arguments(parser: argparse.ArgumentParser) -> None:
-    """What measures, and how long."""
+    """The options of the measurement and its length."""
     trial_arguments(parser)
     add = parser.add_argument
-    add("--tool", metavar="TOOL", help="the test tool (bulk; capture for findings of captures)")
-    add("--metric", metavar="NAME", help="rate, p50, p99, delivered or per-core")
-    add("--pairs", type=whole(1), metavar="N", help="at least N pairs of runs (5)")
-    add("--most", type=whole(1), metavar="N", help="at most N pairs (21)")
-    duration_argument(parser, "--budget", "what it may take: 90s, 10m")
+    add("--tool", metavar="TOOL", help="test tool (bulk; capture for findings about captures)")
+    add("--metric", metavar="NAME", help="metric: rate, p50, p99, delivered or per-core")
+    add("--pairs", type=whole(1), metavar="N", help="minimum number of pairs of runs (5)")
+    add("--most", type=whole(1), metavar="N", help="maximum number of pairs of runs (21)")
+    duration_argument(parser, "--budget", "time limit of the experiment: 90s, 10m")
 
 
 def bench_of(args: argparse.Namespace) -> Bench:
-    """The bench that the arguments ask for."""
+    """The test bench that the arguments describe."""
     from .. import trials
     from ..trials import experiment, prove
 
@@ -80,7 +84,7 @@ def bench_of(args: argparse.Namespace) -> Bench:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Prove it."""
+    """Run the experiment and print the verdict."""
     from ..trials import prove
 
     on = bench_of(args)
@@ -94,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def attempt(work: Any) -> dict[str, Any]:
-    """Run an experiment; what stops it is one sentence and an exit code."""
+    """Run an experiment; errors become one sentence and an exit code."""
     from ..terms.errors import sentence
     from ..trials.lever import LeverError
     from ..trials.peer import Cancelled, PeerError
@@ -103,9 +107,9 @@ def attempt(work: Any) -> dict[str, Any]:
     try:
         document: dict[str, Any] = work()
     except Cancelled:
-        raise Refused("cancelled; the host is as it was", 4) from None
+        raise Refused("cancelled; all changes are reverted", 4) from None
     except (PeerError, TrialError) as error:
-        raise Refused(f"{error}; the host is as it was", 3) from None
+        raise Refused(f"{error}; all changes are reverted", 3) from None
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
     except (LeverError, OSError, ValueError) as error:
@@ -117,7 +121,7 @@ def attempt(work: Any) -> dict[str, Any]:
 
 
 def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, str]]]:
-    """What to try: settings as given, or those of a finding seen now or while traffic flows."""
+    """The settings to test: as given, or those of a finding seen at rest or under load."""
     if all(map(assigns, args.what)):
         return " ".join(args.what), [assignment(word) for word in args.what]
     if len(args.what) > 1 or "@" not in args.what[0]:
@@ -125,17 +129,17 @@ def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, s
     finding = args.what[0]
     found = _findings(args, finding)
     if finding not in found:
-        print("not seen while idle: looking again while a test runs", file=sys.stderr)
+        print("no such finding while idle; looking again while a test runs", file=sys.stderr)
         found = under_load(on, args.look, lambda: _findings(args, finding))
     if finding not in found:
         raise Refused(f"no finding {finding!r} on this host now{nearest(finding, found)}", 2)
     if not found[finding].wanted:
-        raise Refused(f"{finding} has advice only: there is nothing to try", 4)
+        raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
     return finding, [(w.setting, w.value) for w in found[finding].wanted]
 
 
 def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
-    """What held for HELD seconds at any moment of the look, by its id; no longer than `wanted`."""
+    """Findings that held for HELD seconds, by id; returns early once `wanted` is one of them."""
     from ..config import ConfigError
     from ..host.source import Live
     from ..views.observer import Observer, watch
@@ -154,7 +158,7 @@ def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
-    """The findings under load that have something to try, the largest promise first."""
+    """The findings under load that have a setting to test, largest expected gain first."""
     from ..trials.tune import Offer
 
     found = under_load(on, args.look, lambda: _findings(args))
@@ -166,7 +170,7 @@ def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
 
 
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
-    """What `look` sees while the trial runs: most problems show only under load."""
+    """The result of `look` while a trial runs: most problems show only under load."""
     import threading
     import time
     from dataclasses import replace
@@ -181,14 +185,14 @@ def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:
         try:
             runner.run(on.tool, options, lambda _: flows.set(), over)
         except (PeerError, runner.TrialError, Cancelled, OSError):
-            return  # what is wrong with it shows when the experiment itself begins
+            return  # the experiment itself will report this error
         finally:
             flows.set()
 
     thread = threading.Thread(target=load)
     thread.start()
     try:
-        begun = time.monotonic()  # the first second of traffic is told when it has passed
+        begun = time.monotonic()  # a trial reports its first second after it has passed
         while not flows.wait(0.1) and not on.cancel.is_set():
             if time.monotonic() > begun + STARTING:
                 break

@@ -1,8 +1,8 @@
-"""How much an interface moves, from its 64-bit counters over an interval of a monotonic clock.
+"""Measure the rate of an interface from its 64-bit counters and a monotonic clock.
 
-Counters hold neither preamble nor gap, and most not the frame check: what the wire carried and what
-TCP payload that can be is computed. Where a count may stand for a packet that was never on a wire
-(veth, virtio, loopback, merged packets), no wire rate is shown.
+The counters exclude the preamble and the interframe gap, and most exclude the frame check sequence.
+The wire rate and the largest possible TCP payload are computed. No wire rate is shown if counted
+packets are not frames on a wire (veth, virtio, loopback, merged packets).
 """
 
 from __future__ import annotations
@@ -19,21 +19,22 @@ if TYPE_CHECKING:
     from ..frame.rates import Frame
     from ..host.source import Source
 
-HELP = "how much an interface moves: counted, on the wire, payload"
+GROUP = "look"
+HELP = "measure the rate of an interface: counted, on the wire, payload"
 STILL: Final = ("links", "netclass", "netdev", "drvinfo", "linkmodes", "kernel")
-LARGEST_HEAD: Final = 22  # Ethernet header and two VLAN tags beyond the MTU
+LARGEST_HEAD: Final = 22  # bytes of the Ethernet header and two VLAN tags
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("interface", type=interface, metavar="IF", help="interface name")
-    duration_argument(parser, "--seconds", "how long to count (2)", 2.0)
+    duration_argument(parser, "--seconds", "length of the measurement (2)", 2.0)
     json_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Count, and print both directions."""
+    """Measure, and print both directions."""
     source = open_source(args)
     found = measure(source, args.interface, args.seconds)
     if args.json:
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
-    """The document that --json prints; `Refused` for an unknown name or unreadable counters."""
+    """The --json document; Refused for an unknown name or unreadable counters."""
     from ..facts.joined import build
     from ..sampling.sampler import Sampler
 
@@ -52,19 +53,19 @@ def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
     nics = {nic.name: nic for nic in build(still).nics}
     if name not in nics:
         if not nics:
-            raise Refused("this host's interfaces cannot be read", 3)
+            raise Refused("cannot read the interfaces of this host", 3)
         raise Refused(f"no interface {name!r} on this host{nearest(name, nics)}", 2)
     counters = Sampler(source)
     first = counters.take(("link_stats", "netdev"))
     if _entry(first, name) is None:
         reasons = "; ".join(f"{what}: {why}" for what, why in first.missing.items())
-        raise Refused(f"the counters of {name} cannot be read ({reasons or 'it has none'})", 3)
+        raise Refused(f"cannot read the counters of {name} ({reasons or 'it has none'})", 3)
     end = first.at + wanted
     while source.now() < end and source.wait(end - source.now()):
         pass
     last = counters.take(("link_stats", "netdev"))
     if last.at <= first.at:
-        raise Refused("a single moment has no rate: the recording holds no second one", 3)
+        raise Refused("the recording has only one sample; a rate needs two", 3)
     entry = _entry(last, name)
     rates = entry.per_s if entry is not None else None
     fcs = any(row.interface == name and row.fcs_counted for row in still.rows("drvinfo"))
@@ -82,9 +83,9 @@ def _entry(frame: Frame, name: str) -> Any:
 
 
 def document(nic: Nic, rates: Any, elapsed: float, *, fcs: bool = False) -> dict[str, Any]:
-    """Both directions of an interface; rates in bit/s and packets/s, None where not known.
+    """Both directions of an interface; rates in bit/s and packets/s, None if unknown.
 
-    `fcs`: the driver counts the frame check sequence too.
+    `fcs`: the driver's byte counter includes the frame check sequence.
     """
     return {
         "interface": nic.name,
@@ -109,7 +110,7 @@ def document(nic: Nic, rates: Any, elapsed: float, *, fcs: bool = False) -> dict
 def direction(
     nic: Nic, size: float | None, count: float | None, *, fcs: bool = False
 ) -> dict[str, Any]:
-    """One direction: counted, and what follows for the wire and for TCP payload."""
+    """One direction: the counted rate, and the computed wire and TCP payload rates."""
     from ..terms import formulas
 
     counted = None if size is None else 8 * size
@@ -119,7 +120,7 @@ def direction(
     if why is not None:
         return {**found, "wire": None, "payload": None, "because": why}
     if size is None or count is None:
-        return {**found, "wire": None, "payload": None, "because": "the counter went back"}
+        return {**found, "wire": None, "payload": None, "because": "the counter decreased"}
     wire = formulas.counted_to_wire(size, count, fcs=fcs)
     found["wire"] = wire
     found["payload"] = formulas.counted_to_payload(size, count, fcs=fcs)
@@ -128,18 +129,18 @@ def direction(
 
 
 def superpackets(nic: Nic, mean: float | None) -> str | None:
-    """Why a count may be no packet of the wire; None when it is one."""
+    """The reason why a counted packet may not be a frame on the wire; None if it is one."""
     if nic.kind != "nic":
-        return f"a {nic.kind} interface counts packets that no wire framed"
+        return f"a {nic.kind} interface counts packets, not frames on a wire"
     if nic.para:
-        return f"{nic.driver} counts what the hypervisor hands over, merged packets as one"
+        return f"{nic.driver} counts merged packets of the hypervisor as one"
     if mean is not None and nic.mtu and mean > nic.mtu + LARGEST_HEAD:
         return f"a mean of {mean:.0f} bytes at MTU {nic.mtu}: merged packets count as one"
     return None
 
 
 def text(found: dict[str, Any]) -> list[str]:
-    """The same as lines for a person."""
+    """The same document as text."""
     from ..terms import units
 
     out = [f"{found['interface']}: over {found['seconds']:.3f} s"]

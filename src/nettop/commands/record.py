@@ -1,8 +1,10 @@
-"""Record this host (or a replay) into one text archive: raw bytes, later moments only what changed.
+"""Record this host (or a replay) into one text archive.
 
-MAC and IP addresses, host names and unknown kernel command-line words are replaced consistently
-unless --keep-names is given; --keep-addresses leaves only the IP addresses, from which a flow's
-receive queue is computed. `.gz` is packed. `nettop replay FILE` shows it again, anywhere.
+The archive holds the raw bytes of each sample; later samples hold only what changed. MAC and IP
+addresses, host names and unknown words of the kernel command line are replaced consistently unless
+--keep-names is given. --keep-addresses keeps only the IP addresses, which nettop needs to compute
+the receive queue of a flow. A name that ends in `.gz` is compressed. `nettop replay FILE` shows the
+recording on any host.
 """
 
 from __future__ import annotations
@@ -27,27 +29,26 @@ from . import (
 if TYPE_CHECKING:
     from ..host.source import Source
 
+GROUP = "data"
 HELP = "record the host into one file"
 _STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("file", metavar="FILE", help="where to; `-` is stdout")
-    duration_argument(parser, "--seconds", "how long (5)", 5.0)
-    duration_argument(parser, "--interval", "between moments (1)", 1.0)
-    parser.add_argument("--comment", help="the archive's first line")
-    parser.add_argument("--keep-names", action="store_true", help="scrub nothing")
-    parser.add_argument(
-        "--keep-addresses", action="store_true", help="leave IP addresses as they are"
-    )
+    parser.add_argument("file", metavar="FILE", help="output file; `-` is stdout")
+    duration_argument(parser, "--seconds", "length of the recording (5)", 5.0)
+    duration_argument(parser, "--interval", "time between samples (1)", 1.0)
+    parser.add_argument("--comment", help="comment, the first line of the archive")
+    parser.add_argument("--keep-names", action="store_true", help="replace no name and no address")
+    parser.add_argument("--keep-addresses", action="store_true", help="do not replace IP addresses")
     drop_reasons_argument(parser)
     json_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Sample every table and write down what was asked of the host, moment by moment."""
+    """Sample every table and write every answer of the host to the archive."""
     from ..host.tape import Tape
 
     inner = open_source(args)
@@ -55,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         _record(args, inner, _print)
         return 0
     try:
-        tape = Tape(args.file)  # an hour's recording is not lost for want of a place
+        tape = Tape(args.file)  # fail before the recording starts, not after an hour
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     try:
@@ -68,12 +69,12 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit({"file": args.file, "moments": moments, "bytes": tape.size})
         return 0
-    print(f"{args.file}: {moments} moments, {tape.size / 1024:.0f} KiB", file=sys.stderr)
+    print(f"{args.file}: {moments} samples, {tape.size / 1024:.0f} KiB", file=sys.stderr)
     return 0
 
 
 def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None]) -> int:
-    """Hand each moment to `write` as it ends; how many there were."""
+    """Pass each completed sample to `write`; returns the number of samples."""
     from .. import collect
     from ..host.pseudonyms import Names
     from ..host.recording import Record
@@ -98,26 +99,26 @@ def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None
         while True:
             frame = sampler.take(wanted)
             if not frame.tables and not moments:
-                raise Refused("nothing of this host can be read", 3)
+                raise Refused("no data of this host can be read", 3)
             moments += 1
             put()
-            if moments == most and not inner.ends:  # a recording: to its end
+            if moments == most and not inner.ends:  # a recording is read to its end
                 return moments
-            # a host that answers late is given half an interval, not asked twice in a row
+            # after a slow sample, wait at least half an interval
             due = max(due + args.interval, source.now() + args.interval / 2)
             if not source.wait(due - source.now()):
                 return moments
     except KeyboardInterrupt:
-        print("stopped: saving what was recorded", file=sys.stderr)
+        print("interrupted: saving the samples taken so far", file=sys.stderr)
     if not moments:
-        raise Refused("stopped before anything was recorded", 3)
+        raise Refused("interrupted before the first sample", 3)
     put()
     return moments
 
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """A signal that comes meanwhile waits: a moment is written whole."""
+    """Delay SIGINT and SIGTERM until the sample is written."""
     signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
     try:
         yield

@@ -1,9 +1,9 @@
-"""What earlier trials, proofs, sweeps and studies on this host said.
+"""Show stored results of tests, proofs, sweeps and studies on this host.
 
-nettop results                       list them, newest last
-nettop results show ID               one in full
-nettop results compare ID ID         two side by side, and the settings that differ
-nettop results learned SETTING       what experiments with a setting found here
+nettop results                       list all, newest last
+nettop results show ID               show one result in full
+nettop results compare ID ID         compare two results and the settings that differ
+nettop results learned SETTING       show the effect of a setting in earlier experiments
 """
 
 from __future__ import annotations
@@ -15,14 +15,17 @@ from typing import Any
 from ..terms.errors import Refused, nearest
 from . import emit, json_argument, tell_faults
 
-HELP = "what earlier tests and experiments said"
+GROUP = "prove"
+HELP = "show stored results of tests and experiments"
 DOINGS = ("list", "show", "compare", "learned")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("doing", nargs="?", choices=DOINGS, default="list")
-    parser.add_argument("ids", nargs="*", metavar="ID", help="as `list` names them; or a setting")
+    parser.add_argument(
+        "ids", nargs="*", metavar="ID", help="result names from `list`; or a setting"
+    )
     json_argument(parser)
 
 
@@ -61,7 +64,7 @@ def _list(found: list[dict[str, Any]], args: argparse.Namespace) -> int:
         emit({"results": [_brief(document) for document in found]})
         return 0
     if not found:
-        print("no results yet; `nettop test TOOL --to ADDRESS` makes one")
+        print("no results yet; `nettop test TOOL --to ADDRESS` stores one")
     for document in found:
         what, figure, unit = results.headline(document)
         print(f"{document.get('id', ''):<28} {_figure(figure, unit):<24} {_safe(what)}")
@@ -112,7 +115,7 @@ def _show(document: dict[str, Any], args: argparse.Namespace) -> int:
         else:
             text = _flat(document)
     except (KeyError, TypeError, ValueError):
-        text = _flat(document)  # written by another version: every figure, unformatted
+        text = _flat(document)  # written by another version: print all values without formatting
     print(_lines(text), end="")
     return 0
 
@@ -126,7 +129,7 @@ def _flat(document: Mapping[str, Any]) -> str:
 
 
 def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Every figure of a document by its dotted path."""
+    """Every value of a document with its dotted path."""
     if isinstance(value, Mapping):
         parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
     elif isinstance(value, list):
@@ -156,7 +159,7 @@ def _compare(a: dict[str, Any], b: dict[str, Any], args: argparse.Namespace) -> 
     for document, (what, figure, unit) in zip((a, b), figures, strict=True):
         print(f"{document.get('id', ''):<28} {_figure(figure, unit):<24} {_safe(what)}")
     if ratio is not None:
-        print(f"second / first: {ratio:.3f} (single runs: `nettop prove` tells what is sure)")
+        print(f"second / first: {ratio:.3f} (single runs; use `nettop prove` for a verdict)")
     for name, (old, new) in differ.items():
         print(_safe(f"  {name}: {old} → {new}"))
     return 0

@@ -1,12 +1,12 @@
-"""The rules: list them, show one as prose, check that files are right, run the tests they carry.
+"""List, show, check and test the rules.
 
     nettop rules list                    every rule, by surface
-    nettop rules show RULE               one rule as prose, with its sources
-    nettop rules check [PATH…]           are the files right? (a file or a folder; default: all)
-    nettop rules test [PATH…]            … and does each rule do what its own tests say?
+    nettop rules show RULE               one rule as text, with its sources
+    nettop rules check [PATH…]           validate files (a file or a folder; default: all)
+    nettop rules test [PATH…]            validate files and run the tests of each rule
 
-Rules of your own stand in ~/.config/nettop/rules/ or /etc/nettop/rules/; one with the id of a rule
-that came with nettop replaces it. Exit code 1: a test failed; 2: a file is wrong.
+Put your own rules into ~/.config/nettop/rules/ or /etc/nettop/rules/. A rule with the id of a
+packaged rule replaces it. Exit code 1: a test failed; 2: a file is invalid.
 """
 
 from __future__ import annotations
@@ -33,12 +33,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("what", choices=("list", "show", "check", "test"))
     parser.add_argument("names", nargs="*", metavar="RULE|PATH")
-    parser.add_argument("--markdown", action="store_true", help="list: as rules/README.md is made")
+    parser.add_argument(
+        "--markdown",
+        action="store_true",
+        help="list: print Markdown, the source of rules/README.md",
+    )
     json_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Do what is asked; 0 unless a test failed or a file is wrong."""
+    """Run the subcommand. Exit code 1: a test failed, 2: a file is invalid."""
     if args.what == "list":
         return _list(args)
     if args.what == "show":
@@ -47,7 +51,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def every_rule() -> tuple[Rule, ...]:
-    """All rules, the user's thresholds applied; a file of the user's that is wrong is told."""
+    """All rules with the user's thresholds; an invalid file of the user is reported and ignored."""
     from .. import config
     from ..advice.rules.load import RuleError, load
 
@@ -62,7 +66,7 @@ def every_rule() -> tuple[Rule, ...]:
 
 
 def rule_named(name: str) -> Rule:
-    """The rule of that id; Refused, with the nearest, when there is none."""
+    """The rule with that id; Refused, with the most similar id, for an unknown one."""
     rules = {rule.id: rule for rule in every_rule()}
     if name not in rules:
         raise Refused(f"no rule {name!r}{nearest(name, rules)}", 2)
@@ -94,7 +98,7 @@ def _show(args: argparse.Namespace) -> int:
     from ..advice.rules.papers import references
 
     if not args.names:
-        raise Refused("which rule? nettop rules list shows them all", 2)
+        raise Refused("no rule given; nettop rules list prints all", 2)
     rules = [rule_named(name) for name in args.names]
     if args.json:
         emit({"rules": [explain.data(rule) for rule in rules]})
@@ -105,7 +109,7 @@ def _show(args: argparse.Namespace) -> int:
 
 
 def paths(names: Sequence[str]) -> list[Path]:
-    """The rule files that are named; those of all folders when none is."""
+    """The given rule files; without any, the files of all rule folders."""
     from .. import config
     from ..advice.rules.load import files
 
@@ -149,13 +153,13 @@ def _check(args: argparse.Namespace) -> int:
         for one in failed:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
         ran_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
-        ran_text += f", {absent} not run (their recorded host is not here)" if absent else ""
+        ran_text += f", {absent} not run (recording not installed)" if absent else ""
         print(f"{len(files)} rules, {len(wrong)} wrong{ran_text}")
     return 2 if wrong else int(bool(failed))
 
 
 def recorded(path: Path) -> Recorded:
-    """How a test's recorded host is read: beside the rule file, or under tests/ of a checkout."""
+    """A reader of recordings for rule tests, from the rule's folder or tests/ of a checkout."""
 
     def moments(name: str, profile: str | None) -> Sequence[Facts]:
         from ..advice.judge.inline_facts import InlineError, NoRecordingError
@@ -175,7 +179,7 @@ def recorded(path: Path) -> Recorded:
 
 @lru_cache(maxsize=32)
 def _moments(path: Path, profile: str | None) -> tuple[Facts, ...]:
-    """The facts of a recording, which many rules look at; values, so they can be shared."""
+    """The facts of a recording, cached because many rules use the same one."""
     from ..facts.joined import Joiner, needs
     from ..host.recording import Replay, load
     from ..sampling.sampler import frames

@@ -1,8 +1,9 @@
-"""Change settings: each is journaled, written, read back, and can be undone.
+"""Change settings.
 
-What may cut the link, or lies on the device this SSH session runs over, reverts by itself unless it
-is confirmed: with Enter here, or `nettop confirm`. Several settings of one command are confirmed,
-or revert, together. `--keep` lets them survive a reboot.
+Each change is written to the journal, then to the host, and read back; `nettop undo` reverts it. A
+change that may interrupt the link, or that is on the device of this SSH session, reverts
+automatically unless it is confirmed with Enter or `nettop confirm`. Several settings of one command
+are confirmed, or revert, together. `--keep` makes the changes persistent across reboots.
 """
 
 from __future__ import annotations
@@ -30,20 +31,23 @@ if TYPE_CHECKING:
     from ..changes.journal import Journal
     from ..host.source import Source
 
-HELP = "change settings, journaled and undoable"
+GROUP = "change"
+HELP = "change settings; nettop undo reverts them"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("setting", metavar="SETTING", help="kind.name@target")
-    parser.add_argument("value", type=str, metavar="VALUE", help="on/off, a number, a CPU list, …")
-    parser.add_argument("more", nargs="*", type=str, metavar="SETTING VALUE", help="further ones")
+    parser.add_argument("value", type=str, metavar="VALUE", help="on, off, a number, a CPU list …")
+    parser.add_argument(
+        "more", nargs="*", type=str, metavar="SETTING VALUE", help="further settings"
+    )
     change_arguments(parser)
     parser.add_argument(
         "--before", action="append", type=str, metavar="VALUE",
-        help="refuse unless the host shows this now; once for each setting, in their order",
+        help="refuse unless this is the current value; once for each setting, in their order",
     )  # fmt: skip
-    parser.add_argument("--finding", help="the finding this answers, for the journal")
+    parser.add_argument("--finding", help="finding to name in the journal")
     ssh_argument(parser)
     json_argument(parser)
     source_arguments(parser)
@@ -51,27 +55,30 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def change_arguments(parser: argparse.ArgumentParser) -> None:
     """--dry-run, --confirm and --keep."""
-    parser.add_argument("--dry-run", action="store_true", help="show it, change nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show the changes, write nothing")
     confirm_argument(parser)
-    parser.add_argument("--keep", action="store_true", help="also let it survive a reboot")
+    parser.add_argument(
+        "--keep", action="store_true", help="also make the changes persistent across reboots"
+    )
 
 
 def confirm_argument(parser: argparse.ArgumentParser) -> None:
     """--confirm: how long a risky change waits."""
     duration_argument(
-        parser, "--confirm", "time in which a risky change must be confirmed (30s)", 30.0
+        parser, "--confirm", "revert a risky change unless confirmed within this time (30s)", 30.0
     )
 
 
 def ssh_argument(parser: argparse.ArgumentParser) -> None:
-    """--ssh-peer: who must not be cut off, where the environment does not say."""
+    """--ssh-peer: the other end of the SSH session, if the environment does not name it."""
     parser.add_argument(
-        "--ssh-peer", type=ip_address, metavar="ADDRESS", help="the other end of the SSH session"
-    )
+        "--ssh-peer", type=ip_address, metavar="ADDRESS",
+        help="address of the other end of the SSH session",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> int:
-    """Change it; 2 unknown or not allowed there, 4 not done, 5 reverted."""
+    """Change it. Exit code 2: unknown or invalid, 4: not done, 5: reverted."""
     from .. import settings
     from ..terms.errors import sentence
 
@@ -91,7 +98,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: Source) -> int:
-    """Plan the wanted settings, and show or do it."""
+    """Plan the wanted settings, then print or apply the plan."""
     from dataclasses import replace
 
     from .. import settings
@@ -148,7 +155,7 @@ def finish(
     results: Sequence[Result], notes: Sequence[str], *, as_json: bool,
     files: Mapping[str, str] | None = None,
 ) -> int:  # fmt: skip
-    """Print what became of it; the exit code."""
+    """Print the results; returns the exit code."""
     from ..changes import report
 
     if as_json:
@@ -167,7 +174,7 @@ def _dry(
     seen: Sequence[Result], wanted: Sequence[tuple[str, str]], notes: Sequence[str],
     args: argparse.Namespace, source: Source,
 ) -> int:  # fmt: skip
-    """Show what would become of it, in the form in which it is told when it is done."""
+    """Print the planned results in the form of the real run."""
     from ..changes import persist, report
     from ..terms.text import safe
 
@@ -175,7 +182,7 @@ def _dry(
     files: dict[str, str] = {}
     if args.keep and not report.code(seen):
         if any(one.because for one in seen):
-            notes = [*notes, "it is kept once it is confirmed: repeat this with --keep then"]
+            notes = [*notes, "--keep needs a confirmed change: confirm, then repeat with --keep"]
         lines = persist.forecasts(wanted, source)
         pairs = zip(wanted, lines, strict=True)
         files = persist.preview([one for one, line in pairs if line.state == "planned"], source)
@@ -192,7 +199,7 @@ def _dry(
 
 
 def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result:
-    """What is planned, with the word that it would revert by itself, where it would."""
+    """The planned result; its note says if the change would need confirmation."""
     from dataclasses import replace
 
     from .. import settings
@@ -201,7 +208,7 @@ def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result
     carries = carriers(args, source) if source.live else ()
     if one.state != "planned" or not risky(settings.parse(one.setting), carries):
         return one
-    return replace(one, because=f"to be confirmed within {args.confirm:g} s, or it reverts")
+    return replace(one, because=f"reverts unless confirmed within {args.confirm:g} s")
 
 
 def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
@@ -273,13 +280,16 @@ def _keep(
     wanted: Sequence[tuple[str, str]], results: Sequence[Result], args: argparse.Namespace,
     source: Source,
 ) -> tuple[Result, ...]:  # fmt: skip
-    """Write what lets it survive a reboot; never for a change that may still revert."""
+    """Write the files that make the change persistent; refused while it is unconfirmed."""
     from ..changes import persist, report
     from ..changes.journal import Journal
     from ..settings import Host
 
     if any(result.state == "pending" for result in results):
-        print("nettop: not kept yet: confirm it, then repeat this with --keep", file=sys.stderr)
+        print(
+            "nettop: not persistent yet: confirm the change, then repeat with --keep",
+            file=sys.stderr,
+        )
         return ()
     if report.code(results):
         return ()

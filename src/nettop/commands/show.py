@@ -1,7 +1,7 @@
-"""Print a pane as text: what the screen shows, for pipes, logs and screen readers.
+"""Print a pane of the screen as text, for pipes, logs and screen readers.
 
-Without --once it prints again every interval until interrupted. Colours only on a terminal, and not
-when NO_COLOR is set.
+Without --once the pane is printed every interval until interrupted. Colours are used only on a
+terminal, and not if NO_COLOR is set.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from ..terms.text import Line
     from ..views.scene import Made, Pending
 
+GROUP = "look"
 HELP = "print a pane of the screen as text"
 SGR = {
     "good": "32", "warn": "33", "bad": "1;31", "dim": "90", "faint": "90", "title": "1;36",
@@ -46,23 +47,26 @@ SGR = {
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument("pane", metavar="PANE", help="overview, cores, nic, flows, advisor …")
-    parser.add_argument("--once", action="store_true", help="print one interval and end")
+    parser.add_argument("--once", action="store_true", help="print once and exit")
     parser.add_argument(
-        "--width", type=whole(10, 2000), metavar="N", help="columns (the terminal's, or 100)"
+        "--width",
+        type=whole(10, 2000),
+        metavar="N",
+        help="width in columns (the terminal's, or 100)",
     )
     parser.add_argument(
-        "--height", type=whole(1, 2000), metavar="N", help="lines (as many as it needs)"
+        "--height", type=whole(1, 2000), metavar="N", help="height in lines (as many as needed)"
     )
-    duration_argument(parser, "--interval", "between samples (1)", 1.0)
-    interface_argument(parser, "look at this interface")
+    duration_argument(parser, "--interval", "time between samples (1)", 1.0)
+    interface_argument(parser, "show this interface")
     profile_argument(parser)
-    parser.add_argument("--filter", metavar="TEXT", help="only rows that contain it")
+    parser.add_argument("--filter", metavar="TEXT", help="show only rows that contain TEXT")
     drop_reasons_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the pane; 2 for one that does not exist."""
+    """Print the pane. Exit code 2: unknown pane."""
     from .. import panes
 
     known = panes.names()
@@ -70,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     name = by_key.get(args.pane, args.pane)
     if name not in known:
         raise Refused(
-            f"no pane {args.pane!r}{nearest(args.pane, known)}; there are {', '.join(known)}"
+            f"no pane {args.pane!r}{nearest(args.pane, known)}; panes: {', '.join(known)}"
         )
     source = open_source(args)
     width = args.width or (
@@ -81,7 +85,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:
-    """Sample, draw, print, until the end."""
+    """Sample, draw and print until the end of the source or an interrupt."""
     from ..config import ConfigError, load
     from ..panes import chosen_columns, pane
     from ..terms.text import ascii_only
@@ -107,14 +111,14 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     )  # fmt: skip
     module = pane(name)
     past, plans = Past(), Plans(host)
-    first = host.opening or not host.ends  # one moment alone has no rates, and is shown
+    first = host.opening or not host.ends  # the only sample of a recording is shown without rates
     while True:
         observation = observer.step({*module.NEEDS, "links"})
-        if not past.fine:  # later it may go and come back
+        if not past.fine:  # only checked once: the interface may go and come back later
             known_interface(observation.frame, args.interface)
             uncounted = observation.frame.missing.get("drop_reasons")
-            if uncounted:  # few panes have a place for it
-                say(f"nettop: drops not counted by reason: {uncounted}", to=sys.stderr)
+            if uncounted:  # most panes do not show this message
+                say(f"nettop: cannot count drop reasons: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
         if not first:
             made, pending = _journal() if host.live else ((), ())
@@ -134,7 +138,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 
 
 def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """What was changed here; one sentence where that cannot be read."""
+    """The journal entries; one message if the journal cannot be read."""
     from ..settings import Host
     from ..terms.errors import sentence
     from ..views.kept import journal
@@ -142,12 +146,12 @@ def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     try:
         return journal(Host.at())
     except OSError as error:
-        say(f"nettop: the journal cannot be read: {sentence(error)}", to=sys.stderr)
+        say(f"nettop: cannot read the journal: {sentence(error)}", to=sys.stderr)
         return (), ()
 
 
 def put(rows: Sequence[Line], ascii_only: bool) -> None:
-    """Print lines, without the empty ones at the end; coloured on a terminal."""
+    """Print lines without trailing empty lines; coloured on a terminal."""
     from ..files.streams import control
     from ..terms.text import fit_line, plain, text_of
 

@@ -1,6 +1,6 @@
-"""Everything nettop reads, once: every table with its rows, rates under `per_s`.
+"""Print every table that nettop reads, with its rows.
 
-Two samples, --seconds apart, so that there are rates.
+Two samples are taken, --seconds apart. Rates per second are under `per_s`.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ from typing import Any
 from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, json_argument, open_source, say, source_arguments
 
-HELP = "every table nettop reads, as data"
+GROUP = "data"
+HELP = "print every table that nettop reads"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    duration_argument(parser, "--seconds", "between the samples (1)", 1.0)
-    parser.add_argument("--table", action="append", metavar="NAME", help="only this table")
+    duration_argument(parser, "--seconds", "time between the two samples (1)", 1.0)
+    parser.add_argument("--table", action="append", metavar="NAME", help="print only this table")
     source_arguments(parser)
 
 

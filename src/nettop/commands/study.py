@@ -1,11 +1,11 @@
-"""Repeat a published table on this pair of hosts: published and measured side by side.
+"""Repeat a published table on this pair of hosts and print published and measured values.
 
-  nettop study list                                  the studies there are
-  nettop study show nasa-2                           what one would run, and what it needs
+  nettop study list                                  list the studies
+  nettop study show nasa-2                           show the runs of a study and their requirements
   nettop study run nasa-2 --to 10.0.0.2 --peer "ssh host2" --format markdown
 
-What this pair cannot do (MTU, path, cores, settings) is named and skipped. Settings that a point
-needs are changed for its run only, through the journal.
+Runs that this pair cannot do (MTU, path, cores, settings) are listed and skipped. Settings that a
+run needs are changed for that run only, through the journal.
 """
 
 from __future__ import annotations
@@ -20,23 +20,30 @@ from .test import options_of, stopper, tell, trial_arguments
 if TYPE_CHECKING:
     from ..trials.study import Study
 
-HELP = "repeat a paper's table on this pair of hosts"
+GROUP = "prove"
+HELP = "repeat a published measurement on this pair of hosts"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("doing", metavar="list|show|run|ID", help="ID alone is run ID")
-    parser.add_argument("id", nargs="?", metavar="ID", help="a study, as `list` names it")
+    parser.add_argument(
+        "doing", metavar="list|show|run|ID", help="a study ID alone runs that study"
+    )
+    parser.add_argument("id", nargs="?", metavar="ID", help="name of a study, from `list`")
     trial_arguments(parser, need=False)
-    parser.add_argument("--only", metavar="TEXT", help="points whose name has this")
+    parser.add_argument(
+        "--only", metavar="TEXT", help="run only the points whose name contains this"
+    )
     formats = ("text", "markdown", "svg", "json")
-    parser.add_argument("--format", choices=formats, default="text", help="of the report (text)")
+    parser.add_argument(
+        "--format", choices=formats, default="text", help="format of the report (text)"
+    )
     json_argument(parser)
     netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """List, show or run; 1 when nothing of it could be run."""
+    """List, show or run. Exit code 1: no part of the study could run."""
     if args.doing not in ("list", "show", "run"):
         args.doing, args.id = "run", args.doing
     as_json = args.json or args.format == "json"
@@ -56,7 +63,7 @@ def _named(name: str | None) -> Study:
     from ..trials import study
 
     if not name:
-        raise Refused("which study? `nettop study list` lists them", 2)
+        raise Refused("no study given; `nettop study list` prints all", 2)
     try:
         return study.load(name)
     except KeyError:
@@ -113,7 +120,7 @@ def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
     except (PeerError, runner.TrialError, ValueError) as error:
         raise Refused(str(error), 3) from None
     except Cancelled:
-        raise Refused("cancelled; nothing is left running", 4) from None
+        raise Refused("cancelled; all processes of the test have ended", 4) from None
     if as_json:
         emit(document)
     else:

@@ -1,9 +1,10 @@
-"""Run one test tool between this host and another, both ends sampled, the result judged.
+"""Run one network test tool between this host and another.
 
   nettop test iperf3 --to 10.0.0.2 --peer "ssh host2"
   nettop test bulk --to 10.1.0.2 --peer "ip netns exec b" --streams 4 --seconds 10
 
-The far side is started and ended by nettop; whatever happens, nothing stays running there.
+nettop starts and stops the process on the other host, samples both hosts during the test, and
+checks the result for plausibility. No process remains on the other host, even after an error.
 """
 
 from __future__ import annotations
@@ -20,58 +21,80 @@ from . import duration_argument, emit, interface_argument, json_argument, netns_
 from ._argument import host, prefix, whole
 
 if TYPE_CHECKING:
-    from ..trials.result import Options, Progress, Result
+    from ..trials.result import Options, Progress, TrialResult
 
-HELP = "run one test tool to another host"
+GROUP = "prove"
+HELP = "run a network test to another host"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("tool", metavar="TOOL", help="a test tool; `list` lists them")
+    parser.add_argument("tool", metavar="TOOL", help="test tool; `list` prints all")
     trial_arguments(parser, need=False)
-    parser.add_argument("--no-keep", action="store_true", help="do not keep the result")
+    parser.add_argument("--no-keep", action="store_true", help="do not store the result")
     json_argument(parser)
     netns_argument(parser)
 
 
 def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> None:
-    """What says how a trial runs; shared by test, prove, sweep, tune and study."""
+    """The options of a trial, shared by test, prove, sweep, tune and study."""
     add = parser.add_argument
-    add(
-        "--to", required=need, type=host, metavar="ADDRESS", help="the address that traffic goes to"
-    )
+    add("--to", required=need, type=host, metavar="ADDRESS", help="address of the other host")
     add(
         "--peer",
         type=prefix,
         metavar="PREFIX",
-        help="runs a command at the other end: 'ssh host'; 'env' runs it here",
+        help="command prefix that runs a command on the other host: 'ssh host'; 'env': this host",
     )
-    duration_argument(parser, "--seconds", "measured time of a run (10)", 10.0)
-    duration_argument(parser, "--warmup", "dropped before it (1); may be 0", 1.0, type=pause)
-    add("--streams", type=whole(1), default=1, help="parallel connections (1)")
-    add("--reverse", action="store_true", help="the other end sends")
-    add("--bidirectional", action="store_true", help="both ends send")
-    add("--udp", action="store_true", help="UDP")
-    add("--rate", type=rate, metavar="BITS", help="offered rate, such as 940M")
-    add("--length", type=size, metavar="BYTES", help="bytes a write, or a datagram's payload")
-    add("--window", type=size, metavar="BYTES", help="socket buffer, capture: ring; default: tuned")
-    add("--mss", type=whole(1), help="largest TCP segment")
-    add("--congestion", metavar="NAME", help="TCP congestion control")
-    add("--zero-copy", action="store_true", help="send without copying")
-    add("--cpu-here", type=cpus, default=(), metavar="LIST", help="the tool runs on these here")
-    add("--cpu-there", type=cpus, default=(), metavar="LIST", help="and on these there")
-    add("--port", type=whole(1, 65535), help="the far end's port, where a firewall asks for it")
-    interface_argument(parser, "capture, pktgen: the interface")
-    add("--sizes", type=sizes, default=(), metavar="LIST", help="payload bytes, such as 64,1472")
-    add("--spacings", type=floats, default=(), metavar="LIST", help="µs between packets")
-    add("--count", type=whole(1), help="packets or exchanges")
+    duration_argument(parser, "--seconds", "length of a measurement (10)", 10.0)
+    duration_argument(
+        parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, type=pause
+    )
+    add("--streams", type=whole(1), default=1, help="number of parallel connections (1)")
+    add("--reverse", action="store_true", help="the other host sends")
+    add("--bidirectional", action="store_true", help="both hosts send")
+    add("--udp", action="store_true", help="use UDP")
+    add("--rate", type=rate, metavar="BITS", help="offered rate in bit/s, such as 940M")
+    add("--length", type=size, metavar="BYTES", help="size of a write, or payload of a datagram")
+    add(
+        "--window", type=size, metavar="BYTES",
+        help="socket buffer; capture: ring size (default: autotuned)",
+    )  # fmt: skip
+    add("--mss", type=whole(1), help="TCP maximum segment size")
+    add("--congestion", metavar="NAME", help="TCP congestion control algorithm")
+    add("--zero-copy", action="store_true", help="send with zero copy")
+    add(
+        "--cpu-here",
+        type=cpus,
+        default=(),
+        metavar="LIST",
+        help="run the tool on these cores of this host",
+    )
+    add(
+        "--cpu-there",
+        type=cpus,
+        default=(),
+        metavar="LIST",
+        help="run the tool on these cores of the other host",
+    )
+    add("--port", type=whole(1, 65535), help="port of the other host (default: a free one)")
+    interface_argument(parser, "interface of capture and pktgen")
+    add(
+        "--sizes",
+        type=sizes,
+        default=(),
+        metavar="LIST",
+        help="payload sizes in bytes, such as 64,1472",
+    )
+    add("--spacings", type=floats, default=(), metavar="LIST", help="gaps between packets in µs")
+    add("--count", type=whole(1), help="number of packets or exchanges")
     add(
         "--neighbour",
         type=whole(0),
         metavar="CPU",
-        help="a memory-walking load on this core meanwhile",
+        help="run a memory-intensive load on this core during the test",
     )
-    add("--pid", type=whole(1), help="capture: watch what this running capture loses")
+    add("--pid", type=whole(1), help="capture: measure the losses of this running process")
 
 
 def rate(text: str) -> float:
@@ -110,7 +133,7 @@ def cpus(text: str) -> tuple[int, ...]:
 
 
 def sizes(text: str) -> tuple[int, ...]:
-    """Numbers with commas between; for argparse."""
+    """Whole numbers separated by commas; for argparse."""
     return tuple(int(value) for value in floats(text))
 
 
@@ -121,23 +144,23 @@ def floats(text: str) -> tuple[float, ...]:
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list such as 64,1472") from None
     if any(value < 0 for value in found):
-        raise argparse.ArgumentTypeError(f"{text!r} has a number below zero")
+        raise argparse.ArgumentTypeError(f"{text!r} contains a negative number")
     return found
 
 
 def options_of(args: argparse.Namespace) -> Options:
-    """The trial's options; Refused names what cannot be."""
+    """The options of the trial; Refused for an invalid combination."""
     from dataclasses import fields
 
     from ..trials.result import Options
 
     if not args.to:
-        raise Refused("say where traffic goes: --to ADDRESS", 2)
+        raise Refused("--to ADDRESS is required", 2)
     return Options(**{f.name: getattr(args, f.name) for f in fields(Options)})
 
 
 def stopper() -> threading.Event:
-    """Set by Ctrl-C, SIGTERM and SIGHUP: whoever runs undoes and ends in order."""
+    """An event that SIGINT, SIGTERM and SIGHUP set; the test then reverts its changes and ends."""
     event = threading.Event()
 
     def stop(_number: int, _frame: FrameType | None) -> None:
@@ -149,7 +172,7 @@ def stopper() -> threading.Event:
 
 
 def tell(progress: Progress) -> None:
-    """One line of narration for each second, rewritten on a terminal."""
+    """Print one progress line per second, rewritten in place on a terminal."""
     from ..terms import units
 
     if not sys.stderr.isatty():
@@ -163,7 +186,7 @@ def tell(progress: Progress) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Run it, print it; a result that cannot be is exit code 3."""
+    """Run the test and print the result. Exit code 3: the result is impossible."""
     from .. import trials
 
     if args.tool == "list":
@@ -186,8 +209,8 @@ def run(args: argparse.Namespace) -> int:
     return 3 if any(not check.ok and check.name == "possible" for check in result.checks) else 0
 
 
-def one(tool: str, options: Options) -> Result:
-    """One trial from the command line; errors as sentences."""
+def one(tool: str, options: Options) -> TrialResult:
+    """Run one trial; its errors become Refused."""
     from ..trials import run as runner
     from ..trials.peer import Cancelled, PeerError
 
@@ -196,7 +219,7 @@ def one(tool: str, options: Options) -> Result:
     except (PeerError, runner.TrialError, ValueError) as error:
         raise Refused(str(error), 3) from None
     except Cancelled:
-        raise Refused("cancelled; nothing is left running", 4) from None
+        raise Refused("cancelled; all processes of the test have ended", 4) from None
     finally:
         if sys.stderr.isatty():
             print("\r\033[K", end="", file=sys.stderr, flush=True)
@@ -215,13 +238,13 @@ def _list(args: argparse.Namespace) -> int:
     return 0
 
 
-def text(result: Result) -> str:
-    """The result for people."""
+def text(result: TrialResult) -> str:
+    """The result as text."""
     from ..terms import units
 
     m, o = result.measured, result.options
     streams, moved = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"
-    if "connections" in m.details:  # a user's own, only watched
+    if "connections" in m.details:  # an existing connection, only observed
         streams, moved = f"{m.details['connections']} connections watched", "moved   "
     lines = [f"{result.tool} {m.version}".rstrip() + f" to {o.to}, {streams}"]
     if m.bits_per_second is not None:

@@ -1,4 +1,4 @@
-"""The screen: live cores, queues, drops and findings of this host, or of a recording."""
+"""Open the screen: live cores, queues, drops and findings of this host or of a recording."""
 
 from __future__ import annotations
 
@@ -17,29 +17,30 @@ from . import (
     source_arguments,
 )
 
-HELP = "the screen (what `nettop` alone shows)"
+GROUP = "look"
+HELP = "open the screen (the default command)"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The screen's options."""
     source_arguments(parser)
     parser.add_argument(
-        "--demo", action="store_true", help="play the recording that comes with nettop"
+        "--demo", action="store_true", help="play the recording that is part of nettop"
     )
-    interface_argument(parser, "start with this interface")
-    duration_argument(parser, "--interval", "between samples (1)")
+    interface_argument(parser, "initial interface")
+    duration_argument(parser, "--interval", "time between samples (1)")
     profile_argument(parser)
     drop_reasons_argument(parser)
     parser.add_argument(
         "--read-only", action="store_true", help="change nothing, run no test, write no file"
     )
     parser.add_argument(
-        "--plain", action="store_true", help="print the overview as text, no screen"
+        "--plain", action="store_true", help="print the overview as text instead of a screen"
     )
 
 
 def run(args: argparse.Namespace) -> int:
-    """Draw until the user quits."""
+    """Run the screen until the user quits."""
     if args.netns:
         enter_netns(args.netns)
     if args.demo:
@@ -61,8 +62,8 @@ def run(args: argparse.Namespace) -> int:
     if not browser and not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise Refused("the screen needs a terminal; `nettop show overview` prints text", 2)
     if not browser and os.environ.get("TERM", "dumb") == "dumb":
-        raise Refused("TERM says this terminal cannot draw; `nettop show overview` prints text", 2)
-    # Textual draws on stderr, and `2>errors` is no terminal; a browser is drawn for on stdout
+        raise Refused("this terminal (TERM) cannot draw; `nettop show overview` prints text", 2)
+    # Textual draws on stderr, which may be redirected to a file; for a browser it draws on stdout
     if not browser and not sys.stderr.isatty():
         os.dup2(1, 2)
     from ..tui.app import run as draw
@@ -71,7 +72,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def demo() -> str:
-    """The recording that comes with nettop."""
+    """The recording that is part of nettop."""
     from ..config import rules_folder
 
     return str(rules_folder() / "demo.host.gz")

@@ -1,10 +1,10 @@
-"""Walk the findings in the order of what they promise, prove each, keep those that are better.
+"""Test the fix of each finding, the largest expected gain first, and keep those that help.
 
   nettop tune --to 10.0.0.2 --peer "ssh host2" --budget 10m
 
-What is about safety and not speed (old advice in sysctl.conf, for one) is named for `nettop apply`.
-Ends with what was kept, what was not and why, the gain in all, and one command that takes
-everything back. Exit code 0 when something was kept, 1 when nothing was.
+Findings about safety instead of speed are not tested; the report names them for `nettop apply`. The
+report lists what was kept, what was not kept and why, the total gain, and one command that reverts
+everything. Exit code 0: at least one change was kept; 1: none.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ import argparse
 from . import duration_argument, emit, json_argument, netns_argument, profile_argument
 from .prove import attempt, bench_arguments, bench_of, offers
 
-HELP = "prove the findings one by one, keep those that are better"
+GROUP = "prove"
+HELP = "prove all findings in turn, keep the changes that help"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -22,13 +23,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     bench_arguments(parser)
     parser.set_defaults(budget=600.0)
     profile_argument(parser)
-    duration_argument(parser, "--look", "how long to look (6)", 6.0)
+    duration_argument(parser, "--look", "how long to observe the host (6)", 6.0)
     json_argument(parser)
     netns_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Tune it."""
+    """Run the experiments and print the report."""
     from ..trials import tune
 
     on = bench_of(args)

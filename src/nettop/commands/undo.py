@@ -1,11 +1,10 @@
-"""Take back what nettop changed: by number, or everything that still stands.
+"""Revert changes that nettop made: by journal number, or all of them.
 
-What something else changed since is a conflict and stays as it is: `--force` writes the old value
-all the same, `--forget` lets the new one stand and closes the entry.
+If the value was changed by something else since, undo reports a conflict and writes nothing.
+`--force` writes the old value anyway; `--forget` keeps the new value and closes the entry.
 
-Where going back may cut the link, the undo must be confirmed like a change: with Enter here, or
-`nettop confirm`. Otherwise the value that was undone comes back. A change that is still pending is
-taken back at once.
+An undo that may interrupt the link must be confirmed like a change: with Enter, or with `nettop
+confirm`. Otherwise the undone value returns. A change that is still pending is reverted at once.
 """
 
 from __future__ import annotations
@@ -24,15 +23,26 @@ if TYPE_CHECKING:
     from ..changes.journal import Journal
     from ..host.source import Source
 
-HELP = "take back what nettop changed"
+GROUP = "change"
+HELP = "revert changes that nettop made"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("id", nargs="*", type=whole(1), metavar="ID", help="numbers of the journal")
-    parser.add_argument("--all", action="store_true", help="everything that still stands")
-    parser.add_argument("--force", action="store_true", help="even what others changed since")
-    parser.add_argument("--forget", action="store_true", help="leave it so and close the entry")
+    parser.add_argument(
+        "id", nargs="*", type=whole(1), metavar="ID", help="numbers from `nettop journal`"
+    )
+    parser.add_argument(
+        "--all", action="store_true", help="revert all changes that are still in place"
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="write the old value even if something else changed the setting since",
+    )
+    parser.add_argument(
+        "--forget", action="store_true", help="keep the current value and close the journal entry"
+    )
     confirm_argument(parser)
     ssh_argument(parser)
     json_argument(parser)
@@ -40,7 +50,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Undo; 2 for a number there is not, 4 when something is in conflict."""
+    """Undo. Exit code 2: no such number, 4: conflict."""
     from ..changes import privilege
     from ..changes.journal import Journal
     from ..terms.errors import sentence
@@ -49,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
     source = open_source(args)
     must_be_live(source, "nettop undo")
     if not args.id and not args.all:
-        raise Refused("say which: nettop undo ID…, or nettop undo --all", 2)
+        raise Refused("no change given: nettop undo ID…, or nettop undo --all", 2)
     journal = Journal()
     try:
         known = {entry.id for entry in journal.entries()}

@@ -1,6 +1,7 @@
-"""One line each time a finding begins or ends: for logs, cron and terminals left open.
+"""Print one line each time a finding begins or ends, for logs and cron.
 
-With --json one JSON object a line. Ends after --for, at the end of a recording, or with Ctrl-C.
+--json prints one JSON object per line. The command ends after --for, at the end of a recording, or
+with Ctrl-C.
 """
 
 from __future__ import annotations
@@ -23,27 +24,28 @@ from . import (
 )
 from .advise import MARKS, SEVERITIES
 
-HELP = "a line whenever a finding begins or ends"
+GROUP = "look"
+HELP = "print a line when a finding begins or ends"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    duration_argument(parser, "--for", "stop after this long (never)", dest="duration")
-    duration_argument(parser, "--interval", "between samples (1)", 1.0)
+    duration_argument(parser, "--for", "stop after this time (never)", dest="duration")
+    duration_argument(parser, "--interval", "time between samples (1)", 1.0)
     profile_argument(parser)
-    interface_argument(parser, "judge this interface only")
+    interface_argument(parser, "report findings of this interface only")
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
         default="critical",
-        help="exit 1 if a finding at or above this was seen (critical)",
+        help="exit with 1 if a finding was at or above this severity (critical)",
     )
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print beginnings and ends; 1 when a finding at or above --fail-on was seen."""
+    """Print the events. Exit code 1: a finding was at or above --fail-on."""
     from ..views.observer import Observer
 
     source = open_source(args)
@@ -55,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     began = due = source.now()
     while True:
         seen = observer.step()
-        if first:  # afterwards it may go and come back
+        if first:  # only checked once: the interface may go and come back later
             known_interface(seen.frame, args.interface)
             first = False
         now = {found.id: (found.severity, found.title) for found in seen.judgement.findings}

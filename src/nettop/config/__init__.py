@@ -1,6 +1,6 @@
-"""Configuration: the folders of nettop and its user, and what the configuration files say.
+"""Configuration: the folders of nettop and of its user, and the configuration files.
 
-Gives plain values. Knows no pane and no command: they ask it, and check what concerns them.
+Gives plain values. It depends on no pane and no command; they read it and validate their own part.
 """
 
 from .file import KNOWN, Config, load, mute, muted

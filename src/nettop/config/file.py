@@ -1,4 +1,4 @@
-"""Where nettop's files are, and what the user's configuration says.
+"""The configuration files of the user.
 
     /etc/nettop/config.toml, then ~/.config/nettop/config.toml (or XDG_CONFIG_HOME)
 
@@ -7,11 +7,11 @@
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
     [columns]                 flows = ["process", "peer", "limit", "rtt"]
 
-`columns` are those of the tables of the panes flows, cores and nic, by their headings in small
-letters, in the order wanted; what does not fit the width is left out from the right.
+`columns` lists the columns of the panes flows, cores and nic, by lower-case heading, in display
+order. Columns that do not fit the width are dropped from the right.
 
-Rules of the user: `rules/` beside each configuration file. Muted findings: `muted` in the user's
-folder, one `rule@target` a line. All of it is data: nothing in it is ever executed.
+The user's rules are in `rules/` next to each configuration file. Muted findings are in `muted` in
+the user's folder, one `rule@target` per line. All files are data; nothing in them is executed.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """What the configuration files say; a later file's key wins."""
+    """The merged configuration; a key of a later file overrides an earlier one."""
 
     values: Mapping[str, Any] = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     muted: frozenset[str] = frozenset()
-    faults: tuple[str, ...] = ()  # what was left out: a sentence each, with file and key
+    faults: tuple[str, ...] = ()  # one sentence, with file and key, for each ignored entry
 
     def get(self, key: str, default: Any) -> Any:
         """A value, or the default."""
@@ -50,7 +50,7 @@ class Config:
 
 
 def load() -> Config:
-    """Read the configuration. What is wrong is left out and told in `faults`; the rest counts."""
+    """Read the configuration. Invalid entries are ignored and listed in `faults`."""
     values: dict[str, Any] = {}
     limits: dict[str, dict[str, Any]] = {}
     hidden: list[str] = []
@@ -90,24 +90,24 @@ def _check(path: Path, key: str, value: Any) -> None:
     if key not in KNOWN:
         raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
     if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
-        raise ConfigError(f"{path}: {key} cannot be {_shown(value)}")
+        raise ConfigError(f"{path}: {key} has an invalid value: {_shown(value)}")
     if value not in CHOICES.get(key, (value,)):
-        raise ConfigError(f"{path}: {key} is {' or '.join(CHOICES[key])}, not {_shown(value)}")
+        raise ConfigError(f"{path}: {key} must be {' or '.join(CHOICES[key])}, not {_shown(value)}")
     if key == "interval" and not 0.1 <= value <= 3600:
-        raise ConfigError(f"{path}: interval is 0.1 to 3600 seconds, not {_shown(value)}")
+        raise ConfigError(f"{path}: interval must be 0.1 to 3600 seconds, not {_shown(value)}")
 
 
 def _thresholds(
     path: Path, tables: Mapping[str, Any], faults: list[str]
 ) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The thresholds of each rule; what is no threshold goes to `faults`."""
+    """The thresholds of each rule; invalid entries are added to `faults`."""
     for rule, given in tables.items():
         if not isinstance(given, dict):
-            faults.append(f"{path}: limits.{rule} is a table of numbers")
+            faults.append(f"{path}: limits.{rule} must be a table of numbers")
             continue
         good = {k: v for k, v in given.items() if bounds.number(v) or isinstance(v, list)}
         faults += [
-            f"{path}: limits.{rule}.{k} cannot be {_shown(v)}"
+            f"{path}: limits.{rule}.{k} has an invalid value: {_shown(v)}"
             for k, v in given.items()
             if k not in good
         ]
@@ -120,20 +120,20 @@ def _shown(value: Any) -> str:
 
 
 def muted() -> list[str]:
-    """The muted findings, `rule@target` each."""
+    """The muted findings, each `rule@target`."""
     text = _text(user_folder() / "muted")
     return [line.strip() for line in text.splitlines() if line.strip() and line[0] != "#"]
 
 
 def mute(names: Sequence[str]) -> None:
-    """Make these the muted findings; OSError when they cannot be written."""
+    """Replace the list of muted findings; OSError if it cannot be written."""
     place = user_folder()
     place.mkdir(parents=True, exist_ok=True)
     write(place / "muted", "".join(f"{name}\n" for name in names))
 
 
 def _text(path: Path) -> str:
-    """The file's text; nothing where there is none, or where another user's folder hides it."""
+    """The text of the file; empty if it does not exist or is in an unreadable folder."""
     must_be_ours(path)
     try:
         return bounds.read(path, "config").decode("utf-8")

@@ -1,4 +1,4 @@
-"""Where the files of nettop and of its user are."""
+"""The folders of nettop and of its user."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ SYSTEM = Path("/etc/nettop")
 
 
 class ConfigError(ValueError):
-    """A configuration file that cannot be used: one sentence naming file and key."""
+    """A configuration file cannot be used; one sentence names file and key."""
 
 
 def rules_folder() -> Path:
-    """The rules that came with nettop: in the wheel, or beside `src/` in a checkout."""
+    """The packaged rules: in the wheel, or next to `src/` in a checkout."""
     package = Path(__file__).parents[1]
     installed = package / "rules"
     return installed if installed.is_dir() else package.parents[1] / "rules"
@@ -27,17 +27,17 @@ def user_folder() -> Path:
 
 
 def state_folder() -> Path:
-    """The user's results and view state."""
+    """The folder of the user's results and saved view."""
     return Path(folder("XDG_STATE_HOME", ".local/state"), "nettop")
 
 
 def rule_folders() -> list[Path]:
-    """Where rules come from; a later folder overrides an earlier one by id."""
+    """The rule folders; a rule of a later folder replaces one with the same id."""
     own = [place / "rules" for place in (SYSTEM, user_folder())]
     return [rules_folder(), *(place for place in own if os.path.isdir(place))]
 
 
 def must_be_ours(path: Path) -> None:
-    """ConfigError when root would obey a file that another user can change."""
+    """ConfigError if root would read a file that another user can change."""
     if not trusted(path):
         raise ConfigError(f"{path}: {UNTRUSTED}")

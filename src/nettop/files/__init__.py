@@ -1,6 +1,5 @@
-"""Files of the user and of the host: which may be trusted, how much is read, writing whole.
+"""Files of the user and of the host: trust, limits of size, atomic writes.
 
-`trust` says which files and programs root may rely on, `bounds` the most that is read of anything,
-`draft` writes a file whole or not at all, `streams` guards the standard streams. Takes paths, gives
-bytes.
+`trust` decides which files and programs root may use, `bounds` limits the size of all input,
+`draft` writes files atomically, `streams` guards the standard streams. Takes paths, gives bytes.
 """

@@ -1,10 +1,10 @@
-"""The largest of everything that comes in, and the readers that hold to it.
+"""Upper bounds of all input, and the readers that enforce them.
 
-`BOUNDS` is the one table. Each number is far above what a real host, recording or rule has, and low
-enough that reading it costs seconds and less than a gibibyte. `make golden` copies the table into
-README.md. What is larger is refused with one sentence that names the bound.
+`BOUNDS` is the only table. Each bound is far above real hosts, recordings and rules, and low enough
+that reading takes seconds and less than 1 GiB of memory. `make golden` copies the table into
+README.md. Larger input is refused with one sentence that names the bound.
 
-A reader never waits: a file is opened without blocking, and what is no regular file is refused.
+A reader never blocks: files are opened with O_NONBLOCK, and only regular files are accepted.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 _MIB: Final = 1 << 20
-PIECE: Final = 1 << 16  # bytes of one read; most files of the kernel are shorter
+PIECE: Final = 1 << 16  # bytes per read; most kernel files are shorter
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """The most of one thing: how many of which unit, of what, and why that many."""
+    """One bound: number, unit, the input it applies to, and the reason for the number."""
 
     most: int
     unit: str
@@ -31,7 +31,7 @@ class Bound:
     why: str
 
     def __str__(self) -> str:
-        """The bound as a sentence says it: `64 MiB`, `100,000 moments`."""
+        """The bound as text: `64 MiB`, `100,000 moments`."""
         if self.unit == "bytes" and self.most % _MIB == 0:
             return f"{self.most // _MIB} MiB"
         if self.unit == "bytes" and self.most % 1024 == 0:
@@ -49,32 +49,32 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         "1,024 CPUs and 5,000 interrupts are 5 million",
     ),
     "host-file": Bound(
-        16 * _MIB, "bytes", "any other file of the host",
+        16 * _MIB, "bytes", "other files of the host",
         "100,000 interfaces in /proc/net/dev are 12 MiB",
     ),
     "line": Bound(
         _MIB, "bytes", "a line in a file of the host or in a recording",
-        "an interrupt of 65,536 CPUs is 704 KiB",
+        "one interrupt line of 65,536 CPUs is 704 KiB",
     ),
     "digits": Bound(
         20, "digits", "a number in a file of the host",
-        "the kernel counts in 64 bits: 20 decimal digits",
+        "a 64-bit counter has 20 decimal digits",
     ),
     "listing": Bound(
         1_000_000, "names", "a directory",
-        "ten times the processes of a busy host",
+        "ten times the number of processes of a busy host",
     ),
     "netlink": Bound(
-        256 * _MIB, "bytes", "the kernel's answer to one netlink question",
+        256 * _MIB, "bytes", "the reply to one netlink request",
         "half a million TCP sockets with all attributes",
     ),
     "statistics": Bound(
-        1 << 17, "statistics", "a driver's own statistics (`ethtool -S`)",
+        1 << 17, "statistics", "driver statistics (`ethtool -S`)",
         "mlx5 with 256 channels has 22,927",
     ),
     "steering": Bound(
         4096, "rules", "flow-steering rules of a device (`ethtool -n`)",
-        "each is a question of its own to the driver",
+        "each rule needs one ioctl",
     ),
     "recording": Bound(
         256 * _MIB, "bytes", "a recording, unpacked",
@@ -82,51 +82,51 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "moments": Bound(
         100_000, "moments", "a recording",
-        "a day at one a second is 86,400",
+        "a day at one sample per second has 86,400",
     ),
     "entries": Bound(
-        2_000_000, "entries", "a recording, all its moments together",
+        2_000_000, "entries", "all moments of a recording together",
         "20 files that change in each of 86,400 moments",
     ),
     "name": Bound(
-        4096, "bytes", "the name of a recording's entry",
-        "PATH_MAX of the kernel",
+        4096, "bytes", "the name of an entry of a recording",
+        "PATH_MAX is 4 KiB",
     ),
     "answer": Bound(
         64 * _MIB, "bytes", "one entry of a recording",
-        "the longest file of a host",
+        "the largest file of a host",
     ),
     "config": Bound(
         64 * 1024, "bytes", "a configuration file, or the list of muted findings",
-        "a threshold for each rule there is fits many times",
+        "many times the size of thresholds for all rules",
     ),
     "rule": Bound(
         64 * 1024, "bytes", "a rule, a study, or a table of rules/",
-        "the longest that comes with nettop is 15 KiB",
+        "the longest packaged file is 15 KiB",
     ),
     "rules": Bound(
         2000, "files", "a folder of rules",
-        "ten times those that come with nettop",
+        "ten times the number of packaged rules",
     ),
     "toml-line": Bound(
         4096, "bytes", "a line of a TOML file",
-        "a paragraph; a key of many parts costs the parser the square of their number",
+        "a dotted key costs the parser quadratic time",
     ),
     "depth": Bound(
-        64, "levels", "tables and lists inside each other (TOML, JSON)",
-        "no file of nettop has more than a few",
+        64, "levels", "nesting of tables and lists (TOML, JSON)",
+        "packaged files use only a few",
     ),
     "number": Bound(
         10**18, "", "a number in a rule or in the configuration",
-        "more than any counter reaches, and exact in 64 bits",
+        "larger than any counter, and exact in 64 bits",
     ),
     "result": Bound(
         16 * _MIB, "bytes", "a stored result",
-        "a proof keeps every sample of every pair",
+        "a proof stores every sample of every pair",
     ),
     "results": Bound(
-        10_000, "files", "stored results; the newest are read",
-        "ten a day for nearly three years",
+        10_000, "files", "stored results (the newest are read)",
+        "ten per day for nearly three years",
     ),
     "journal": Bound(
         64 * _MIB, "bytes", "the journal",
@@ -134,25 +134,25 @@ BOUNDS: Final[Mapping[str, Bound]] = {
     ),
     "journal-line": Bound(
         64 * 1024, "bytes", "a line of the journal",
-        "a change, with all that moved along, is a few KiB",
+        "a change with its side effects is a few KiB",
     ),
     "state": Bound(
-        64 * 1024, "bytes", "what the screen remembers (view.json, processor)",
+        64 * 1024, "bytes", "the saved state of the screen (view.json, processor)",
         "a few choices of each pane",
     ),
 }  # fmt: skip
 
 
 def exceeded(name: str, path: str | None = None) -> OSError:
-    """The error of what is larger than the bound of that name: EFBIG, one sentence."""
+    """The OSError (EFBIG, one sentence) for input above the bound of that name."""
     bound = BOUNDS[name]
     return OSError(errno.EFBIG, f"more than {bound}, the bound of {bound.what}", path)
 
 
 def opened(path: str | os.PathLike[str]) -> int:
-    """A handle of a regular file, opened without waiting. OSError when it is none.
+    """Open a regular file without blocking; OSError for any other file type.
 
-    /dev/null is taken for an empty file, as systemd takes it: such a link masks a file.
+    /dev/null counts as an empty file, because systemd masks files by such a link.
     """
     handle = os.open(path, _FLAGS)
     try:
@@ -164,7 +164,7 @@ def opened(path: str | os.PathLike[str]) -> int:
 
 
 def must_be_regular(handle: int, path: str) -> None:
-    """OSError when the handle is a directory, a pipe, a socket or a device."""
+    """OSError if the descriptor is a directory, a pipe, a socket or a device."""
     status = os.fstat(handle)
     if stat.S_ISDIR(status.st_mode):
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), path)
@@ -174,7 +174,7 @@ def must_be_regular(handle: int, path: str) -> None:
 
 
 def rest(handle: int, name: str, path: str, first: bytes = b"") -> bytes:
-    """`first` and what is left to read of the handle; OSError when it is more than the bound."""
+    """`first` plus the rest of the file; OSError above the bound."""
     most = BOUNDS[name].most
     found = bytearray(first)
     while piece := os.read(handle, PIECE):
@@ -185,7 +185,7 @@ def rest(handle: int, name: str, path: str, first: bytes = b"") -> bytes:
 
 
 def read(path: str | os.PathLike[str], name: str) -> bytes:
-    """The bytes of a regular file within the bound of that name; OSError otherwise."""
+    """The bytes of a regular file; OSError above the bound of that name."""
     handle = opened(path)
     try:
         return rest(handle, name, os.fspath(path))
@@ -194,11 +194,11 @@ def read(path: str | os.PathLike[str], name: str) -> bytes:
 
 
 def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:
-    """OSError when a line is longer than the bound. A short text costs nothing."""
+    """OSError if a line is longer than the bound. The check of a short text is free."""
     most = BOUNDS["line"].most
     if len(data) <= most:
         return
-    half = most // 2  # a line longer than `most` fills at least one whole block of that size
+    half = most // 2  # a line longer than `most` covers at least one whole block of that size
     for at in range(0, len(data), half):
         if data.find(b"\n", at, at + half) < 0:
             begin, end = data.rfind(b"\n", 0, at) + 1, data.find(b"\n", at)
@@ -207,15 +207,15 @@ def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:
 
 
 def toml(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
-    """The tables of a TOML file within the bound of that name.
+    """The tables of a TOML file, within the bound of that name.
 
-    OSError when it cannot be read, ValueError (one sentence) when it is no TOML or is too deep.
+    OSError if it cannot be read, ValueError (one sentence) for invalid or too deeply nested TOML.
     """
     return tables(read(path, name).decode("utf-8"))
 
 
 def tables(text: str) -> dict[str, Any]:
-    """The tables of a TOML text; ValueError (one sentence) when it is none or is too deep."""
+    """The tables of a TOML text; ValueError (one sentence) if invalid or nested too deeply."""
     import tomllib
 
     for number, line in enumerate(text.split("\n"), 1):
@@ -235,7 +235,7 @@ def tables(text: str) -> dict[str, Any]:
 
 
 def document(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError (one sentence) when it is none or is too deep."""
+    """The value of a JSON text; ValueError (one sentence) if invalid or nested too deeply."""
     import json
 
     try:
@@ -266,7 +266,7 @@ def _too_deep() -> ValueError:
 
 
 def number(value: Any) -> bool:
-    """Whether it is a finite number within the bound of numbers."""
+    """Whether the value is a finite number within the bound of numbers."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False
     return -BOUNDS["number"].most <= value <= BOUNDS["number"].most  # false for NaN
@@ -276,14 +276,14 @@ _DIGITS: Final = BOUNDS["digits"].most
 
 
 def count(word: str | bytes, base: int = 10) -> int:
-    """The number that a word of a host's file is; ValueError when it is none or is too long."""
+    """A word of a host file as a number; ValueError if it is not a number or is too long."""
     if len(word) > _DIGITS:
         raise _too_long(word)
     return int(word, base)
 
 
 def counts(words: Sequence[str | bytes], base: int = 10) -> list[int]:
-    """The numbers that these words are; ValueError as for `count`."""
+    """Words as numbers; ValueError as for `count`."""
     if len(longest := max(words, key=len, default="")) > _DIGITS:
         raise _too_long(longest)
     return list(map(int, words)) if base == 10 else [int(word, base) for word in words]

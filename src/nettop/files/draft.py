@@ -1,9 +1,9 @@
-"""Files written whole or not at all: `write`, and `Draft` for what grows.
+"""Atomic writes of files: `write`, and `Draft` for files that grow.
 
-A draft has no name where the file system can do without (O_TMPFILE, open(2)): a nettop that is
-killed leaves nothing. Elsewhere its name is random and must be new (O_EXCL), and no symbolic link
-is followed: nobody can prepare a place that nettop would write through. The file at the end of the
-way is replaced by rename(2); a symbolic link there is replaced too, not followed.
+A draft has no name if the file system supports O_TMPFILE (open(2)), so a killed nettop leaves no
+file. Otherwise its name is random and created with O_EXCL, and symbolic links are not followed, so
+another user cannot redirect the write. rename(2) replaces the target; it replaces a symbolic link
+instead of following it.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXE
 
 
 class Draft:
-    """A file on its way to `path`: nobody sees it there before `keep`."""
+    """A file that becomes visible at `path` only with `keep`."""
 
     def __init__(self, path: str | os.PathLike[str], mode: int = 0o666) -> None:
-        """`mode` is a new file's, less the umask. OSError when there can be no such file."""
+        """`mode` is the mode of a new file, minus the umask. OSError if it cannot be created."""
         folder, self.name = os.path.split(os.fspath(path))
         if not self.name or os.path.isdir(path):
             raise IsADirectoryError(21, "Is a directory", os.fspath(path))
@@ -38,9 +38,9 @@ class Draft:
             handle = os.open(
                 ".", os.O_WRONLY | os.O_TMPFILE | os.O_CLOEXEC, mode, dir_fd=self._folder
             )
-            # without /proc it could never get a name
+            # linking it later needs /proc
             os.stat(f"/proc/self/fd/{handle}")
-        except OSError:  # this file system has no files without a name: it will say what is wrong
+        except OSError:  # O_TMPFILE is not supported; a real error will occur again below
             name = self._random()
             handle = os.open(name, _NEW, mode, dir_fd=self._folder)
             self._part = name
@@ -50,9 +50,9 @@ class Draft:
         return f".{self.name[:200]}.{secrets.token_hex(8)}.part"
 
     def keep(self, *, over: bool = True, like: bool = False) -> None:
-        """Give it its name, on the disk; without `over` FileExistsError where something is.
+        """Sync it and give it its name; FileExistsError if the name exists and not `over`.
 
-        `like` gives it the permissions of the regular file that it replaces.
+        `like` copies the permissions of the regular file that it replaces.
         """
         self.file.flush()
         if like:
@@ -63,7 +63,7 @@ class Draft:
         os.fsync(self.file.fileno())
         if self._part is None:
             part = self._random() if over else self.name
-            # dir_fd makes Python call linkat(2), which can follow this link to the file itself
+            # dir_fd makes Python call linkat(2), which can follow this link to the unnamed file
             os.link(f"/proc/self/fd/{self.file.fileno()}", part, dst_dir_fd=self._folder)
             self._part = part if over else None
         if over and self._part is not None:
@@ -76,7 +76,7 @@ class Draft:
         self.drop()
 
     def drop(self) -> None:
-        """Leave nothing of it; what was kept stays. May be called again."""
+        """Remove the draft unless it was kept. Can be called repeatedly."""
         if self.file.closed:
             return
         with suppress(OSError):
@@ -90,9 +90,9 @@ class Draft:
 def write(
     path: str | os.PathLike[str], data: str | bytes, mode: int = 0o666, *, over: bool = True
 ) -> None:
-    """Put `data` at `path` whole or not at all, and on the disk.
+    """Write `data` to `path` atomically and sync it.
 
-    `mode` is a new file's; one that is replaced keeps its own. FileExistsError without `over`.
+    `mode` applies to a new file; a replaced file keeps its mode. FileExistsError without `over`.
     """
     draft = Draft(path, mode)
     try:

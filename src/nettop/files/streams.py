@@ -1,13 +1,13 @@
-"""stdin, stdout and stderr of the process: what is lost on the way out is known.
+"""stdin, stdout and stderr of the process. A failed write to stdout is an error.
 
-stdout is data: what it does not take raises `Unwritten`, which is no OSError, so that nobody takes
-it for a file of his own. stderr is narration: what it does not take is gone. A stream that was
-closed is /dev/null, and so is its number: else the next file opened (a journal) would get it, and
-what is printed.
+stdout carries data: a failed write raises `Unwritten`. It is not an OSError, so callers do not
+mistake it for an error of their own files. stderr carries messages: a failed write is ignored. A
+closed stream is opened as /dev/null. Otherwise the next file opened (the journal, for example)
+would get its file descriptor and the output.
 
-Both show what they are told and obey nothing in it: a name of the kernel, of a recording or of the
-command line may hold what a terminal would obey. Colours are written by `control`; narration may
-begin with `ERASE`, which takes the line before away.
+Both streams replace control characters with visible ones, because names of the kernel, a recording
+or the command line can contain terminal escape sequences. `control` writes colours. A message may
+begin with `ERASE`, which erases the current line.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ if TYPE_CHECKING:
 
 ERASE: Final = "\r\x1b[K"
 _PIECES: Final = re.compile(r"[^\n\t]+")
-UNREAD: Final = 141  # 128 + SIGPIPE, as the shell has it for a program that nobody reads
+UNREAD: Final = 141  # 128 + SIGPIPE, the shell's exit code after SIGPIPE
 _NOT_WRITTEN: Final = 3
 
 
 class Unwritten(Exception):  # noqa: N818
-    """stdout does not take what is printed. `code` is the exit code."""
+    """A write to stdout failed. `code` is the exit code."""
 
     def __init__(self, error: OSError) -> None:
-        """One sentence, and the exit code: 141 when the reader went away, else 3."""
+        """Exit code 141 if the reader closed the pipe, else 3."""
         super().__init__(f"stdout: {error.strerror}")
         self.code = UNREAD if error.errno == errno.EPIPE else _NOT_WRITTEN
 
@@ -49,7 +49,7 @@ class _Data(io.FileIO):
                 raise Unwritten(error) from None
             if written is not None:
                 return written
-            select.select([], [self], [])  # somebody made the pipe or terminal non-blocking
+            select.select([], [self], [])  # another process set O_NONBLOCK on the pipe or terminal
 
 
 class _Narration(io.FileIO):
@@ -67,7 +67,7 @@ class _Shown(io.TextIOWrapper):
         return len(text)
 
     def control(self, text: str) -> None:
-        """Write what the terminal shall obey."""
+        """Write terminal control sequences."""
         super().write(text)
 
 
@@ -80,24 +80,24 @@ class _Told(_Shown):
 
 
 def visible(text: str) -> str:
-    """The text with every control character but tabs and ends of lines as a picture of it."""
+    """The text with visible symbols for control characters, except tab and newline."""
     if text.isprintable():
         return text
     return _PIECES.sub(lambda piece: piece[0] if piece[0].isprintable() else safe(piece[0]), text)
 
 
 def control(text: str, to: TextIO) -> None:
-    """Write what the terminal shall obey, at once; nothing of it may come from a host."""
+    """Write and flush terminal control sequences; never pass text of a host."""
     getattr(to, "control", to.write)(text)
     to.flush()
 
 
 def adopt() -> None:
-    """Put these in place of the streams that Python opened."""
+    """Replace the streams that Python opened."""
     for number in (0, 1, 2):
         try:
             os.fstat(number)
-        except OSError:  # the lowest free number is this one
+        except OSError:  # the lowest free descriptor is this one
             os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False, encoding="utf-8")  # noqa: SIM115 - open to the end
@@ -106,7 +106,7 @@ def adopt() -> None:
 
 
 def _text(kind: type[_Shown], old: TextIO | None, raw: io.FileIO) -> _Shown:
-    """Text to `raw`, encoded and buffered as Python chose it for the stream before."""
+    """A text stream to `raw` with the encoding and buffering of the stream it replaces."""
     if not isinstance(old, io.TextIOWrapper):
         return kind(io.BufferedWriter(raw), "utf-8", "backslashreplace")
     return kind(
@@ -116,7 +116,7 @@ def _text(kind: type[_Shown], old: TextIO | None, raw: io.FileIO) -> _Shown:
 
 
 def abandon() -> None:
-    """Send what is still to be printed to /dev/null: Python would try again at its end."""
+    """Send buffered output to /dev/null; Python would otherwise retry the write at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, 1)
     os.close(null)

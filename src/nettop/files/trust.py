@@ -1,7 +1,7 @@
-"""Which files and programs root may rely on: those that no other user can change or replace.
+"""The files and programs that root may use: those that no other user can change or replace.
 
-`sudo -E`, `su` and a root shell may keep the HOME, the XDG folders and the PATH of another user.
-What stands there is that user's: root neither reads nor obeys it, and writes nothing through it.
+`sudo -E`, `su` and a root shell can keep HOME, XDG folders and PATH of another user. Root neither
+reads nor writes files in those folders.
 """
 
 from __future__ import annotations
@@ -12,24 +12,24 @@ import stat
 from collections.abc import Iterator
 from typing import Final
 
-# where root's programs are; /usr/local only where nobody else can write
+# program folders of root; /usr/local only if no other user can write there
 SYSTEM: Final = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")
 LOCAL: Final = ("/usr/local/sbin", "/usr/local/bin")
-UNTRUSTED: Final = "root obeys only what root alone can change: see its owner"
-_LINKS: Final = 40  # as many as the kernel follows (path_resolution(7))
+UNTRUSTED: Final = "refused, because users other than root can change it"
+_LINKS: Final = 40  # the limit of the kernel (path_resolution(7))
 
 
 def trusted(path: str | os.PathLike[str]) -> bool:
-    """Whether we may rely on the file or folder, there or still to be made.
+    """Whether the process may use the file or folder, which need not exist yet.
 
-    As root: whether nobody else can change it, any folder on the way to it, or a symbolic link on
-    the way. Another user relies on what that user may read.
+    For root: whether no other user can change it, a parent folder, or a symbolic link in the path.
+    For other users it is always true.
     """
     return os.geteuid() != 0 or all(map(_roots_alone, _way(os.fspath(path))))
 
 
 def _way(path: str) -> Iterator[str]:
-    """Every folder, symbolic link and file on the way to `path`, each as it is reached."""
+    """Every folder, symbolic link and file that the resolution of `path` passes."""
     todo = os.path.abspath(path).split("/")[:0:-1]
     reached, links = "/", 0
     yield reached
@@ -54,34 +54,34 @@ def _way(path: str) -> Iterator[str]:
 
 
 def _roots_alone(path: str) -> bool:
-    """Whether only root can change what is at `path`; what is not there cannot be changed."""
+    """Whether only root can change the file at `path`; true if it does not exist."""
     try:
         found = os.lstat(path)
     except OSError as error:
         return isinstance(error, FileNotFoundError | NotADirectoryError)
     if found.st_uid != 0:
         return False
-    if stat.S_ISLNK(found.st_mode):  # the mode of a link means nothing
+    if stat.S_ISLNK(found.st_mode):  # the mode of a symbolic link has no effect
         return True
     others = found.st_mode & (stat.S_IWOTH | (stat.S_IWGRP if found.st_gid else 0))
-    # in a sticky folder, as /tmp, others can add files and not replace root's
+    # in a sticky folder such as /tmp, other users cannot replace files of root
     return not others or (stat.S_ISDIR(found.st_mode) and bool(found.st_mode & stat.S_ISVTX))
 
 
 def home() -> str:
-    """Our home folder; root's own where HOME is another user's; /nonexistent without any."""
+    """The home folder; that of root if HOME belongs to another user; /nonexistent if unknown."""
     told = os.path.expanduser("~")
     if told.startswith("/") and trusted(told):
         return told
     try:
         own = pwd.getpwuid(os.geteuid()).pw_dir
-    except KeyError:  # a user that no passwd knows: any container's
+    except KeyError:  # a user without passwd entry, common in containers
         return "/nonexistent"
     return own if trusted(own) else "/nonexistent"
 
 
 def folder(variable: str, below: str) -> str:
-    """The folder that an XDG variable names, or `below` in our home."""
+    """The folder of an XDG variable, or `below` in the home folder."""
     told = os.environ.get(variable, "")
     if told.startswith("/") and trusted(told):
         return told
@@ -89,14 +89,14 @@ def folder(variable: str, below: str) -> str:
 
 
 def path() -> str:
-    """The folders where programs are looked for: as root, only those that root alone can change."""
+    """The search path of programs; for root, only folders that no other user can change."""
     if os.geteuid() != 0:
         return os.environ.get("PATH", os.defpath)
     return os.pathsep.join((*(one for one in LOCAL if trusted(one)), *SYSTEM))
 
 
 def program(name: str) -> str:
-    """The absolute path of a program; a name with a slash is its own. FileNotFoundError."""
+    """The absolute path of a program; a name with a slash is used as is. FileNotFoundError."""
     import shutil
 
     if "/" in name:
@@ -108,9 +108,9 @@ def program(name: str) -> str:
 
 
 def sudo() -> str:
-    """The absolute path of sudo, which is never looked for in the user's PATH. FileNotFoundError.
+    """The absolute path of sudo; the user's PATH is never searched. FileNotFoundError.
 
-    /run/wrappers/bin is where NixOS has it.
+    /run/wrappers/bin is its folder on NixOS.
     """
     for one in (*SYSTEM, "/run/wrappers/bin"):
         if os.access(f"{one}/sudo", os.X_OK):
@@ -119,9 +119,9 @@ def sudo() -> str:
 
 
 def environment() -> dict[str, str]:
-    """The environment of the programs that root starts: nothing in it makes them load or run more.
+    """The environment of programs that root starts, without variables that make them load code.
 
-    tc(8), for one, loads code from TC_LIB_DIR. Another user's environment is given on as it is.
+    tc(8), for example, loads code from TC_LIB_DIR. Other users pass their environment unchanged.
     """
     if os.geteuid() != 0:
         return dict(os.environ)

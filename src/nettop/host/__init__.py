@@ -2,5 +2,5 @@
 
 Takes requests (paths, directory listings, netlink messages, ioctls) and gives the raw bytes of
 the answer. All other folders reach the host through `source.Source`, so a recording replaces the
-machine anywhere. A newcomer adds a new kind of source here.
+machine everywhere. A new kind of source is added here.
 """

@@ -1,7 +1,7 @@
-"""The text of a recording: read from a file, taken apart into moments (`recording` has the form).
+"""Read a recording from a file and split it into moments (`recording` documents the format).
 
-Everything is bytes until it is asked for, so that a recording takes little more memory than it has
-bytes. What exceeds `bounds.BOUNDS` is refused before it is unpacked or held.
+Data stays bytes until it is used, so a recording takes little more memory than its size. Input
+above `bounds.BOUNDS` is refused before it is unpacked.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ _MOMENT = re.compile(r"@(\d{1,15}(?:\.\d{1,9})?)(?: wall (\d{1,15}(?:\.\d{1,9})?
 
 
 class RecordingError(ValueError):
-    """A recording that cannot be read: what is wrong, or which bound it exceeds."""
+    """The recording is invalid or exceeds a bound; one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """What changed at `at` seconds: entry name → body (None: it is gone)."""
+class RecordedMoment:
+    """The changes at `at` seconds: entry name → body (None: removed)."""
 
     at: float
     wall: float
     changed: dict[str, bytes | None]
 
 
-def parse(archive: str | bytes) -> tuple[str, list[Moment]]:
+def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
     """The comment and the moments of an archive; `RecordingError` when it is none."""
     data = archive.encode("utf-8", "surrogateescape") if isinstance(archive, str) else archive
     try:
@@ -45,7 +45,7 @@ def parse(archive: str | bytes) -> tuple[str, list[Moment]]:
     if mark is None:
         raise RecordingError("not a recording: no line like `-- /proc/stat --` in it")
     comment = data[: mark.start()].decode("utf-8", "surrogateescape").strip()
-    moments = [Moment(0.0, 0.0, {})]
+    moments = [RecordedMoment(0.0, 0.0, {})]
     entries = 0
     while mark is not None:
         following = _MARK.search(data, mark.end())
@@ -66,18 +66,18 @@ def parse(archive: str | bytes) -> tuple[str, list[Moment]]:
     return comment, moments
 
 
-def _begin(moments: list[Moment], name: str) -> None:
+def _begin(moments: list[RecordedMoment], name: str) -> None:
     """A new moment after these, or the time of the first one."""
     step = _MOMENT.fullmatch(name)
     if step is None:
         raise RecordingError(f"not a moment: `-- {name[:80]} --`")
     at, wall = float(step[1]), float(step[2] or 0.0)
     if not moments[-1].changed and len(moments) == 1:
-        moments[0] = Moment(at, wall, {})
+        moments[0] = RecordedMoment(at, wall, {})
     elif at < moments[-1].at:
         raise RecordingError(f"`-- {name} --` goes back in time")
     else:
-        moments.append(Moment(at, wall, {}))
+        moments.append(RecordedMoment(at, wall, {}))
 
 
 def _within(name: str, size: int) -> None:

@@ -1,7 +1,7 @@
-"""Recordings: a host as one diffable text archive, its later moments overlaying only what changed.
+"""Recordings: a host as one text archive; later moments hold only changed entries.
 
-The raw bytes at the seam are kept, never parsed objects, so any later collector reads an old
-recording. An archive is a comment, then entries `-- NAME --`, each up to the next such line:
+An archive stores the raw bytes of the answers, never parsed objects, so later collectors can read
+old recordings. It is a comment, then entries `-- NAME --`, each up to the next such line:
 
     -- /proc/net/softnet_stat --      a file's text
     -- /sys/class/net/ --             a listing, one name a line
@@ -23,7 +23,7 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 
 from ..files import bounds
-from .archive import Moment, RecordingError, load, parse
+from .archive import RecordedMoment, RecordingError, load, parse
 from .request import Request
 from .source import Source
 
@@ -330,4 +330,4 @@ class Record:
         self.inner.keep_open(paths)
 
 
-__all__ = ["DROPS", "Moment", "Record", "RecordingError", "Replay", "load", "parse"]
+__all__ = ["DROPS", "Record", "RecordedMoment", "RecordingError", "Replay", "load", "parse"]

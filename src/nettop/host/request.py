@@ -1,4 +1,4 @@
-"""A netlink question, as a source takes it."""
+"""A netlink request to a source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Take a host's identity out of a recording, consistently, so that it can be shown to strangers.
+"""Replace names and addresses in a recording consistently, so that it can be shared.
 
 MAC addresses (those in interface names too), IP addresses (private ones too), the host's name and
 kernel command-line words outside a known list are replaced; addresses keep their common prefixes,

@@ -1,7 +1,7 @@
-"""Where this session comes from: the far end of the SSH connection that nettop is used over.
+"""The address of the SSH client whose session runs nettop.
 
-sshd tells it to the login shell (SSH_CONNECTION, sshd(8)); sudo, su and doas take it out of the
-environment. What our parents were started with still has it: proc_pid_environ(5).
+sshd sets SSH_CONNECTION in the login shell (sshd(8)); sudo, su and doas remove it. The initial
+environment of a parent process still has it: proc_pid_environ(5).
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-_TELLS: Final = ("SSH_CONNECTION", "SSH_CLIENT")
-_NO_SOCKET: Final = "UNKNOWN"  # what sshd tells where it was not reached over IP
+_VARIABLES: Final = ("SSH_CONNECTION", "SSH_CLIENT")
+_NO_SOCKET: Final = "UNKNOWN"  # the value if sshd has no IP connection
 
 
 def ssh_peer() -> str | None:
-    """The address at the other end of this SSH session; None outside one."""
+    """The client address of this SSH session; None if there is none."""
     for environment in _environments():
-        for name in _TELLS:
+        for name in _VARIABLES:
             words = environment.get(name, "").split()
             if words and words[0] != _NO_SOCKET:
                 return words[0]

@@ -1,8 +1,8 @@
-"""The only door to the host: text, bytes, listings, links, netlink replies and the clock.
+"""The only access to a host: text, bytes, listings, links, netlink replies and the clock.
 
-A `Source` is this machine (`Live`), a plain directory that looks like one (`Live(root)`), or a
-recording (`recording.Replay`). `recording.Record` tees another source. What is absent raises
-FileNotFoundError; what is forbidden raises PermissionError: never an empty answer.
+A `Source` is this machine (`Live`), a copy of /proc and /sys (`Live(root)`), or a recording
+(`recording.Replay`). `recording.Record` records another source. A missing file raises
+FileNotFoundError, a forbidden one PermissionError; an error is never an empty answer.
 """
 
 from __future__ import annotations

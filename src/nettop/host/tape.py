@@ -1,4 +1,4 @@
-"""Recordings into files: they have no name before they are whole, so that none is there by half."""
+"""Write recordings to files; a file gets its name only when it is complete."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""One browser's screen: a process of its own between a web socket and two pipes.
+"""The screen of one browser: a separate process between a web socket and two pipes.
 
-The process ends with its web socket, and with the server however that ends: the end of its standard
-input is a hangup to it (`tui.browser`). What it draws waits in the pipe until the browser takes it.
+The process ends with its web socket or with the server: end of file on its standard input acts as a
+hangup (`tui.browser`). Output waits in the pipe until the browser reads it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from aiohttp.web import WebSocketResponse
 
 from .packets import HEAD, received
 
-READY: Final = b"__GANGLION__\n"  # what the screen writes before its first packet
-TAKES: Final = 20.0  # seconds in which a browser must take what was drawn
-ENDS: Final = 20.0  # seconds in which a screen ends: a change that was begun is finished first
+READY: Final = b"__GANGLION__\n"  # written by the screen before its first packet
+TAKES: Final = 20.0  # seconds for a browser to read the output
+ENDS: Final = 20.0  # seconds for a screen to end; it first completes a change in progress
 
 
 def environment(width: int, height: int) -> Mapping[str, str]:
-    """Ours, with what makes Textual draw into a pipe. It never holds the token."""
+    """The environment of the screen: Textual draws into a pipe. It never contains the token."""
     return {
         **os.environ,
         "TEXTUAL_DRIVER": "nettop.tui.browser:Browser",
@@ -39,11 +39,10 @@ def environment(width: int, height: int) -> Mapping[str, str]:
 async def run(
     words: Sequence[str], socket: WebSocketResponse, size: tuple[int, int], closing: asyncio.Event
 ) -> None:
-    """Run one screen until its user quits, the browser leaves or the server is closing.
+    """Run one screen until the user quits, the browser disconnects or the server closes.
 
-    `size` is columns and rows. A session of its own keeps the screen apart from the server's
-    terminal: from its Ctrl-C, and from what sudo remembers of it. Raises OSError when no process
-    can be started.
+    `size` is columns and rows. A new session isolates the screen from the server's terminal: from
+    its Ctrl-C and from its cached sudo credentials. OSError if the process cannot be started.
     """
     process = await asyncio.create_subprocess_exec(
         *words, stdin=PIPE, stdout=PIPE, env=environment(*size), start_new_session=True
@@ -63,7 +62,7 @@ async def run(
 
 
 async def _drawn(process: Process, socket: WebSocketResponse) -> None:
-    """Send what the screen draws; a browser that takes nothing for `TAKES` seconds has left."""
+    """Send output of the screen; disconnect a browser that reads nothing for `TAKES` seconds."""
     out = process.stdout
     assert out is not None  # noqa: S101 - PIPE was asked for
     with contextlib.suppress(
@@ -81,7 +80,7 @@ async def _drawn(process: Process, socket: WebSocketResponse) -> None:
 
 
 async def _typed(socket: WebSocketResponse, process: Process) -> None:
-    """Hand on what was typed; no more is taken than the screen has read."""
+    """Pass input to the screen, no faster than the screen reads it."""
     into = process.stdin
     assert into is not None  # noqa: S101 - PIPE was asked for
     with contextlib.suppress(ConnectionError):
@@ -92,7 +91,7 @@ async def _typed(socket: WebSocketResponse, process: Process) -> None:
 
 
 async def _end(process: Process) -> None:
-    """Hang up; kill a screen, and what it started, that does not end in order."""
+    """Hang up; kill a screen and its children if they do not end in time."""
     assert process.stdin is not None  # noqa: S101 - PIPE was asked for
     process.stdin.close()
     if not await _ended(process):
@@ -102,7 +101,7 @@ async def _end(process: Process) -> None:
 
 
 async def _ended(process: Process) -> bool:
-    """Whether it ends in time; what it draws is thrown away, so that no full pipe keeps it."""
+    """Whether it ends in time; output is discarded, so a full pipe does not block it."""
     assert process.stdout is not None  # noqa: S101 - PIPE was asked for
     try:
         async with asyncio.timeout(ENDS):

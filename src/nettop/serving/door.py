@@ -1,8 +1,8 @@
-"""Who may enter: a token in the path, the Host that was dialled, the Origin of the page that asks.
+"""Access control: a token in the path, the Host header, and the Origin of the request.
 
-The token keeps out other users of this machine. Host keeps out a foreign page whose name was
-rebound to 127.0.0.1; Origin (RFC 6454) and Sec-Fetch-Site (W3C Fetch Metadata) keep out a foreign
-page that learned the token. Browsers set all three; a page cannot.
+The token stops other users of this host. The Host check stops DNS rebinding to 127.0.0.1. Origin
+(RFC 6454) and Sec-Fetch-Site (W3C Fetch Metadata) stop a foreign page that knows the token.
+Browsers set these three headers; a page cannot.
 """
 
 from __future__ import annotations
@@ -13,39 +13,39 @@ from dataclasses import dataclass
 from typing import Final
 
 NAMES: Final = ("127.0.0.1", "localhost", "[::1]")
-HTTP: Final = 80  # the port that a browser leaves out of Host
-OWN: Final = ("same-origin", "none")  # of Sec-Fetch-Site: our own page, or typed by the user
+HTTP: Final = 80  # the default port, which browsers omit from Host
+OWN: Final = ("same-origin", "none")  # Sec-Fetch-Site: our page, or a typed address
 
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """Admits requests for `/TOKEN/NAME` that were made to a loopback name and this port."""
+    """Accepts requests for `/TOKEN/NAME` to a loopback name and this port."""
 
     token: str
     port: int
 
     @property
     def url(self) -> str:
-        """What the user opens."""
+        """The address for the user."""
         return f"http://{NAMES[0]}:{self.port}/{self.token}/"
 
     def knows(self, path: str) -> bool:
-        """Whether the first segment of a path is the token; the time does not tell how near."""
+        """Whether the first path segment is the token; compared in constant time."""
         given = path.split("/", 2)[1:2]
         return hmac.compare_digest("".join(given).encode("utf-8", "replace"), self.token.encode())
 
     def local(self, host: str) -> bool:
-        """Whether a Host header names this server, and not a name that somebody else chose."""
+        """Whether the Host header is a loopback name with this port."""
         names = {f"{name}:{self.port}" for name in NAMES}
         if self.port == HTTP:
             names |= set(NAMES)
         return host.lower() in names
 
     def own(self, headers: Mapping[str, str], name: str) -> bool:
-        """Whether our own page or the user asks for NAME, and not a page from elsewhere.
+        """Whether the request for NAME comes from our own page or from the user.
 
-        A link may open the page in a tab of its own; nothing may be embedded, fetched or posted
-        from elsewhere. The web socket must say its Origin: every browser does (RFC 6455, 10.2).
+        A link on another site may open the page in a tab; embedding, fetching and posting from
+        other origins are refused. A web socket must have an Origin header (RFC 6455, 10.2).
         """
         origin = headers.get("Origin")
         if origin is None:
@@ -58,7 +58,7 @@ class Door:
         return name == "" and headers.get("Sec-Fetch-Dest") == "document"
 
     def admits(self, path: str, headers: Mapping[str, str]) -> str | None:
-        """The NAME that is asked for; None when the request must be refused."""
+        """The requested NAME; None if the request is refused."""
         known = self.knows(path)
         local = self.local(headers.get("Host", ""))
         name = "".join(path.split("/", 2)[2:])

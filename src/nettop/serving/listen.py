@@ -1,4 +1,4 @@
-"""Listen on loopback until a signal, on both families: nobody else may answer for `localhost`."""
+"""Listen on loopback, IPv4 and IPv6, until a signal; nobody else can answer for `localhost`."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from .site import Site
 
 
 class PortError(OSError):
-    """The port cannot be listened on."""
+    """The port cannot be used."""
 
 
 def serve(words: Sequence[str], port: int, opened: Callable[[str], None]) -> None:
-    """Serve screens of `words`; `opened` is told the address to open. Raises PortError."""
+    """Serve screens with the command line `words`; calls `opened` with the address. PortError."""
     asyncio.run(_serve(words, port, opened))
 
 
@@ -42,10 +42,10 @@ async def _serve(words: Sequence[str], port: int, opened: Callable[[str], None])
 
 
 async def _listen(runner: web.ServerRunner, port: int) -> None:
-    """Take the port on 127.0.0.1, and on ::1 where there is IPv6.
+    """Bind the port on 127.0.0.1, and on ::1 if IPv6 is available.
 
-    Were ::1 left free, another user could listen there and be told the token by a browser that
-    tries ::1 first for `localhost`.
+    Otherwise another user could listen on ::1 and receive the token from a browser that tries ::1
+    first for `localhost`.
     """
     try:
         await web.TCPSite(runner, "127.0.0.1", port).start()

@@ -1,4 +1,4 @@
-"""What a browser may send to its screen: keys, mouse, size, focus. Nothing else passes.
+"""Messages of a browser to its screen: keys, mouse, size, focus. All others are dropped.
 
 The browser sends JSON arrays (textual-serve's textual.js). The screen reads packets from its
 standard input: a type, four bytes of length (big endian), a payload (textual.drivers.web_driver).
@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator
 from typing import Final
 
-WIDEST: Final = 1000  # columns and rows of a terminal: what is drawn is kept in memory
+WIDEST: Final = 1000  # columns and rows of a terminal; limited because the screen is kept in memory
 HEAD: Final = 5  # bytes before the payload
 LONGEST: Final = 1 << 16  # bytes of one message from a browser
 
 
 def packet(kind: bytes, payload: bytes) -> bytes:
-    """One packet for the screen: `D` is what was typed, `M` a JSON object about the terminal."""
+    """One packet for the screen: `D` is keyboard input, `M` a JSON object about the terminal."""
     return kind + len(payload).to_bytes(4, "big") + payload
 
 
@@ -32,12 +32,12 @@ def taken(data: bytearray) -> Iterator[tuple[bytes, bytes]]:
 
 
 def cells(value: object) -> int:
-    """Columns or rows within bounds; what is no number is 1."""
+    """Columns or rows within bounds; 1 if it is not a number."""
     return max(1, min(WIDEST, value)) if isinstance(value, int) else 1
 
 
 def received(text: str) -> bytes:
-    """The packet for a message of the browser; empty when it is none that is known."""
+    """The packet for a message of the browser; empty for an unknown message."""
     try:
         told = json.loads(text)
     except (ValueError, RecursionError):

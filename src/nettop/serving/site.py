@@ -1,7 +1,7 @@
-"""What is answered: one page, its files and its web socket, below the token; all else is refused.
+"""The server's answers: one page, its files and its web socket, below the token.
 
-Every file comes from this package or from textual-serve, so the page names no other host. The
-server's own log is off: a request's path holds the token, and what strangers send is theirs.
+All other requests are refused. Every file comes from this package or from textual-serve, so the
+page refers to no other host. The access log is off, because request paths contain the token.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from . import child
 from .door import Door
 from .packets import LONGEST, WIDEST
 
-SESSIONS: Final = 4  # at once
-ROOM: Final = 5.0  # seconds that one more waits: after a reload the old session is still ending
+SESSIONS: Final = 4  # concurrent sessions
+ROOM: Final = 5.0  # seconds to wait for a free session, for example after a reload
 BEAT: Final = 15.0  # seconds between pings of a browser
-FULL: Final = f"{SESSIONS} sessions are open already: close one of them, then reload this page"
-LEAVE: Final = 2.0  # seconds in which a browser must take the goodbye
+FULL: Final = f"{SESSIONS} sessions are already open: close one, then reload this page"
+LEAVE: Final = 2.0  # seconds for a browser to read the closing message
 HERE: Final = files(__package__)
 THERE: Final = files("textual_serve") / "static"
 FILES: Final = {
@@ -51,10 +51,10 @@ HEADERS: Final = {
 
 
 class Site:
-    """Answers requests; each web socket gets a process of `words`."""
+    """Answers requests; each web socket gets one process with the command line `words`."""
 
     def __init__(self, door: Door, words: Sequence[str]) -> None:
-        """`words` is the command line of one screen."""
+        """`words` is the command line of a screen process."""
         self.door = door
         self.words = words
         self.room = asyncio.Semaphore(SESSIONS)
@@ -67,7 +67,7 @@ class Site:
         return web.Server(self.answer, access_log=None, logger=silent, keepalive_timeout=15.0)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request: 403 without content unless the door admits it."""
+        """One request: 403 without content unless the door accepts it."""
         name = self.door.admits(request.rel_url.raw_path, request.headers)
         if name is None or request.method != "GET":
             return _plain(403)
@@ -81,7 +81,7 @@ class Site:
         return _plain(200, path.read_bytes(), kind)
 
     def page(self, request: web.BaseRequest) -> web.Response:
-        """The page, for the name of this host that the browser knows."""
+        """The page, with the host name that the browser used."""
         host = request.headers["Host"].lower()
         text = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
             token=self.door.token, host=host, size=_number(request, "fontsize", 16)
@@ -91,7 +91,7 @@ class Site:
         )
 
     async def session(self, request: web.BaseRequest) -> web.WebSocketResponse:
-        """One screen for one web socket, while there is room."""
+        """One screen for one web socket, if a session is free."""
         socket = web.WebSocketResponse(heartbeat=BEAT, compress=False, max_msg_size=LONGEST)
         socket.headers.update(HEADERS)
         await socket.prepare(request)
@@ -108,7 +108,7 @@ class Site:
         return socket
 
     async def _screen(self, request: web.BaseRequest, socket: web.WebSocketResponse) -> str:
-        """Run a screen to its end; a sentence when there was none."""
+        """Run a screen to its end; returns a sentence if it could not start."""
         try:
             async with asyncio.timeout(ROOM):
                 await self.room.acquire()
@@ -118,7 +118,7 @@ class Site:
             size = _number(request, "width", 80), _number(request, "height", 24)
             await child.run(self.words, socket, size, self.closing)
         except OSError as error:
-            return f"no process can be started: {error.strerror}"
+            return f"cannot start a process: {error.strerror}"
         finally:
             self.room.release()
         return ""

@@ -1,8 +1,8 @@
-"""Trials: one run of one test tool at both ends, with a typed result.
+"""Trials: one run of one test tool between two hosts, with a typed result.
 
-The tools are the modules of `tools/`, found by listing that folder. Each has `TOOL` (its name),
-`PACKAGE` (what to install; empty for a built-in one), `HELP`, `BUILT_IN`, and
-`measure(trial) -> Measured`. `run.run` samples both ends around it and judges the result.
+The tools are the modules of `tools/`; the folder is listed. Each has `TOOL` (its name), `PACKAGE`
+(the package to install; empty for a built-in tool), `HELP` and `measure(trial) -> Measured`.
+`run.run` samples both hosts during the measurement and checks the result.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from ..terms.modules import modules
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every test tool there is, without importing any; as typed: `udp-latency`."""
+    """The names of all test tools, as typed (`udp-latency`), without importing them."""
     tools = modules(os.path.join(__path__[0], "tools"))
     return tuple(sorted(name.replace("_", "-") for name in tools))
 
 
 @cache
 def tool(name: str) -> ModuleType:
-    """The tool's module; KeyError for an unknown name."""
+    """The module of a tool; KeyError for an unknown name."""
     name = name.replace("_", "-")
     if name not in names():
         raise KeyError(name)

@@ -1,7 +1,7 @@
-"""Is this result possible? Line rate, a share of the link, windows, spread, counters, cores.
+"""Plausibility checks of a result: line rate, share of the link, windows, spread, counters, cores.
 
-A figure above what the link can carry, or below a hundredth of it, is a fault and no number
-(check `possible`); the others say what to repeat or to look at.
+The check `possible` rejects a rate above the link rate or below 1 % of it. The other checks name
+reasons to repeat or to investigate a result.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ from typing import Any, Final
 from ..terms import formulas, units
 from .result import Check, Measured, Options, Side
 
-SLACK: Final = 1.005  # clocks of two ends differ a little
+SLACK: Final = 1.005  # tolerance for the clocks of two hosts
 FAULT: Final = 0.01  # of the link
-SPREAD: Final = 0.10  # of the median, between the quartiles' ends
-AGREE: Final = 0.01  # payload by counters against the tool's own count
+SPREAD: Final = 0.10  # interquartile range as a share of the median
+AGREE: Final = 0.01  # difference between interface counters and the tool
 SATURATED: Final = 95.0  # percent busy
 
 
 def judge(
     tool: str, options: Options, measured: Measured, here: Side, there: Side
 ) -> tuple[Check, ...]:
-    """Every check that can be made of this result."""
+    """All checks that apply to this result."""
     return tuple(
         check
         for part in (
@@ -41,13 +41,13 @@ def judge(
 
 
 def _speed(side: Side) -> tuple[str, float, int] | None:
-    """The carrying interface of a side with its link rate and MTU, where it has one."""
+    """The interface that carried the test, with link rate and MTU, if it has a link rate."""
     name = side.busiest()
     about = side.interfaces.get(name, {}) if name else {}
     if name is None or not about.get("speed") or not about.get("mtu"):
         return None
     if about.get("counts") == "super-packets":
-        return None  # a virtual device names a speed that nothing enforces
+        return None  # virtual devices report a speed that nothing enforces
     return name, about["speed"] * 1e6, int(about["mtu"])
 
 
@@ -56,11 +56,11 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
     if rate is None:
         return
     if rate <= 0:
-        yield Check("possible", ok=False, because="nothing arrived")
+        yield Check("possible", ok=False, because="no data arrived")
         return
     links = [link for link in map(_speed, (here, there)) if link]
     if not links:
-        yield Check("possible", ok=True, because="this interface has no line rate to compare with")
+        yield Check("possible", ok=True, because="this interface has no line rate")
         return
     name, speed, mtu = min(links, key=lambda link: link[1])
     v6 = ":" in o.to
@@ -71,9 +71,9 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
     most *= 2 if o.bidirectional else 1
     said = f"{units.scaled(rate, 'b/s')} of the {units.scaled(most, 'b/s')} that {name} can carry"
     if rate > most * SLACK:
-        yield Check("possible", ok=False, because=f"{said}: above the possible, a fault")
+        yield Check("possible", ok=False, because=f"{said}: impossible, above the line rate")
     elif rate < most * FAULT and o.rate is None:
-        yield Check("possible", ok=False, because=f"{said}: below 1 %, a fault")
+        yield Check("possible", ok=False, because=f"{said}: implausible, below 1 %")
     else:
         yield Check("possible", ok=True, because=said)
 
@@ -82,13 +82,13 @@ def _receiver(m: Measured) -> Iterator[Check]:
     if m.bits_per_second is None or m.sent_bits_per_second is None:
         return
     if m.details.get("receiver_intervals") is False:
-        yield Check("receiver", ok=True, because="the receiver's total, not its seconds")
+        yield Check("receiver", ok=True, because="only the receiver's total is known, no intervals")
         return
     more = m.sent_bits_per_second - m.bits_per_second
     yield Check(
         "receiver",
         ok=True,
-        because=f"the receiver's figure; the sender claims {units.scaled(abs(more), 'b/s')}"
+        because=f"rate of the receiver; the sender reports {units.scaled(abs(more), 'b/s')}"
         f" {'more' if more >= 0 else 'less'}",
     )
 
@@ -104,14 +104,14 @@ def _spread(m: Measured) -> Iterator[Check]:
     yield Check(
         "steady",
         ok=spread <= 2 * SPREAD,
-        because=f"seconds differ by {100 * spread:.0f} % of their median"
-        + ("" if spread <= 2 * SPREAD else ": repeat it"),
+        because=f"the rate per second varies by {100 * spread:.0f} % of its median"
+        + ("" if spread <= 2 * SPREAD else ": repeat the test"),
     )
 
 
 def _window(o: Options, m: Measured) -> Iterator[Check]:
-    """A window of W bytes carries W · 8 / RTT and no more."""
-    rtt = m.details.get("min_rtt_us")  # the least one: what is beyond it cannot be
+    """A window of W bytes limits the rate to W · 8 / RTT."""
+    rtt = m.details.get("min_rtt_us")  # the smallest RTT gives the largest possible rate
     if not o.window or not isinstance(rtt, int | float) or rtt <= 0 or m.bits_per_second is None:
         return
     cap = formulas.window_cap(2.0 * o.window * o.streams, rtt / 1e6)
@@ -120,14 +120,14 @@ def _window(o: Options, m: Measured) -> Iterator[Check]:
         "window",
         ok=ok,
         because=f"windows of {o.window:,} bytes at {units.seconds(rtt / 1e6)}"
-        f" allow {units.scaled(cap, 'b/s')}" + ("" if ok else ": it cannot have been more"),
+        f" allow {units.scaled(cap, 'b/s')}" + ("" if ok else ": impossible, above that rate"),
     )
 
 
 def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Check]:
-    """Payload by the receiver's interface counters against the tool's own, over the same run.
+    """Compare the payload of the receiver's interface counters with the tool's own count.
 
-    What arrived twice is no payload: the interface counted it, the program never saw it.
+    Duplicate segments are subtracted: the interface counts them, the program never gets them.
     """
     if m.bytes is None or m.loss is not None or o.bidirectional or not m.bytes:
         return
@@ -143,17 +143,17 @@ def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
     sender = there if o.reverse else here
     twice = sender.totals.get("TcpExtTCPDSACKRecvSegs", 0.0) * _segment(o, side, name)
     apart = (counted - twice) / m.bytes - 1
-    again = f" besides {100 * twice / m.bytes:.2f} % that came twice" if twice else ""
+    again = f" plus {100 * twice / m.bytes:.2f} % duplicates" if twice else ""
     yield Check(
         "counters",
         ok=abs(apart) <= AGREE,
         because=f"{name} counted {100 * apart:+.2f} % of the tool's payload{again}"
-        + ("" if abs(apart) <= AGREE else ": other traffic, lost packets, or another path"),
+        + ("" if abs(apart) <= AGREE else ": other traffic, lost packets or another path"),
     )
 
 
 def _segment(o: Options, side: Side, name: str) -> int:
-    """Payload of a full segment with timestamps, as TCP counts what is sent again."""
+    """Payload of a full segment with timestamps, the unit of TCP's retransmit counter."""
     most = int(side.interfaces[name].get("mtu", 1500)) - (72 if ":" in o.to else 52)
     return min(most, o.mss - 12) if o.mss else most
 
@@ -166,7 +166,7 @@ def _cores(side: Side, where: str) -> Iterator[Check]:
     ]
     if full:
         yield Check(
-            f"cores-{where}", ok=True, because=f"saturated: core {', '.join(full)}: that is a limit"
+            f"cores-{where}", ok=True, because=f"CPU-bound: saturated core {', '.join(full)}"
         )
 
 

@@ -1,7 +1,7 @@
-"""One program running at one end of a trial: what it says, within limits, and its end.
+"""One helper program at one end of a trial: its messages, within limits, and its termination.
 
-Nothing that the other end does holds nettop up: reading and writing never block, every wait ends
-when the trial is cancelled, and an end that says too much is an error.
+The other end cannot block nettop: reads and writes do not block, every wait ends when the trial is
+cancelled, and too much output is an error.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ ANSWER: Final = 45.0  # seconds to begin and answer: an ssh over a slow line
 
 
 class Cancelled(Exception):  # noqa: N818
-    """Somebody asked for the end; nothing is left running."""
+    """The trial was cancelled; all its processes have ended."""
 
 
 class PeerError(Exception):
-    """The other end cannot do it; one sentence says why."""
+    """The other end failed; one sentence gives the reason."""
 
 
 class Absent(PeerError):  # noqa: N818
@@ -135,13 +135,13 @@ class End:
             raise PeerError(self._flood(f"more than {LINES:,} lines"))
 
     def _flood(self, what: str) -> str:
-        return f"the helper {self.where} sends {what}: it was ended"
+        return f"the helper {self.where} was stopped: it sent {what}"
 
     def _take(self, line: bytes, told: bool) -> None:
         try:
             found = message(self._script, line) if told else None
         except ValueError as error:
-            why = f"the helper {self.where} sends what cannot be read: {printable(str(error))}"
+            why = f"the helper {self.where} sent an invalid message: {printable(str(error))}"
             raise PeerError(why) from None
         if found is not None:
             self._put({**found, "heard": time.monotonic()})
@@ -230,7 +230,7 @@ class End:
             if key in found:
                 return found[key]
             if number >= BEFORE:
-                raise PeerError(f"the helper {self.where} says much and does not answer")
+                raise PeerError(f"the helper {self.where} sends messages but does not answer")
         how = f"did not answer within {seconds:g} s"
         if time.monotonic() < until:
             how = "ended before it answered"

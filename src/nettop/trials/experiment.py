@@ -1,8 +1,9 @@
-"""Experiments: runs of one trial in turn over the states of a lever, and what they decide.
+"""Experiments: interleaved runs of one trial over the states of a lever, and their verdict.
 
-A, B, A, B, … so that whatever drifts meets both alike. Before the first counted run the baseline is
-run until two in a row agree. After each change the lever's pause passes; the trial itself drops its
-warm-up. Every sample is kept. However it ends, the lever is back where it was.
+The order A, B, A, B … spreads drift evenly over both states. Before the first measured run, the
+baseline repeats until two consecutive runs agree. Each change is followed by a pause; the trial
+itself excludes its warm-up. Every sample is kept. The lever is restored however the experiment
+ends.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from typing import Any, Final
 from . import statistics
 from .lever import Lever
 from .peer import Cancelled
-from .result import Progress, Result, Side, Standing, record
+from .result import Progress, Side, Standing, TrialResult, record
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
@@ -28,25 +29,25 @@ GUARDS: Final = ("retransmits", "interface drops", "softnet drops", "socket drop
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """The figure that decides, and whether more of it is better."""
+    """A metric, and whether higher is better."""
 
     name: str
     unit: str
-    read: Callable[[Result], float | None]
+    read: Callable[[TrialResult], float | None]
     higher: bool = True
-    guards: tuple[str, ...] = GUARDS  # losses that this figure does not count itself
+    guards: tuple[str, ...] = GUARDS  # losses that the metric does not include
 
 
-def _latency(name: str) -> Callable[[Result], float | None]:
+def _latency(name: str) -> Callable[[TrialResult], float | None]:
     return lambda r: getattr(r.measured.latency, name) if r.measured.latency else None
 
 
-def _delivered(result: Result) -> float | None:
+def _delivered(result: TrialResult) -> float | None:
     loss = result.measured.loss
     return 100.0 - loss.percent if loss and loss.sent else None
 
 
-def _per_core(result: Result) -> float | None:
+def _per_core(result: TrialResult) -> float | None:
     cores = [*result.here.cores, *result.there.cores]
     busy = sum(100 - core["idle"] - core["iowait"] for core in cores) / 100
     return result.bits_per_second / busy if result.bits_per_second and busy > 0 else None
@@ -65,7 +66,7 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 
 def metric(tool: str, name: str | None = None) -> Metric:
-    """The metric of that name, or the tool's own; KeyError for an unknown name."""
+    """The metric of that name, or the tool's default; KeyError for an unknown name."""
     own = {"udp-latency": "p50", "sockperf": "p50", "capture": "delivered"}
     return METRICS[name or own.get(tool, "rate")]
 
@@ -79,7 +80,7 @@ class Sample:
     faults: tuple[str, ...] = ()
 
 
-def sample(result: Result, chosen: Metric) -> Sample:
+def sample(result: TrialResult, chosen: Metric) -> Sample:
     """A result as a sample; TrialError when it lacks the figure."""
     figure = chosen.read(result)
     if figure is None:
@@ -89,7 +90,7 @@ def sample(result: Result, chosen: Metric) -> Sample:
 
 
 def losses(here: Side, there: Side) -> dict[str, float]:
-    """What was lost, per packet that was there to be lost; the worse end counts."""
+    """Losses per packet; the host with more losses counts."""
     found = dict.fromkeys(GUARDS, 0.0)
     for side in (here, there):
         t = side.totals
@@ -111,8 +112,8 @@ def _worse(found: dict[str, float], name: str, ratio: float) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """How long an experiment may take."""
+class ExperimentPlan:
+    """The length limits of an experiment."""
 
     least: int = statistics.PAIRS
     most: int = statistics.MOST
@@ -120,17 +121,17 @@ class Plan:
     run_seconds: float = 11.0  # what one run lasts, warm-up included
 
     def minimum(self, states: int, pause: float) -> float:
-        """The shortest that it can take: two baseline probes and the least pairs."""
+        """The shortest duration: two baseline probes and the minimum number of pairs."""
         return (2 + states * self.least) * self.run_seconds + states * self.least * pause
 
 
 @dataclass
 class Runner:
-    """Takes samples of states; knows the time, tells progress, hears cancelling."""
+    """Takes samples of states; tracks time, reports progress, handles cancellation."""
 
     lever: Lever
     take: Callable[[int], Sample]
-    plan: Plan
+    plan: ExperimentPlan
     watch: Watch = nobody
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
@@ -140,7 +141,7 @@ class Runner:
     steady: bool = True
 
     def one(self, state: int, rounds: int, states: int, *, count: bool = True) -> Sample:
-        """Bring the host into a state, let it settle, run the trial."""
+        """Switch the host to a state, wait for the link, run the trial."""
         if self.cancel.is_set():
             raise Cancelled
         self._tell(state, rounds, states)
@@ -159,7 +160,7 @@ class Runner:
         note = f"{'baseline' if state == 0 else f'change {state}' if states > 2 else 'changed'}"
         self.watch(
             Progress("experiment", done, done + max(each, left),
-                     note=f"{note}, run {rounds}" if rounds else "baseline, is it steady?",
+                     note=f"{note}, run {rounds}" if rounds else "baseline, stability check",
                      standing=self.standing())
         )  # fmt: skip
 
@@ -175,7 +176,7 @@ class Runner:
         return replace(found, middle=median(gains), interval=statistics.interval(gains)[:2])
 
     def probe(self, states: int) -> None:
-        """Run the baseline, uncounted, until two in a row agree (four at the most)."""
+        """Run the baseline, not counted, until two consecutive runs agree (at most four)."""
         last: float | None = None
         for _ in range(PROBES):
             figure = self.one(0, 0, states, count=False).figure
@@ -185,11 +186,11 @@ class Runner:
         self.steady = False
 
     def spent(self) -> bool:
-        """Whether the time given is over."""
+        """Whether the time limit is reached."""
         return self.plan.budget is not None and self.clock() - self.begun >= self.plan.budget
 
     def alternate(self, states: int, enough: Callable[[], bool]) -> None:
-        """Rounds over all states until it is enough; the lever is restored whatever happens."""
+        """Run rounds over all states until the verdict is settled; always restores the lever."""
         self.begun = self.clock()
         try:
             self.probe(states)
@@ -211,7 +212,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What an experiment found; `kept` is filled in by whoever keeps."""
+    """The outcome of an experiment; the caller that keeps a change sets `kept`."""
 
     metric: Metric
     a: tuple[float, ...]
@@ -248,12 +249,12 @@ def compare(
     lever: Lever,
     take: Callable[[int], Sample],
     chosen: Metric,
-    plan: Plan,
+    plan: ExperimentPlan,
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
-    """Baseline against changed, to a verdict. Cancelled and errors leave the lever restored."""
+    """Compare baseline and change. The lever is restored after errors and Cancelled too."""
     runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock, chosen)
 
     def enough() -> bool:
@@ -266,7 +267,7 @@ def compare(
     verdict = statistics.guarded(statistics.compare(a, b, higher=chosen.higher), guards)
     faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]
     if faults and verdict.verdict in ("better", "worse"):
-        because = f"a run was a fault, not a figure: {faults[0]}"
+        because = f"a run gave an implausible result: {faults[0]}"
         verdict = Comparison(
             verdict.pairs, verdict.median_difference, verdict.interval, verdict.confidence,
             "unstable", because,
@@ -280,7 +281,7 @@ def compare(
 def guards_of(
     a: Sequence[Sample], b: Sequence[Sample], names: Sequence[str] = GUARDS
 ) -> tuple[Guard, ...]:
-    """Median losses of both states, side by side; those that never happened are left out."""
+    """Median losses of both states, without loss types that never occurred."""
     found = []
     for name in names:
         before = [s.losses.get(name, 0.0) for s in a]
@@ -309,7 +310,7 @@ def sweep(
     names: Sequence[str],
     take: Callable[[int], Sample],
     chosen: Metric,
-    plan: Plan,
+    plan: ExperimentPlan,
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,

@@ -1,4 +1,4 @@
-"""Nothing of a trial stays behind: whatever it started and did not end is ended, with its children.
+"""End all processes that a trial left behind, with their children.
 
 Each end already closes what it started; this is for a tool that forked away from its group, or an
 end that could not answer. psutil knows a process by its number and start time: numbers come again.

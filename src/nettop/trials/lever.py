@@ -1,8 +1,8 @@
-"""What an experiment switches: on and off through the journal, put back whatever happens.
+"""The switch of an experiment: changes settings through the journal and always restores them.
 
-Every write is journaled under a tag of this experiment. A warden, a process of its own, undoes
-whatever stands under that tag when nettop goes away without having finished: killed, crashed, or
-cut off with its terminal. `python -I -m nettop.trials.lever FOLDER TAG` is what it runs.
+Every write is journaled with a tag of the experiment. If nettop is killed, crashes or loses its
+terminal, a separate process (the warden) reverts all open changes with that tag: it runs
+`python -I -m nettop.trials.lever FOLDER TAG`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a chan
 
 
 class LeverError(Exception):
-    """A change could not be made or taken back; one sentence."""
+    """A change could not be made or reverted; one sentence."""
 
 
 class Lever(Protocol):
@@ -58,7 +58,7 @@ class Switch:
         risks = [settings.risk(settings.parse(c.setting)) for s in self.states for c in s]
         bad = [risk for risk in risks if risk not in PAUSE]
         if bad:
-            raise ValueError(f"this takes a {bad[0]}: it cannot be tried out")
+            raise ValueError(f"this change needs a {bad[0]}, so it cannot be tested")
         self.pause = max((PAUSE[risk] for risk in risks), default=PAUSE["none"])
         self._warden: peer.End | None = None
 
@@ -105,7 +105,7 @@ class Switch:
         self.now = 0
         for result in restore(self.journal, self.tag, self.host):
             if result.state == "conflict":
-                raise LeverError(f"{result.setting} could not be put back: {result.because}")
+                raise LeverError(f"cannot restore {result.setting}: {result.because}")
 
     def keep(self, state: int) -> tuple[Result, ...]:
         """Apply a state for good, under the finding's own name; its journal entries."""

@@ -1,9 +1,8 @@
-"""The other end of a trial: a command prefix, and programs that cannot outlive nettop.
+"""The other host of a trial: a command prefix, and helper programs that end with nettop.
 
-A peer is what you would type before a command to run it there: `ssh host`, `ip netns exec b`,
-`sudo ip netns exec b`, or nothing at all for this host. Everything that is started, at either end,
-is a text of `trials/far` sent over standard input; it ends when that closes, which the kernel does
-when nettop ends, however it ends.
+A peer is the command prefix that runs a command there: `ssh host`, `ip netns exec b`, `sudo ip
+netns exec b`, or nothing for this host. Each helper is source text of `trials/far`, sent over
+standard input. It ends when its standard input closes; the kernel closes it when nettop ends.
 """
 
 from __future__ import annotations
@@ -45,7 +44,7 @@ _FAR: Final = Path(__file__).parent / "far"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """Where commands run: the words before them; none is this host."""
+    """A place to run commands: the words of the prefix; empty for this host."""
 
     prefix: tuple[str, ...] = ()
     cancel: threading.Event | None = field(default=None, compare=False)  # ends every wait for it
@@ -70,7 +69,7 @@ class Peer:
         return any(os.path.basename(word) == "ssh" for word in _programs(self.prefix))
 
     def start(self, script: str, options: Mapping[str, Any]) -> End:
-        """Run the text `trials/far/SCRIPT.py` there; PeerError when that cannot even begin."""
+        """Run `trials/far/SCRIPT.py` there; PeerError if it cannot be started."""
         python = "python3" if self.prefix else sys.executable
         # -I -S: nothing of what is installed or set there takes part, and it starts sooner
         argv = self.command([python, "-I", "-S", "-u", "-c", _START])

@@ -1,6 +1,6 @@
-"""Proofs and sweeps on this host: settings switched through the journal, trials to another host.
+"""Proofs and sweeps: switch settings of this host through the journal, run trials to another host.
 
-What comes back is the document that is printed, kept under `results`, and shown again later.
+They return the document that is printed and stored under `results`.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from ..changes import text as told
 from ..host.source import Live
 from . import experiment, results
 from . import run as runner
-from .experiment import Metric, Plan, Sample
+from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Switch
-from .result import Options, Progress, Result
+from .result import Options, Progress, TrialResult
 from .run import Watch, nobody
 
 Wanted = Sequence[tuple[str, str]]
@@ -28,15 +28,15 @@ Wanted = Sequence[tuple[str, str]]
 
 @dataclass
 class Bench:
-    """What measures: the tool, its options, the figure that decides, the time it may take."""
+    """The test bench: tool, options, metric and time limit."""
 
     tool: str
     options: Options
     metric: Metric
-    plan: Plan
+    plan: ExperimentPlan
     watch: Watch = nobody
     cancel: threading.Event = field(default_factory=threading.Event)
-    last: Result | None = None
+    last: TrialResult | None = None
     seen: Progress | None = None
 
     def take(self, state: int) -> Sample:  # noqa: ARG002
@@ -50,7 +50,7 @@ class Bench:
         self.watch(progress)
 
     def _inner(self, progress: Progress) -> None:
-        """Progress of a run, told as the experiment's."""
+        """Report the progress of a run as progress of the experiment."""
         if self.seen is None:
             self.watch(progress)
             return
@@ -61,7 +61,7 @@ class Bench:
         )  # fmt: skip
 
     def about(self) -> dict[str, Any]:
-        """Under what conditions the figures were taken."""
+        """The conditions of the measurement."""
         found: dict[str, Any] = {
             "at": time.time(),
             "tool": self.tool,
@@ -93,7 +93,7 @@ def bench(
     cancel: threading.Event | None = None,
 ) -> Bench:
     """A bench with defaults filled in; KeyError for an unknown metric."""
-    plan = Plan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
+    plan = ExperimentPlan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
     if pairs is not None:
         plan = replace(plan, least=pairs, most=max(pairs, plan.most))
     if most is not None:
@@ -108,7 +108,7 @@ def fitting(finding: str) -> str:
 
 
 def watching(on: Bench, wanted: Wanted) -> Bench:
-    """A capture that is moved to other CPUs is itself the one whose losses count."""
+    """For a change that moves a running capture, measure the losses of that capture."""
     mark = "process.affinity@"
     moved = [setting.removeprefix(mark) for setting, _ in wanted if setting.startswith(mark)]
     if on.tool != "capture" or on.options.pid is not None or not (moved and moved[0].isdigit()):
@@ -117,15 +117,15 @@ def watching(on: Bench, wanted: Wanted) -> Bench:
 
 
 def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict[str, Any]:
-    """Try the wanted settings against how the host is; keep them only when they are better.
+    """Compare the wanted settings with the current ones; keep them only if they are better.
 
-    ValueError, LookupError, OSError: they cannot be tried, and nothing was done. LeverError: a
-    write went wrong. Cancelled, TrialError, PeerError: the host is as it was.
+    ValueError, LookupError, OSError: they cannot be tested, and nothing was changed. LeverError: a
+    write failed. Cancelled, TrialError, PeerError: all changes are reverted.
     """
     on = watching(on, wanted)
     with Switch([wanted], finding) as lever:
         if not lever.changes:
-            raise ValueError("nothing to try: the host has these settings already")
+            raise ValueError("nothing to test: the host already has these settings")
         outcome = experiment.compare(lever, on.take, on.metric, on.plan, on.outer, on.cancel)
         kept: tuple[Any, ...] = ()
         if keep and outcome.comparison.verdict == "better":
@@ -155,11 +155,11 @@ def _change(setting: str, before: str, after: str) -> dict[str, Any]:
 def sweep(
     grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False
 ) -> dict[str, Any]:
-    """Every value (of two settings: every pair of values) in turn; the best, and its margin."""
+    """Test each value (or each pair of values of two settings); report the best and its gain."""
     names, states = combinations(grid, lambda text: settings.read(Live(), settings.parse(text)))
     label = " × ".join(setting for setting, _ in grid)
     if not states:
-        raise ValueError(f"nothing to try: {label} has that value already")
+        raise ValueError(f"nothing to test: {label} already has that value")
     with Switch(states, f"sweep of {label}") as lever:
         rows = experiment.sweep(lever, names, on.take, on.metric, on.plan, on.outer, on.cancel)
         winner = experiment.best(rows, higher=on.metric.higher)
@@ -217,7 +217,7 @@ def _row(row: experiment.Row) -> dict[str, Any]:
 
 
 def describe(document: Mapping[str, Any]) -> str:
-    """A proof for people: both states' figures, the verdict, what became of it."""
+    """A proof as text: values of both states, verdict, result of the change."""
     unit = str(document.get("unit", ""))
     low, high = document["interval"]
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
@@ -232,17 +232,17 @@ def describe(document: Mapping[str, Any]) -> str:
     for guard in document["guards"]:
         mark = results.mark(guard, document["verdict"])
         was, is_ = 100 * guard["a"], 100 * guard["b"]
-        note = ": more, but little against the gain" if mark == "·" else ""
+        note = ": higher, but small compared to the gain" if mark == "·" else ""
         lines.append(f"  {mark} {guard['name']}: {was:.4f} → {is_:.4f} % of packets{note}")
     if not document["steady_baseline"]:
-        lines.append("  the baseline was not steady before the first run")
+        lines.append("  the baseline was not stable before the first run")
     for change in document["changes"]:
         state = "kept" if document["kept"] else "undone"
         before, after = told(change["before"]), told(change["after"])
         lines.append(f"  {state}: {change['setting']} {before} → {after}")
     if document.get("ids"):
         numbers = " ".join(map(str, document["ids"]))
-        lines.append(f"  take it back with: nettop undo {numbers}")
+        lines.append(f"  revert it with: nettop undo {numbers}")
     return "\n".join(lines) + "\n"
 
 
@@ -255,7 +255,7 @@ def _figures(values: Sequence[float], unit: str) -> str:
 
 
 def table(document: Mapping[str, Any]) -> str:
-    """A sweep for people: a row and a bar for each value."""
+    """A sweep as text: a row and a bar for each value."""
     rows = document["rows"]
     top = max((row["median"] for row in rows), default=0.0) or 1.0
     width = max(len(row["value"]) for row in rows)
@@ -265,12 +265,12 @@ def table(document: Mapping[str, Any]) -> str:
         told = (
             f"{100 * row['median_difference']:+6.1f} %  {row['verdict']}"
             if "verdict" in row
-            else "        as it was"
+            else "        original"
         )
         figure = _figures([row["median"]], str(document["unit"]))
         lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {told}")
     lines.append(
         f"best: {document['best']} ({100 * document['margin']:+.1f} %, {document['verdict']})"
-        + (", kept" if document["kept"] else "; the host is as it was")
+        + (", kept" if document["kept"] else "; all changes are reverted")
     )
     return "\n".join(lines) + "\n"

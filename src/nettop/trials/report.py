@@ -1,4 +1,4 @@
-"""A study's report: published and measured side by side, as text, Markdown and SVG."""
+"""The report of a study: published and measured values as text, Markdown and SVG."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of a trial and what comes back: options, progress, measurement, result."""
+"""Types of a trial: options, progress, measurement, result."""
 
 from __future__ import annotations
 
@@ -9,48 +9,50 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """One trial's wishes; what a tool cannot do it refuses by name."""
+    """Options of one trial. A tool refuses an option that it does not support."""
 
-    to: str = "127.0.0.1"  # the address that traffic goes to
-    peer: str | None = None  # the other end's command prefix; None: its side already runs
+    to: str = "127.0.0.1"  # address of the other host
+    peer: str | None = (
+        None  # command prefix of the other host; None: the user started the server there
+    )
     seconds: float = 10.0  # measured time, after the warm-up
-    warmup: float = 1.0  # seconds dropped at the beginning
+    warmup: float = 1.0  # seconds of warm-up, not measured
     streams: int = 1
-    reverse: bool = False  # the far end sends
+    reverse: bool = False  # the other host sends
     bidirectional: bool = False
     udp: bool = False
     rate: float | None = None  # offered bit/s (paced); None: as fast as possible
-    length: int | None = None  # bytes a write, or a datagram's payload
+    length: int | None = None  # bytes per write, or payload of a datagram
     window: int | None = None  # socket buffer, bytes; None: autotuning
     mss: int | None = None
     congestion: str | None = None
     zero_copy: bool = False
-    cpu_here: tuple[int, ...] = ()  # where the tool runs; empty: anywhere
+    cpu_here: tuple[int, ...] = ()  # cores of the tool; empty: all
     cpu_there: tuple[int, ...] = ()
     port: int | None = None
     interface: str | None = None  # capture and pktgen
     sizes: tuple[int, ...] = ()  # sweeps: payload bytes
     spacings: tuple[float, ...] = ()  # sweeps: microseconds between packets
     count: int | None = None  # packets or exchanges
-    neighbour: int | None = None  # a memory-walking load on this core during the trial
-    pid: int | None = None  # capture: watch this process's capture instead
+    neighbour: int | None = None  # memory-intensive load on this core during the trial
+    pid: int | None = None  # capture: observe the capture of this process
 
     @property
     def direction(self) -> str:
-        """`send`, `receive` or `both`, seen from here."""
+        """`send`, `receive` or `both`, seen from this host."""
         return "both" if self.bidirectional else "receive" if self.reverse else "send"
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """How an experiment of two states stands while it runs."""
+    """The intermediate result of an experiment with two states."""
 
     unit: str
     higher: bool  # whether more is better
     before: tuple[float, ...]
     after: tuple[float, ...]
     middle: float = 0.0  # the median relative gain of the pairs so far
-    interval: tuple[float, float] | None = None  # None: there is no pair yet
+    interval: tuple[float, float] | None = None  # None: no pair is complete
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +62,19 @@ class Progress:
     what: str  # tool, or the step of an experiment
     second: float
     of: float  # seconds expected
-    bits_per_second: float | None = None  # moved by the busiest interface here
+    bits_per_second: float | None = None  # rate of the busiest interface of this host
     busy: tuple[float, ...] = ()  # percent busy of each core here
     note: str = ""
-    busy_there: tuple[float, ...] = ()  # percent busy of each core there; empty: not told
-    retransmits: int | None = None  # TCP segments sent again by the sending end since the start
+    busy_there: tuple[
+        float, ...
+    ] = ()  # percent busy of each core of the other host; empty: unknown
+    retransmits: int | None = None  # TCP segments retransmitted by the sender since the start
     standing: Standing | None = None  # of an experiment
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """One second or so of a transfer, as its receiver saw it."""
+    """About one second of a transfer, measured by the receiver."""
 
     start: float
     seconds: float
@@ -109,7 +113,7 @@ class Latency:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What a tool said; figures are the receiver's."""
+    """The output of a tool; values are those of the receiver."""
 
     version: str = ""
     bits_per_second: float | None = None
@@ -125,7 +129,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One question a result must pass; `because` says what was compared."""
+    """One plausibility check; `because` names the compared values."""
 
     name: str
     ok: bool
@@ -134,7 +138,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """What an end did during the measured time."""
+    """Activity of one host during the measured time."""
 
     host: str = ""
     kernel: str = ""
@@ -149,8 +153,8 @@ class Side:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
-    """One trial, complete."""
+class TrialResult:
+    """The complete result of one trial."""
 
     tool: str
     options: Options
@@ -206,6 +210,6 @@ class Result:
 
 
 def record(value: Any) -> dict[str, Any]:
-    """A flat dataclass as a JSON object, without what is unknown."""
+    """A flat dataclass as a JSON object, without unknown values."""
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: item for name, item in pairs if item is not None}

@@ -1,6 +1,6 @@
-"""The results that this user's trials left: one small JSON file each, newest last.
+"""Stored results of the user's trials: one JSON file each, newest last.
 
-They are under `$XDG_STATE_HOME/nettop/results`, named by time and kind; nothing else is remembered.
+They are in `$XDG_STATE_HOME/nettop/results`, named by time and kind.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..files.draft import write
 
 
 def folder() -> Path:
-    """Where results are kept."""
+    """The folder of the results."""
     return state_folder() / "results"
 
 
@@ -126,7 +126,7 @@ def _settings(document: Mapping[str, Any]) -> list[str]:
 
 
 def headline(document: Mapping[str, Any]) -> tuple[str, float | None, str]:
-    """What it was about, its main figure, and the figure's unit or verdict."""
+    """Subject, main figure, and unit of the figure or verdict."""
     kind = str(document.get("kind", ""))
     if kind == "prove":
         what = str(document.get("finding") or ", ".join(_settings(document)))

@@ -1,6 +1,6 @@
-"""One trial: both ends sampled around a tool, the result judged.
+"""One trial: run a tool, sample both hosts, check the result.
 
-Cancel it from any thread by setting the event: everything that it started is gone before
+Any thread can cancel it by setting the event. All processes of the trial have ended before
 `Cancelled` is raised.
 """
 
@@ -17,7 +17,7 @@ from typing import Any, Final
 from . import checks, peer, sides, tool
 from .leftovers import ended
 from .peer import Cancelled, End, Peer, PeerError
-from .result import Measured, Options, Progress, Result
+from .result import Measured, Options, Progress, TrialResult
 
 Watch = Callable[[Progress], None]
 
@@ -27,7 +27,7 @@ OUTPUT: Final = (
 
 
 class TrialError(Exception):
-    """The trial cannot be run or read; one sentence."""
+    """The trial failed, or its output is invalid; one sentence."""
 
 
 @dataclass
@@ -50,11 +50,11 @@ class Trial:
     def far(self) -> Peer:
         """The other end, which a built-in tool cannot do without."""
         if self.there is None:
-            raise TrialError("this tool starts both ends: say how to reach the other, --peer")
+            raise TrialError("this tool starts both ends: --peer is required")
         return self.there
 
     def keep(self, where: Peer, argv: list[str], **options: Any) -> End:
-        """Start a program at an end, kept from outliving nettop."""
+        """Start a program at an end; it ends with nettop."""
         return where.start("keep", {"argv": argv, **options})
 
     def follow(self, end: End, seconds: float) -> Iterator[dict[str, Any]]:
@@ -108,7 +108,7 @@ def run(
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
     settings: Mapping[str, str] | None = None,
-) -> Result:
+) -> TrialResult:
     """Run the tool once. PeerError, TrialError, ValueError: one sentence why not; Cancelled."""
     module = tool(name)
     cancel = cancel or threading.Event()
@@ -130,7 +130,7 @@ def run(
     here, there = trial.samples.sides(trial.begun, options)
     found = checks.judge(module.TOOL, options, measured, here, there)
     force = dict(settings) if settings is not None else sides.settings(here.busiest())
-    return Result(module.TOOL, options, measured, here, there, force, found, at)
+    return TrialResult(module.TOOL, options, measured, here, there, force, found, at)
 
 
 def _numbers(value: Any) -> Iterator[float]:

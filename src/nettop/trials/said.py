@@ -1,7 +1,7 @@
-"""What an end may say: one JSON object a line, in the forms known for each program of `far`.
+"""Validation of messages from an end: one JSON object per line, in the form of each `far` program.
 
-The other end is another machine. What it sends is checked here, before anything is computed from
-it: numbers are finite and of a plausible size, and a message has exactly the fields of its form.
+The other end is another host. Its data is validated here before use: numbers are finite and
+plausible, and a message has exactly the fields of its form.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def parsed(text: str | bytes) -> Any:
             text, parse_float=_number, parse_int=_integer, parse_constant=_no_constant
         )
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError("it is nested too deeply") from None
 
 
 def _number(text: str) -> float:
@@ -154,4 +154,4 @@ def message(script: str, line: bytes) -> dict[str, Any] | None:
     for form in (*_FORMS[script], *_ANY):
         if found.keys() == form.keys() and all(check(found[key]) for key, check in form.items()):
             return dict(found)
-    raise ValueError("it is no message of this program")
+    raise ValueError("it is not a message of this program")

@@ -1,6 +1,6 @@
-"""What both ends did during a trial: samples taken every second, folded into one `Side` each.
+"""The activity of both hosts during a trial: one sample per second, reduced to one `Side` each.
 
-Both ends are sampled by the same text (`far/sample.py`), so that their figures compare.
+The same program (`far/sample.py`) samples both hosts, so that the values are comparable.
 """
 
 from __future__ import annotations

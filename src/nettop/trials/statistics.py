@@ -1,20 +1,20 @@
-"""Is B better than A? Interleaved pairs, their median difference, its interval, a verdict.
+"""The verdict of an experiment: interleaved pairs, median difference, confidence interval.
 
 The criterion
     A pair's difference is (b - a) / median(A), signed so that a gain is positive.
     The interval is the percentile bootstrap of the median at 99 %, computed exactly: the chance
     that the median of a resample is at most the k-th smallest difference is a binomial tail, so no
-    random number is drawn and the same samples give the same verdict. Its ends are differences
-    that were seen; `confidence` is what such an interval really covers (order statistics).
+    random number is drawn and the same samples give the same verdict. Its ends are observed
+    differences; `confidence` is the true coverage of the interval (order statistics).
     *better* (*worse*): the interval excludes 0 and the median gain (loss) exceeds 3 %.
     *unstable*: the interval includes 0 and reaches further than 10 % to either side; or it excludes
     0, but five pairs or fewer are all there is and it is not settled (below).
-    *no difference*: everything else; a result like the others.
+    *no difference*: all other cases.
     Pairs are taken, two at a time, until the interval settles it: it lies within ±3 %, or its
     nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
-A gain that drops or retransmits pay for is not better: see `Guard`. The receiver's own rate already
-has the price of what was sent again in it, so where the gain is half again or more, losses up to
-1 % (where a wide-area path alarms) are told and do not forbid.
+A gain with more drops or retransmits is not better: see `Guard`. The rate of the receiver already
+includes the cost of retransmits. Therefore, with a gain of 50 % or more, losses up to 1 % (the
+threshold of wide-area paths) are reported but do not change the verdict.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from typing import Final, Literal
 
 Verdict = Literal["better", "worse", "no difference", "unstable"]
 
-MATTERS: Final = 0.03  # a smaller gain is not worth a change
-WILD: Final = 0.10  # an interval that reaches further tells nothing
+MATTERS: Final = 0.03  # a smaller gain does not justify a change
+WILD: Final = 0.10  # a wider interval is inconclusive
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
 MOST: Final = 21
@@ -95,7 +95,7 @@ def gains(a: Sequence[float], b: Sequence[float], *, higher: bool = True) -> lis
 
 
 def settled(differences: Sequence[float], least: int = PAIRS, matters: float = MATTERS) -> bool:
-    """Whether more pairs would only cost time."""
+    """Whether more pairs would not change the verdict."""
     if len(differences) < least:
         return False
     low, high, _ = interval(differences)
@@ -112,7 +112,7 @@ def compare(
     """The verdict on these pairs by the criterion above."""
     differences = gains(a, b, higher=higher)
     if not differences:
-        return Comparison(0, 0.0, (0.0, 0.0), 0.0, "unstable", "no pair of runs was completed")
+        return Comparison(0, 0.0, (0.0, 0.0), 0.0, "unstable", "no pair of runs is complete")
     low, high, covers = interval(differences)
     middle = median(differences)
     verdict, because = _verdict(middle, low, high, matters, len(differences))
@@ -126,19 +126,19 @@ def _verdict(
 ) -> tuple[Verdict, str]:
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
     if pairs < 3:
-        return "unstable", f"only {pairs} pairs of runs: too few to tell ({span})"
+        return "unstable", f"only {pairs} pairs of runs: too few for a verdict ({span})"
     if low > 0 or high < 0:
         if abs(middle) > matters:
             return ("better" if middle > 0 else "worse"), f"{100 * middle:+.1f} % ({span})"
         return "no difference", f"{100 * middle:+.1f} %: less than {100 * matters:g} % ({span})"
     if low < -WILD or high > WILD:
-        return "unstable", f"the interval {span} is too wide to tell"
+        return "unstable", f"the interval {span} is too wide for a verdict"
     return "no difference", f"the interval {span} includes 0"
 
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A figure that must not rise for a gain: losses per packet, as medians of A and of B."""
+    """A loss rate that must not increase: losses per packet, medians of A and B."""
 
     name: str
     a: float
@@ -147,12 +147,12 @@ class Guard:
 
     @property
     def ok(self) -> bool:
-        """B loses no more than twice what A does, or less than what alarms."""
+        """Whether B loses at most twice as much as A, or less than `alarm`."""
         return self.b <= max(self.alarm, 2 * self.a)
 
 
 def guarded(comparison: Comparison, guards: Sequence[Guard]) -> Comparison:
-    """The comparison with its guards: a gain paid for with losses is worse."""
+    """The comparison with its guards: a gain with more losses is worse."""
     broken = [guard for guard in guards if not guard.ok]
     if comparison.verdict != "better" or not broken:
         return comparison

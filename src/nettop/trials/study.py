@@ -1,4 +1,4 @@
-"""Studies: the papers' tables repeated on this pair of hosts, published and measured side by side.
+"""Studies: repeat published tables on this pair of hosts.
 
 A study is `rules/studies/<paper>-<table>.toml`:
 
@@ -34,7 +34,7 @@ from . import results
 from . import run as runner
 from .lever import LeverError, Switch
 from .peer import Cancelled, PeerError
-from .result import Options, Progress, Result
+from .result import Options, Progress, TrialResult
 from .run import TrialError, Watch, nobody
 
 KEYS: Final = {"title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "requires",
@@ -218,10 +218,10 @@ def options_of(study: Study, point: Point, base: Options, most: float) -> Option
 
     At most `most` seconds, and at most as many packets as `base` says.
     """
-    wished = {**study.options, **point.options}
-    if point.mtu and not wished.get("udp") and study.tool in ("bulk", "iperf3", "iperf"):
-        wished["mss"] = point.mtu - OVERHEAD
-    found = replace(base, **wished)
+    requested = {**study.options, **point.options}
+    if point.mtu and not requested.get("udp") and study.tool in ("bulk", "iperf3", "iperf"):
+        requested["mss"] = point.mtu - OVERHEAD
+    found = replace(base, **requested)
     if base.count is not None and found.count is not None:
         found = replace(found, count=min(found.count, base.count))
     return replace(found, seconds=min(found.seconds, most))
@@ -293,7 +293,7 @@ def _measure(
         return figure(study, point, runner.run(study.tool, options, watch, cancel))
 
 
-def figure(study: Study, point: Point, result: Result) -> dict[str, Any]:
+def figure(study: Study, point: Point, result: TrialResult) -> dict[str, Any]:
     """The result's figure in the published unit; TrialError when it has none."""
     value: Any = result.document()
     path = point.figure or study.figure

@@ -1,4 +1,4 @@
-"""Tuning: the findings that hold, in the order of what they promise, each proven."""
+"""Tuning: prove the fix of each finding in turn, the largest expected gain first."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from .peer import Cancelled
 from .prove import Bench
 from .run import TrialError
 
-UNPROVEN: Final = "not about speed: no run can prove it"
+UNPROVEN: Final = "not about speed: a measurement cannot prove it"
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A finding with something to try, or one that only `apply` should settle."""
+    """A finding with a setting to test, or one for `nettop apply` only."""
 
     finding: str
     title: str
@@ -29,7 +29,7 @@ class Offer:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What became of one finding."""
+    """The result for one finding."""
 
     finding: str
     title: str
@@ -41,9 +41,9 @@ class Step:
 def tune(
     offers: Sequence[Offer], on: Bench, budget: float, clock: Callable[[], float] = time.monotonic
 ) -> dict[str, Any]:
-    """Prove each offer while time is left; prove what was kept together against how it all began.
+    """Prove each offer within the budget; compare the final state with the original one.
 
-    Cancelled in the middle, what was proven and kept so far stays; the step under way is undone.
+    If cancelled, changes already kept stay; the current step is reverted.
     """
     begun = clock()
     steps: list[Step] = []
@@ -58,7 +58,7 @@ def tune(
         left = budget - (clock() - begun)
         reserve = need if any(step.state == "kept" for step in steps) else 0.0
         if cancelled or left < need + reserve:
-            why = "cancelled" if cancelled else f"no time left: a proof takes {need:.0f} s at least"
+            why = "cancelled" if cancelled else f"no time left: a proof takes at least {need:.0f} s"
             steps.append(Step(finding, title, "skipped", why))
             continue
         try:
@@ -97,10 +97,10 @@ def tune(
 
 
 def together(kept: Sequence[Step]) -> dict[str, Any]:
-    """Several proven gains as one: the first baseline against the last changed state.
+    """The total gain of several steps: the first baseline against the last state.
 
-    The steps followed one another, each on top of those before, so the gains multiply; the interval
-    multiplies the steps' own ends and is wider than one of all at once would be.
+    Each step builds on the previous ones, so gains multiply. The interval multiplies the ends of
+    the steps' intervals; it is wider than the interval of one joint experiment.
     """
     middle = low = high = 1.0
     for step in kept:
@@ -118,7 +118,7 @@ def _within(on: Bench, seconds: float) -> Bench:
 
 def _step(finding: str, title: str, wanted: list[tuple[str, str]], on: Bench) -> Step:
     if not wanted:
-        return Step(finding, title, "skipped", "advice only: nothing to try")
+        return Step(finding, title, "skipped", "no setting to test")
     try:
         document = prove.prove(finding, wanted, on)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
@@ -128,7 +128,7 @@ def _step(finding: str, title: str, wanted: list[tuple[str, str]], on: Bench) ->
 
 
 def text(document: dict[str, Any]) -> str:
-    """The report for people."""
+    """The report as text."""
     marks = {"kept": "✓", "not kept": "–", "skipped": " "}
     lines = [f"tuned towards {document['to']} in {document['seconds']:.0f} s"]
     lines += [
@@ -139,10 +139,10 @@ def text(document: dict[str, Any]) -> str:
     if total:
         low, high = total["interval"]
         middle = f"{100 * total['median_difference']:+.1f} %"
-        lines.append(f"  in all {middle} ({100 * low:+.1f} to {100 * high:+.1f} %)")
+        lines.append(f"  total {middle} ({100 * low:+.1f} to {100 * high:+.1f} %)")
     lines.append(
-        f"  take it all back with: {document['undo']}"
+        f"  revert everything with: {document['undo']}"
         if document["undo"]
-        else "  nothing was kept: the host is as it was"
+        else "  nothing was kept; all changes are reverted"
     )
     return "\n".join(lines) + "\n"

@@ -1,6 +1,5 @@
-"""Programs that run at an end of a trial, read as text and sent over standard input.
+"""Helper programs that run at an end of a trial; their source is sent over standard input.
 
-They need nothing but Python 3.6 and its standard library there, and leave nothing behind. The near
-end runs the same texts, so both directions measure alike. Each has `main(options)`; `link` is how
-they talk.
+They need only Python 3.6 and its standard library, and write no file. This host runs the same
+programs, so both directions are measured alike. Each has `main(options)`; `link` is their protocol.
 """

@@ -60,8 +60,8 @@ def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
 def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
     """A thread's many connections: whichever is ready moves one record.
 
-    Once a connection had a whole record to take it is ready when it has the next one: to be woken
-    for less costs a third of the rate. One that never had, on a slow path, is taken as it comes.
+    After one full record, wake only for full records (SO_RCVLOWAT): waking for less costs a third
+    of the rate. A connection on a slow path that never had a full record is read as data arrives.
     """
     fast = set()
     held = {one.sock.fileno(): one for one in share}
@@ -144,7 +144,7 @@ def accepted(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, b
         say(port=listening.getsockname()[1])
         found = accept(listening, options, count)
     if len(found) < count:
-        say(error="nobody connected within {:.0f} s: is there a firewall?".format(PATIENCE))
+        say(error="no connection within {:.0f} s: is there a firewall?".format(PATIENCE))
     return [(sock, way == b">") for sock, way in found]
 
 

@@ -1,4 +1,4 @@
-"""Capture with a TPACKET_V3 ring: whole blocks are counted, the kernel tells what it dropped.
+"""Capture with a TPACKET_V3 ring: count whole blocks; the kernel reports drops.
 
 Documentation/networking/packet_mmap.rst; struct tpacket_block_desc in linux/if_packet.h.
 """

@@ -1,7 +1,7 @@
-"""How an end listens: on the address of the test only, and for the other end only.
+"""Listening sockets of an end: on the address of the test only, for the other end only.
 
-Who is the other end is known by its address and by a token that nettop gave both ends over their
-standard input. Other connections are closed at once, other datagrams dropped.
+The other end is identified by its address and by a token that nettop passes to both ends over
+standard input. Other connections are closed at once, other datagrams are dropped.
 """
 
 import errno

@@ -1,4 +1,4 @@
-"""Run one program here, pass on what it prints, and never let it outlive nettop."""
+"""Run one program, forward its output, and end it when nettop ends."""
 
 import ctypes
 import os

@@ -1,7 +1,7 @@
-"""How an end talks to nettop: one JSON object a line; it dies when its standard input closes.
+"""The protocol between an end and nettop: one JSON object per line.
 
-That is what leaves nothing running: whatever happens to nettop or to the connection, the kernel
-closes the pipe, and this end kills what it started and exits.
+An end exits when its standard input closes. If nettop or the connection ends, the kernel closes the
+pipe, and this end kills the processes it started and exits.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""A neighbour on a chosen core that walks through more memory than any cache holds."""
+"""A memory-intensive load on a chosen core; its working set exceeds every cache."""
 
 import os
 from typing import Any, Dict

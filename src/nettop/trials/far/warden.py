@@ -1,4 +1,4 @@
-"""Runs one command when nettop goes away without saying `stop`: a crash is undone like a cancel."""
+"""Run one command if nettop ends without sending `stop`, so that a crash reverts its changes."""
 
 import signal
 import subprocess

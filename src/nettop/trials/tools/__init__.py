@@ -1,1 +1,1 @@
-"""One test tool a module; see `nettop.trials`."""
+"""Test tools, one per module; see `nettop.trials`."""

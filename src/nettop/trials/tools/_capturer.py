@@ -1,4 +1,4 @@
-"""A capturing program of others: started, waited for until it captures, ended, its summary read."""
+"""Run an external capturing program: wait until it captures, stop it, read its summary."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..run import Trial, TrialError
 
 if TYPE_CHECKING:
-    from ._wish import Wish
+    from ._capture_options import CaptureOptions
 
 Counts = Callable[[], Mapping[str, Any]]
 Summary = Callable[[str], Mapping[str, Any]]
@@ -18,17 +18,22 @@ Summary = Callable[[str], Mapping[str, Any]]
 
 @contextmanager
 def capturing(
-    trial: Trial, wish: Wish, argv: Sequence[str], ready: str, parse: Summary, linger: float = 0.0
+    trial: Trial,
+    capture: CaptureOptions,
+    argv: Sequence[str],
+    ready: str,
+    parse: Summary,
+    linger: float = 0.0,
 ) -> Iterator[Counts]:
-    """It captures once it says `ready`; what is yielded ends it, after `linger` s, and counts."""
-    words = [*argv, f"udp and dst port {wish.port}"]
-    with trial.keep(trial.here, words, cpus=list(wish.cpus)) as near:
+    """Start it, wait for the text `ready`; yields a function that stops it and returns counts."""
+    words = [*argv, f"udp and dst port {capture.port}"]
+    with trial.keep(trial.here, words, cpus=list(capture.cpus)) as near:
         near.wait_for("pid")
         for message in near.messages(10):
             if ready in str(message.get("out", message.get("err", ""))):
                 break
             if "exit" in message:
-                raise TrialError(f"{argv[0]} ended at once: it needs root")
+                raise TrialError(f"{argv[0]} ended at once; it needs root")
 
         def counts() -> Mapping[str, Any]:
             if linger:
@@ -43,6 +48,6 @@ def summary(said: str, program: str, counted: re.Pattern[str], needed: str) -> d
     """The counts by name (`counted` finds number and name); TrialError without the needed one."""
     found = {name: int(count) for count, name in counted.findall(said)}
     if needed not in found:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        last = said.strip().splitlines()[-1:] or ["no output"]
         raise TrialError(f"{program}: {last[0]}")
     return found

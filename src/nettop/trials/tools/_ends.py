@@ -1,4 +1,4 @@
-"""Where the two ends of a test are, and the token by which they know each other."""
+"""The addresses of the two ends of a test, and the token that authenticates them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tool with a server there and a client here: started, waited for, ended."""
+"""Run a tool with a server on the other host and a client on this host."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def talk(
     *,
     patience: float = 20.0,
 ) -> tuple[str, str]:
-    """What the client and the server printed.
+    """The output of the client and of the server.
 
-    `{address}` and `{port}` in the server's words are where it is to listen.
-    Without a peer the server runs already. TrialError when the client failed and printed nothing
-    on its standard output.
+    `{address}` and `{port}` in the server's arguments are replaced by its listening address.
+    Without a peer the user has started the server. TrialError if the client failed without output
+    on stdout.
     """
     wanted = trial.options.port or port
     with ExitStack() as stack:
@@ -39,23 +39,23 @@ def talk(
             far.stop()
             theirs = trial.output(far, 10)[1]
     if code and not said.strip():
-        last = complaint.strip().splitlines()[-1:] or [f"it ended with {code}"]
+        last = complaint.strip().splitlines()[-1:] or [f"exit code {code}"]
         raise TrialError(f"{argv[0]}: {last[0]}")
     return said, theirs
 
 
 def refuse(trial: Trial, tool: str, *names: str) -> None:
-    """TrialError when an option is set that the tool does not have."""
+    """TrialError if an option is set that the tool does not support."""
     from ..result import Options
 
     plain = Options()
     for name in names:
         if getattr(trial.options, name) != getattr(plain, name):
-            raise TrialError(f"{tool} has no --{name.replace('_', '-')}")
+            raise TrialError(f"{tool} does not support --{name.replace('_', '-')}")
 
 
 def numbers(text: str) -> float | None:
-    """A number as a tool prints it; None when it is none."""
+    """A number from the output of a tool; None if it is not a number."""
     try:
         value = float(text)
     except ValueError:

@@ -1,7 +1,7 @@
-"""A capture of the user's own, watched by what is lost on the way to it.
+"""Measure the losses of a capture that the user runs.
 
-That is what its packet sockets lose (sk_drops, packet_diag) and, before them, what the interface
-drops: a full backlog loses packets that no socket has seen.
+They are the drops of its packet sockets (sk_drops, packet_diag) and, before them, the drops of the
+interface: a full backlog drops packets before any socket gets them.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ from ..far.sample import interfaces, read
 from ..run import Trial, TrialError
 
 if TYPE_CHECKING:
-    from ._wish import Wish
+    from ._capture_options import CaptureOptions
 
 
 @contextmanager
-def watched(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
-    """What is yielded gives the packets that were lost since; nothing is started."""
+def watched(trial: Trial, capture: CaptureOptions) -> Iterator[Callable[[], Mapping[str, Any]]]:
+    """Yields a function that returns the packets lost since; starts no process."""
     pid = trial.options.pid or 0
-    before, above = drops(pid), dropped(wish.interface)
+    before, above = drops(pid), dropped(capture.interface)
 
     def counts() -> Mapping[str, Any]:
-        early = max(0, dropped(wish.interface) - above)
+        early = max(0, dropped(capture.interface) - above)
         return {"dropped": early + ((drops(pid) - before) & 0xFFFFFFFF), "early": early}
 
     yield counts
@@ -39,21 +39,21 @@ def dropped(interface: str) -> int:
 
 
 def drops(pid: int) -> int:
-    """What the packet sockets of the process have lost; TrialError when that cannot be known."""
+    """The drops of the packet sockets of the process; TrialError if they are unknown."""
     try:
         held = inodes(pid)
         rows = [row for row in packet_sockets.read(Live()) if row.inode in held]
     except (OSError, ValueError) as error:
         because = getattr(error, "strerror", None) or error
-        raise TrialError(f"the packet sockets of process {pid} cannot be read: {because}") from None
+        raise TrialError(f"cannot read the packet sockets of process {pid}: {because}") from None
     if not rows:
         raise TrialError(f"process {pid} has no packet socket in this network namespace")
     if any(row.ring_version is not None for row in rows):
         raise TrialError(
-            f"process {pid} captures into a ring: its losses are told to its owner alone"
+            f"process {pid} captures into a ring; only that process can read its losses"
         )
     if any(row.drops is None for row in rows):
-        raise TrialError(f"this kernel does not tell what process {pid} loses")
+        raise TrialError(f"this kernel does not report the losses of process {pid}")
     return sum(row.drops or 0 for row in rows)
 
 

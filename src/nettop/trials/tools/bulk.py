@@ -1,7 +1,7 @@
-"""bulk: memory to memory over TCP, N streams, either or both directions; only Python is needed.
+"""bulk: TCP from memory to memory, N streams, one or both directions; needs only Python.
 
-What CERN's gen and sink did: fixed records from one memory to another, rate by the receiver and by
-the interface counters.
+Like CERN's gen and sink, it sends fixed-size records; the rate comes from the receiver and from the
+interface counters.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from ._ends import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
-BUILT_IN: Final = True
-HELP: Final = "multi-stream TCP, memory to memory"
+HELP: Final = "TCP throughput, memory to memory, several streams"
 
 
 def measure(trial: Trial) -> Measured:

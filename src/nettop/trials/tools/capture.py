@@ -1,11 +1,10 @@
-"""capture: what this host captures of what the other end sends, by frame size and offered rate.
+"""capture: the packets that this host captures and loses, by frame size and offered rate.
 
-The far end floods datagrams, this end captures them in a TPACKET_V3 ring. Loss is told as the
-papers compute it, of the packets that were sent, and corrected for framing where they filled a
-link that has a line rate. `--cpu-here` puts the capture on a core: on the interrupt's core and off
-it differ; `--window` is the size of its ring (64 MiB).
-With `--pid` a running capture of the user's own is watched instead: what its socket lost, and the
-interface before it.
+The other host floods datagrams; this host captures them in a TPACKET_V3 ring. Loss is the share of
+sent packets, as in the papers, corrected for framing if the link was full. `--cpu-here` selects the
+core of the capture; results differ on and off the interrupt's core. `--window` is the ring size
+(64 MiB). With `--pid`, the losses of a running capture are measured instead: those of its socket
+and of the interface.
 """
 
 from __future__ import annotations
@@ -17,26 +16,27 @@ from typing import Any, Final
 from ...terms import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
+from ._capture_options import CaptureOptions
 from ._ends import local_address
-from ._wish import Wish
 
 TOOL: Final = "capture"
 PACKAGE: Final = ""
-BUILT_IN: Final = True
 HELP: Final = "packets captured and lost, by frame size and offered rate"
 PAYLOADS: Final = (18, 530, 1472)  # frames of 64, 576 and 1518 bytes
 PORT: Final = 7009
-FULL: Final = 0.98  # of what the link carries: with less, what is missing of it was never sent
+FULL: Final = 0.98  # share of the link rate; below it, missing packets were never sent
 
 
-Captor = Callable[[Trial, Wish], AbstractContextManager[Callable[[], Mapping[str, Any]]]]
+Captor = Callable[[Trial, CaptureOptions], AbstractContextManager[Callable[[], Mapping[str, Any]]]]
 
 
 @contextmanager
-def ring(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
-    """The built-in ring, capturing; what is yielded stops it and gives its counts."""
-    asked = {"interface": wish.interface, "port": wish.port, "v6": wish.v6, "cpus": wish.cpus,
-             "ring": wish.ring}  # fmt: skip
+def ring(trial: Trial, options: CaptureOptions) -> Iterator[Callable[[], Mapping[str, Any]]]:
+    """Capture with the built-in ring; yields a function that stops it and returns counts."""
+    asked = {
+        "interface": options.interface, "port": options.port, "v6": options.v6,
+        "cpus": options.cpus, "ring": options.ring,
+    }  # fmt: skip
     with trial.here.start("capture", asked) as near:
         near.wait_for("capturing")
 
@@ -51,7 +51,7 @@ def ring(trial: Trial, wish: Wish) -> Iterator[Callable[[], Mapping[str, Any]]]:
 
 
 def measure(trial: Trial) -> Measured:
-    """A capture here and a generator there, anew for each size; or the capture that runs."""
+    """Capture here, generate there, for each size; or observe the running capture."""
     if trial.options.pid is not None:
         from ._watched import watched
 
@@ -74,9 +74,9 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
         port = int(stack.enter_context(deaf).wait_for("port"))
         for size in sizes:
             rate = o.rate / (8 * (size + 46)) if o.rate else 0.0
-            wish = Wish(interface, port, ":" in own, o.cpu_here, o.window or 0)
+            options = CaptureOptions(interface, port, ":" in own, o.cpu_here, o.window or 0)
             point = {"size": size, "seconds": each, "rate": rate}
-            with captor(trial, wish) as counts:
+            with captor(trial, options) as counts:
                 offered = blast(trial, own, port, point)
                 rows.append(row(size, offered, counts(), link))
     sent = sum(r["sent"] for r in rows)
@@ -92,10 +92,10 @@ def sweep(trial: Trial, captor: Captor) -> Measured:
 
 
 def blast(trial: Trial, own: str, port: int, point: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Let the far end send one point here; what it really offered."""
-    wish = {"to": own, "port": port, "v6": ":" in own, "points": [dict(point)],
+    """Let the other host send one point; returns what it really sent."""
+    request = {"to": own, "port": port, "v6": ":" in own, "points": [dict(point)],
             "cpus": trial.options.cpu_there}  # fmt: skip
-    with trial.far().start("blast", wish) as far:
+    with trial.far().start("blast", request) as far:
         for message in trial.follow(far, float(point["seconds"]) + 20):
             if "sent" in message:
                 return message
@@ -150,8 +150,8 @@ def carrier(address: str) -> str:
     try:
         interfaces = psutil.net_if_addrs()
     except OSError as error:
-        raise TrialError(f"the interfaces here cannot be listed: {error.strerror}") from None
+        raise TrialError(f"cannot list the interfaces of this host: {error.strerror}") from None
     for name, entries in interfaces.items():
         if scope in ("", name) and any(e.address.partition("%")[0] == plain for e in entries):
             return name
-    raise TrialError(f"no interface has {address}: name it with --interface")
+    raise TrialError(f"no interface has the address {address}: give --interface")

@@ -1,8 +1,8 @@
-"""flow: a transfer of the user's own, watched through tcp_info; nothing is started.
+"""flow: observe existing TCP connections of the user through tcp_info; starts no process.
 
-The connections to `--to` are looked at each second: rate, round trip, window, retransmits, and what
-the busiest of them waited for. It is what web100 gave. A receiver's kernel does not know what its
-sender waits for: watch at the end that sends.
+Each second it samples the connections to `--to`: rate, round trip, window, retransmits, and what
+the busiest one waited for, as web100 did. Only the sender's kernel knows what a connection waits
+for, so run it on the sending host.
 """
 
 from __future__ import annotations
@@ -19,12 +19,11 @@ from ..run import Trial, TrialError
 
 TOOL: Final = "flow"
 PACKAGE: Final = ""
-BUILT_IN: Final = True
 LIMITS: Final = {
     "idle": "the program", "peer_window": "the peer's window", "send_buffer": "the send buffer",
     "path": "the path",
 }  # fmt: skip
-HELP: Final = "a running transfer of your own, watched by tcp_info"
+HELP: Final = "observe an existing TCP connection through tcp_info"
 
 
 def measure(trial: Trial) -> Measured:
@@ -90,7 +89,7 @@ def waited(entry: Entry) -> dict[str, Any]:
     top = max(shares, key=lambda name: shares[name])
     found: dict[str, Any] = {f"{name}_percent": us / 1e4 for name, us in shares.items()}
     if top == "path" and entry.now.app_limited:
-        top = "idle"  # what is in flight is all that the program gave
+        top = "idle"  # all data of the program is in flight
     found["limited_by"] = LIMITS[top]
     return found
 

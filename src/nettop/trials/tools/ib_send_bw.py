@@ -10,7 +10,6 @@ from ._pair import numbers, refuse, talk
 
 TOOL: Final = "ib-send-bw"
 PACKAGE: Final = "perftest"
-BUILT_IN: Final = False
 HELP: Final = "RDMA bandwidth with ib_send_bw"
 PORT: Final = 18515
 
@@ -42,5 +41,5 @@ def parse(said: str) -> Measured:
                 details={"bytes": row[0], "iterations": row[1], "peak_gbit": row[2],
                          "msg_rate_mpps": row[4]},
             )  # fmt: skip
-    last = said.strip().splitlines()[-1:] or ["it said nothing"]
+    last = said.strip().splitlines()[-1:] or ["no output"]
     raise TrialError(f"ib_send_bw: {last[0]}")

@@ -10,7 +10,6 @@ from ._pair import numbers, refuse, talk
 
 TOOL: Final = "iperf"
 PACKAGE: Final = "iperf"
-BUILT_IN: Final = False
 HELP: Final = "TCP or UDP transfer with iperf version 2"
 PORT: Final = 5001
 

@@ -13,7 +13,6 @@ from ._ends import numeric
 
 TOOL: Final = "iperf3"
 PACKAGE: Final = "iperf3"
-BUILT_IN: Final = False
 HELP: Final = "TCP or UDP transfer with iperf3"
 PORT: Final = 5201
 
@@ -108,7 +107,7 @@ def _document(text: str) -> dict[str, Any]:
     try:
         found = parsed(text[text.index("{") : text.rindex("}") + 1])
     except ValueError:
-        last = text.strip().splitlines()[-1:] or ["it said nothing"]
+        last = text.strip().splitlines()[-1:] or ["no output"]
         raise TrialError(f"iperf3: {last[0]}") from None
     if not isinstance(found, dict):
         raise TrialError("iperf3: its output is not an object")

@@ -10,7 +10,6 @@ from ._pair import numbers, refuse, talk
 
 TOOL: Final = "netperf"
 PACKAGE: Final = "netperf"
-BUILT_IN: Final = False
 HELP: Final = "TCP transfer with netperf"
 PORT: Final = 12865
 UNITS: Final = {"10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9}
@@ -41,7 +40,7 @@ def parse(said: str, version: str = "") -> Measured:
     rate = numbers(found.get("THROUGHPUT", ""))
     unit = UNITS.get(found.get("THROUGHPUT_UNITS", ""))
     if rate is None or unit is None:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        last = said.strip().splitlines()[-1:] or ["no output"]
         raise TrialError(f"netperf: {last[0]}")
     retrans = numbers(found.get("LOCAL_TRANSPORT_RETRANS", ""))
     return Measured(

@@ -1,4 +1,4 @@
-"""netsniff: the same as `capture`, with netsniff-ng doing the capturing."""
+"""netsniff: like `capture`, with netsniff-ng as the capturing program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Final
 from ..result import Measured
 from ..run import Trial
 from . import capture
+from ._capture_options import CaptureOptions
 from ._capturer import Counts, capturing, summary
-from ._wish import Wish
 
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
-BUILT_IN: Final = False
 HELP: Final = "packets captured and lost by netsniff-ng"
 _COUNT: Final = re.compile(r"\b(\d{1,20})\s+packets (incoming|passed filter|failed filter)")
 
@@ -24,11 +23,11 @@ def measure(trial: Trial) -> Measured:
     return capture.sweep(trial, sniff)
 
 
-def sniff(trial: Trial, wish: Wish) -> AbstractContextManager[Counts]:
+def sniff(trial: Trial, capture: CaptureOptions) -> AbstractContextManager[Counts]:
     """netsniff-ng capturing into nothing."""
-    argv = ["netsniff-ng", "--in", wish.interface, "--out", "/dev/null", "--silent"]
-    argv += ["--ring-size", f"{max(1, wish.ring >> 10)}KiB"] if wish.ring else []
-    return capturing(trial, wish, [*argv, "--filter"], "Running!", parse)
+    argv = ["netsniff-ng", "--in", capture.interface, "--out", "/dev/null", "--silent"]
+    argv += ["--ring-size", f"{max(1, capture.ring >> 10)}KiB"] if capture.ring else []
+    return capturing(trial, capture, [*argv, "--filter"], "Running!", parse)
 
 
 def parse(said: str) -> dict[str, int]:

@@ -10,7 +10,6 @@ from ._pair import numbers, refuse, talk
 
 TOOL: Final = "nuttcp"
 PACKAGE: Final = "nuttcp"
-BUILT_IN: Final = False
 HELP: Final = "TCP or UDP transfer with nuttcp, retransmits each second"
 PORT: Final = 5000
 MIB: Final = 1 << 20
@@ -64,7 +63,7 @@ def parse(said: str, o: Options, version: str = "") -> Measured:
         elif "real_seconds" in found and "rate_Mbps" in found:
             total = found
     if not total:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        last = said.strip().splitlines()[-1:] or ["no output"]
         raise TrialError(f"nuttcp: {last[0]}")
     steady = tuple(i for i in intervals if i.start >= o.warmup - 0.1) or tuple(intervals)
     seconds = sum(i.seconds for i in steady)

@@ -1,7 +1,7 @@
-"""pktgen: the kernel's packet generator here, what arrives there by its interface counters.
+"""pktgen: send with the kernel's packet generator; count arrivals with the other host's interface.
 
-The far end only counts: it needs no program. Where a NIC has flow control, its pause counters stand
-in `nettop show nic`; a virtual NIC never moves them.
+The other host needs no program. Pause frames of a NIC with flow control are in `nettop show nic`;
+virtual NICs never count any.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from .capture import carrier
 
 TOOL: Final = "pktgen"
 PACKAGE: Final = "linux-modules-extra (kernel module pktgen)"
-BUILT_IN: Final = False
 HELP: Final = "minimum-size frames from the kernel's packet generator"
 _RESULT: Final = re.compile(
     r"OK: (\d+)\([^)]*\) \w+, (\d+) \((\d+)byte[^)]*\)\s+(\d+)pps (\d+)Mb/sec \((\d+)bps\)"
@@ -30,9 +29,9 @@ def measure(trial: Trial) -> Measured:
     o = trial.options
     interface = o.interface or carrier(local_address(o.to))
     count = o.count or 1_000_000
-    wish = {"interface": interface, "to": o.to, "mac": neighbour(o.to), "count": count,
+    request = {"interface": interface, "to": o.to, "mac": neighbour(o.to), "count": count,
             "size": (o.length or 18) + 42, "cpu": o.cpu_here[0] if o.cpu_here else 0}  # fmt: skip
-    with trial.here.start("pktgen", wish) as end:
+    with trial.here.start("pktgen", request) as end:
         said = [m["result"] for m in trial.follow(end, 60 + count / 1e5) if "result" in m]
     return parse(str(said[-1]) if said else "")
 
@@ -41,7 +40,7 @@ def parse(said: str) -> Measured:
     """The device file's Result; TrialError when it is not OK."""
     found = _RESULT.search(said)
     if found is None:
-        last = said.strip().splitlines()[-1:] or ["it said nothing"]
+        last = said.strip().splitlines()[-1:] or ["no output"]
         raise TrialError(f"pktgen: {last[0]}")
     usecs, packets, size, pps, _, bps, errors = map(int, found.groups())
     details: dict[str, Any] = {"pps": pps, "packets": packets, "size": size, "errors": errors}

@@ -11,7 +11,6 @@ from ._pair import refuse, talk
 
 TOOL: Final = "sockperf"
 PACKAGE: Final = "sockperf"
-BUILT_IN: Final = False
 HELP: Final = "request-response with sockperf: percentiles"
 PORT: Final = 11111
 _SHARE: Final = re.compile(r"percentile\s+(\d+(?:\.\d+)?)\s*=\s*(\d+(?:\.\d+)?)")
@@ -42,7 +41,7 @@ def parse(said: str) -> Measured:
     shares = {float(share): float(value) for share, value in _SHARE.findall(said)}
     edges = {name: float(value) for name, value in _EDGE.findall(said)}
     if 50.0 not in shares or len(edges) != 2:
-        lines = said.strip().splitlines() or ["it said nothing"]
+        lines = said.strip().splitlines() or ["no output"]
         wrong = next((line for line in lines if _WRONG.search(line)), lines[-1])
         raise TrialError(f"sockperf: {wrong.removeprefix('sockperf: ')}")
     count = _COUNT.search(said)

@@ -1,4 +1,4 @@
-"""tcpdump: the same as `capture`, with tcpdump doing the capturing."""
+"""tcpdump: like `capture`, with tcpdump as the capturing program."""
 
 from __future__ import annotations
 
@@ -9,12 +9,11 @@ from typing import Final
 from ..result import Measured
 from ..run import Trial
 from . import capture
+from ._capture_options import CaptureOptions
 from ._capturer import Counts, capturing, summary
-from ._wish import Wish
 
 TOOL: Final = "tcpdump"
 PACKAGE: Final = "tcpdump"
-BUILT_IN: Final = False
 HELP: Final = "packets captured and lost by tcpdump"
 TIMEOUT: Final = 1.2  # seconds until it has been given the last, half-full block of its ring
 _COUNT: Final = re.compile(
@@ -27,11 +26,11 @@ def measure(trial: Trial) -> Measured:
     return capture.sweep(trial, dump)
 
 
-def dump(trial: Trial, wish: Wish) -> AbstractContextManager[Counts]:
+def dump(trial: Trial, capture: CaptureOptions) -> AbstractContextManager[Counts]:
     """Capturing into nothing."""
-    argv = ["tcpdump", "-n", "-i", wish.interface, "-w", "/dev/null"]
-    argv += ["-B", str(max(1, wish.ring >> 10))] if wish.ring else []
-    return capturing(trial, wish, argv, "listening on", parse, TIMEOUT)
+    argv = ["tcpdump", "-n", "-i", capture.interface, "-w", "/dev/null"]
+    argv += ["-B", str(max(1, capture.ring >> 10))] if capture.ring else []
+    return capturing(trial, capture, argv, "listening on", parse, TIMEOUT)
 
 
 def parse(said: str) -> dict[str, int]:

@@ -1,8 +1,7 @@
-"""udp-latency: request and response over UDP, histogram, and latency against size with its slope.
+"""udp-latency: request-response over UDP: a histogram, and the slope of latency against size.
 
-Round trips are taken around the send and the receive call. The median of the same exchanges up to
-the kernel's receive time stamp (SO_TIMESTAMPNS) stands beside it: the difference is what waking and
-returning to the program costs.
+Round trips are measured around the send and receive calls. A second median ends at the kernel's
+receive time stamp (SO_TIMESTAMPNS); the difference is the cost of waking the program.
 """
 
 from __future__ import annotations
@@ -21,8 +20,7 @@ from .capture import link
 
 TOOL: Final = "udp-latency"
 PACKAGE: Final = ""
-BUILT_IN: Final = True
-HELP: Final = "UDP request-response: histogram, and slope against size"
+HELP: Final = "UDP request-response latency: histogram, slope against size"
 SIZES: Final = (64, 256, 512, 1024, 1400)
 
 

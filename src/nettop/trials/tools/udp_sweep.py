@@ -1,8 +1,8 @@
-"""udp-sweep: paced datagrams over spacing and size: wire rate, loss, order, gaps, and the knee.
+"""udp-sweep: paced datagrams by gap and size: wire rate, loss, reordering, gaps, knee.
 
-The wire rate follows UDPmon: user data and 66 bytes around it, over the time between the first and
-the last arrival. A paced Python sender reaches about 300,000 packets a second; what it really
-offered is told beside what was asked.
+The wire rate is computed as in UDPmon: payload plus 66 bytes of overhead, divided by the time
+between the first and the last arrival. A paced Python sender reaches about 300,000 packets/s; the
+report shows the requested and the achieved rate.
 """
 
 from __future__ import annotations
@@ -19,18 +19,17 @@ from .capture import link
 
 TOOL: Final = "udp-sweep"
 PACKAGE: Final = ""
-BUILT_IN: Final = True
-HELP: Final = "paced UDP over spacing and size: rate, loss, order, knee"
+HELP: Final = "paced UDP by gap and size: rate, loss, reordering, knee"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518)  # RFC 2544
 SPACINGS: Final = (4.0, 8.0, 16.0, 32.0)  # microseconds
 MOST: Final = 10_000  # datagrams a point: they fit the sink's buffer
 LOSSY: Final = 0.1  # percent lost beyond which a rate is not carried
 
 
-def sizes(mtu: int, wished: Sequence[int]) -> tuple[int, ...]:
+def sizes(mtu: int, requested: Sequence[int]) -> tuple[int, ...]:
     """Payload bytes of RFC 2544's frames (and a jumbo one) that this MTU carries whole."""
-    if wished:
-        return tuple(wished)
+    if requested:
+        return tuple(requested)
     frames = (*FRAMES, 9018) if mtu >= 9000 else FRAMES
     return tuple(frame - 46 for frame in frames if frame - 18 <= mtu)
 
@@ -91,9 +90,11 @@ def fold(
     )
 
 
-def row(wish: Mapping[str, Any], sent: Mapping[str, Any], got: Mapping[str, Any]) -> dict[str, Any]:
+def row(
+    request: Mapping[str, Any], sent: Mapping[str, Any], got: Mapping[str, Any]
+) -> dict[str, Any]:
     """One size and spacing: what was offered, what arrived, and at what rate."""
-    size, count = int(wish["size"]), int(sent["sent"])
+    size, count = int(request["size"]), int(sent["sent"])
     arrived = int(got.get("received", 0))
     lasted = float(got.get("lasted", 0.0))
     wire = formulas.udp_wire_bytes(size)
@@ -101,7 +102,7 @@ def row(wish: Mapping[str, Any], sent: Mapping[str, Any], got: Mapping[str, Any]
     gaps = got.get("gaps") or []
     return {
         "size": size,
-        "spacing_us": 1e6 * float(wish["spacing"]),
+        "spacing_us": 1e6 * float(request["spacing"]),
         "offered_us": 1e6 * float(sent["lasted"]) / max(1, count),
         "sent": count,
         "received": arrived,
