@@ -115,8 +115,8 @@ def test_kinds_of_interface(rule: Any) -> None:
     plain = judged(rule('when = "nic.mtu > 0"'), at(0, nics=nics))
     assert [one.target for one in plain.findings] == ["eth0"]
     assert {one.target: one.because for one in plain.silent()} == {
-        "veth1": "veth1 is of kind veth, where this does not apply",
-        "lo": "lo is of kind loopback, where this does not apply",
+        "veth1": "does not apply to interfaces of kind veth",
+        "lo": "does not apply to interfaces of kind loopback",
     }
     assert not any(one.applies for one in plain.silent())
     veth = judged(rule('when = "nic.mtu > 0"\nlinks = ["veth"]'), at(0, nics=nics))
@@ -162,7 +162,7 @@ def test_profiles(rule: Any) -> None:
     made = rule(f'{WHEN}\nprofiles = ["capture", "latency"]')
     assert judged(made, at(0, "capture", nic=DROPS)).findings
     (silent,) = judged(made, at(0, "server", nic=DROPS)).silent()
-    assert silent.because == "it is for capture, latency; this host is server"
+    assert silent.because == "applies to profile capture or latency; this host is server"
 
 
 def test_exceptions_have_their_say(rule: Any) -> None:
@@ -171,7 +171,7 @@ def test_exceptions_have_their_say(rule: Any) -> None:
     assert [one.because for one in silent] == ["eth0 is slow"]
     silent = judged(made, at(0, nic=DROPS)).silent()
     assert [one.because for one in silent] == [
-        "nic.speed is not known: the driver does not report it"
+        "not evaluated: link speed unknown (not reported by the driver)"
     ]
     assert judged(made, at(0, nic={**DROPS, "speed": 1e10})).findings
 
@@ -180,10 +180,11 @@ def test_the_unknown_is_named_with_the_reason_that_the_host_gave(rule: Any) -> N
     made = rule('when = "nic.ring.rx < nic.ring.rx_max"')
     moment = at(0, nic={"ring": {"rx": 256}})
     (silent,) = judged(made, moment).silent()
-    assert silent.because == "nic.ring.rx_max is not known: the driver does not report it"
+    unknown = "not evaluated: receive ring maximum unknown"
+    assert silent.because == f"{unknown} (not reported by the driver)"
     moment = replace(moment, missing={"rings": "Operation not permitted"})
     (silent,) = judged(made, moment).silent()
-    assert silent.because == "nic.ring.rx_max is not known: Operation not permitted"
+    assert silent.because == f"{unknown} (Operation not permitted)"
 
 
 def test_mutes(rule: Any) -> None:
@@ -201,7 +202,7 @@ def test_mutes(rule: Any) -> None:
 
 def test_waiting_is_a_reason_for_silence(rule: Any) -> None:
     (silent,) = judged(rule(f"{WHEN}\nhold = 5"), at(0, nic=DROPS)).silent()
-    assert silent.because == "it has not held for 5 s yet"
+    assert silent.because == "condition has held for less than 5 s"
 
 
 def test_a_rule_yields_where_another_says_it_better(rule: Any) -> None:
@@ -219,8 +220,8 @@ def test_a_rule_yields_where_another_says_it_better(rule: Any) -> None:
     judgement = judged([core, host, again, ring], moment, window=0)
     assert {one.id for one in judgement.findings} == {"ring@eth0", "full@cpu1", "full@cpu2"}
     silent = {(one.rule, one.target): one.because for one in judgement.silent()}
-    assert silent["full", "cpu0"] == "ring speaks of the same"
-    assert silent["small", "host"] == "ring speaks of the same"
+    assert silent["full", "cpu0"] == "ring reports the same problem"
+    assert silent["small", "host"] == "ring reports the same problem"
     assert "speaks" not in silent["again", "eth1"]
 
 

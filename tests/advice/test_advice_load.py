@@ -179,7 +179,7 @@ def test_a_failing_test_says_how(tmp_path: Path) -> None:
     text = GOOD.replace("nic   = { mtu = 900 }", "nic   = { mtu = 1000 }\n")
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
     assert [outcome.number for outcome in failed] == [1]
-    assert "not so: largest packet below 1000 bytes (1000 bytes)" in failed[0].why
+    assert "needs MTU < 1000 bytes; now 1000 bytes" in failed[0].why
 
 
 @pytest.mark.parametrize(
@@ -202,7 +202,7 @@ def test_a_reason_for_silence_is_compared(tmp_path: Path) -> None:
     text = GOOD.replace("finds = false", 'finds = false\nsilent = "not known"')
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
     assert len(failed) == 1
-    assert failed[0].why.startswith("is silent for another reason: not so")
+    assert failed[0].why.startswith("is silent for another reason: needs")
 
 
 PROSE = ("why", "expected", "show")

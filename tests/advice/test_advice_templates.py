@@ -59,11 +59,11 @@ def test_a_command_without_a_target_can_be_typed() -> None:
 
 
 def test_a_text_without_a_target_is_a_sentence() -> None:
-    """[lost because the receive ring was full] every second is none."""
+    """[packets dropped, receive ring full] every second is none."""
     made = template("A ring of {nic.ring.rx} loses {nic.per_s.ring_drops} every second.", "nic")
     assert made.general({}) == "A ring of N descriptors loses N packets every second."
     made = template("{flow.loss_ratio} lost, {min(flow.rtt, 1)} on; by its {flow.limit}", "flow")
-    assert made.general({}) == "N % lost, N on; by its [who limits it]"
+    assert made.general({}) == "N % lost, N on; by its [limit]"
     made = template("waits {nic.coalesce.rx_usecs} on {cpu_list(nic.local_cpus)}", "nic")
     assert made.general({}) == "waits N µs on [CPUs]"
 

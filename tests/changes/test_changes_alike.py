@@ -132,7 +132,7 @@ def test_a_late_confirm_tells_the_whole_chain_and_others_that_went_back_since(
     make(host, book, MTU, "1200")
     book.note(3, "confirmed")
     assert main(["confirm"]) == 0
-    assert "Nothing waits" in capsys.readouterr().out
+    assert "No change is waiting" in capsys.readouterr().out
 
 
 def test_an_older_change_that_went_back_after_a_newer_was_kept_is_told(

@@ -58,7 +58,7 @@ def test_a_confirm_of_the_boot_before_is_not_late(
     guard.revert(book, changed(host, book))
     monkeypatch.setattr(place, "boot", lambda: "another")
     assert main(["confirm"]) == 0
-    assert "Nothing waits" in capsys.readouterr().out
+    assert "No change is waiting" in capsys.readouterr().out
 
 
 def test_a_newer_change_that_was_kept_ends_the_word_of_the_older(
@@ -69,7 +69,7 @@ def test_a_newer_change_that_was_kept_ends_the_word_of_the_older(
     assert main(["confirm"]) == 0
     assert f"{MTU}: 1500 → 1300  applied" in capsys.readouterr().out
     assert main(["confirm"]) == 0
-    assert "Nothing waits" in capsys.readouterr().out
+    assert "No change is waiting" in capsys.readouterr().out
 
 
 def test_confirm_shows_the_value_of_the_host(

@@ -13,7 +13,13 @@ from nettop.terms import devname
 
 HOST = "tests/hosts/guest-transfer.host"
 # the value of a setting may be empty: net.ipv4.ip_local_reserved_ports is, by default
-VALUES = {("set", "value"), ("set", "before"), ("sweep", "value"), ("sweep", "and_value")}
+VALUES = {
+    ("set", "value"),
+    ("set", "more"),
+    ("set", "before"),
+    ("sweep", "value"),
+    ("sweep", "and_value"),
+}
 
 
 def taking() -> Iterator[tuple[str, argparse.Action]]:
@@ -62,6 +68,7 @@ def test_an_empty_option_is_one_sentence_and_exit_2(
         ["record", ""],
         ["get", ""],
         ["set", "", "1"],
+        ["set", "link.mtu@lo", "1500", "", "1"],
         ["apply", ""],
         ["apply", "rx-ring-overrun@"],
         ["apply", "@eth0"],

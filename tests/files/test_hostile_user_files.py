@@ -169,7 +169,7 @@ def test_a_hostile_line_of_the_journal_hides_no_other(kind: str, tmp_path: Path)
     done = limited("journal", home=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "ring.rx@eth0" in done.stdout
-    told = [line for line in done.stderr.splitlines() if "left out" in line]
+    told = [line for line in done.stderr.splitlines() if "ignored" in line]
     assert [line.rpartition("jsonl:")[2] for line in told] == [
         f"{number}: not a line of the journal" for number in (1, 3)
     ]

@@ -79,7 +79,7 @@ REFUSED = (
     ("channels.rx@va", "9999", 4, "cannot exceed 4"),
     ("link.mtu@va", "70000", 4, "cannot exceed 65535"),
     ("link.mtu@va", "600", 4, "IPv6"),
-    ("feature.rx-grow@va", "on", 2, "did you mean 'rx-gro'"),
+    ("feature.rx-grow@va", "on", 2, "did you mean rx-gro"),
     ("feature.highdma@va", "perhaps", 4, "neither on nor off"),
     ("ring.rx@va", "512", 4, "has no rings"),
     ("pause.rx@va", "on", 4, "has no pause"),
@@ -283,7 +283,7 @@ def user(nettop: Nettop, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
     nettop.environment["SSH_CONNECTION"] = "10.79.0.2 50000 10.79.0.1 22"
     code = (
         "import os, sys; real = os.geteuid; os.geteuid = lambda: 1000\n"
-        f"from nettop import trust; trust.SYSTEM = ({str(sudo.parent)!r},)\n"
+        f"from nettop.files import trust; trust.SYSTEM = ({str(sudo.parent)!r},)\n"
         "from nettop.cli import main; sys.exit(main(sys.argv[1:]))"
     )
 

@@ -21,7 +21,7 @@ def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
     view = View(pane="advisor").at(open="rx-ring-overrun@eth0")
     told = " ".join(words(panes.pane("advisor").lines(lossy(), view, 120, 60)).split())
     for part in (
-        "ethtool -G eth0 rx 512", "the link may drop", "largest receive ring", "section V",
+        "ethtool -G eth0 rx 512", "the link may drop", "receive ring maximum", "section V",
         "Table 5", "here the ring overflows", "Expected:",
     ):  # fmt: skip
         assert part in told

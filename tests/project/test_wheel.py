@@ -81,7 +81,7 @@ def test_its_description_is_the_readme_without_what_an_index_cannot_show(wheel: 
         head, _, text = packed.read(path).decode().partition("\n\n")
     assert "Description-Content-Type: text/markdown" in head
     assert "Classifier: Typing :: Typed" in head
-    assert text.startswith("# nettop\n\n`nettop` shows why")
+    assert text.startswith("# nettop\n\n`nettop` finds what limits")
     assert not re.findall(r"!\[|\]\((?!https?://|#)", text)
     readme = (REPO / "README.md").read_text()
     for title in re.findall(r"^## .*$", readme, re.MULTILINE):

@@ -35,11 +35,11 @@ ODD: Final = {
     "infinite": ("say('{\"port\": 1e999}')", "out of range"),
     "constant": ("say('{\"port\": NaN}')", "NaN is not a number"),
     "huge": ("say('{\"port\": ' + '9' * 5000 + '}')", "out of range"),
-    "negative": ("say('{\"port\": -1}')", "no message"),
-    "text": ('say(\'{"port": "x"}\')', "no message"),
-    "unknown": ("say('{\"porthole\": 1}')", "no message"),
+    "negative": ("say('{\"port\": -1}')", "not a message"),
+    "text": ('say(\'{"port": "x"}\')', "not a message"),
+    "unknown": ("say('{\"porthole\": 1}')", "not a message"),
     "deep": ("say('{\"port\": ' + '[' * 100000 + ']' * 100000 + '}')", "nested too deep"),
-    "unfinished": ("say('{\"port\": 1')", "cannot be read"),
+    "unfinished": ("say('{\"port\": 1')", "invalid message"),
     "closes": ("sys.exit(0)", "ended before it answered"),
 }
 # prefixes that never run what they are given

@@ -163,7 +163,7 @@ def test_the_engine_says_once_what_it_cannot_do(
     monkeypatch.setattr(engine, "_step", step)
     engine.run()
     told = [note.text for scene in said for note in scene.notes]
-    assert [text.partition(": ")[0] for text in told] == ["the host could not be looked at"] * 3
+    assert [text.partition(": ")[0] for text in told] == ["sampling failed"] * 3
     assert ["Input/output" in text for text in told] == [True, False, False]
     assert ["not permitted" in text for text in told] == [False, True, True]
 
@@ -264,8 +264,8 @@ def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None
     ("told", "said"),
     [
         ('them = "dark"', "unknown key 'them' (did you mean theme?)"),
-        ('units = "bit"', "units is bits or bytes, not 'bit'"),
-        ('prefix = "SI"', "prefix is si or iec, not 'SI'"),
+        ('units = "bit"', "units must be bits or bytes, not 'bit'"),
+        ('prefix = "SI"', "prefix must be si or iec, not 'SI'"),
         ("interval = -1", "interval must be 0.1 to 3600 seconds, not -1"),
         ("mouse = 1", "mouse has an invalid value: 1"),
         ('[columns]\nflows = ["proces"]', "no column 'proces' (did you mean process?)"),

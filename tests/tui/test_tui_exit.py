@@ -41,7 +41,7 @@ def test_the_program_ends_after_the_action_that_runs(
     assert app.run(options, Replay("-- /proc/stat --\ncpu 0\n")) == 0
     assert waits == [False, True]
     assert done == ["written"]
-    assert "ending what was begun" in capsys.readouterr().err
+    assert "waiting for a running change or test" in capsys.readouterr().err
 
 
 def test_nothing_is_said_where_nothing_runs(

@@ -24,7 +24,7 @@ class Row:
 
     interface: str = label("interface name")
     address: str = label("IP address")
-    prefix: int = gauge("length of its network prefix", "bits")
+    prefix: int = gauge("network prefix length", "bits")
     family: int = gauge("4 or 6")
     scope: str = gauge("global site link host")
     tentative: bool = gauge("IPv6: not yet usable", default=False)

@@ -20,11 +20,13 @@ class Row:
     rx: int | None = gauge("receive channels", "channels", default=None)
     tx: int | None = gauge("transmit channels", "channels", default=None)
     combined: int | None = gauge("combined channels", "channels", default=None)
-    other: int | None = gauge("channels for link events and the like", "channels", default=None)
-    rx_max: int | None = gauge("most receive channels", "channels", default=None)
-    tx_max: int | None = gauge("most transmit channels", "channels", default=None)
-    combined_max: int | None = gauge("most combined channels", "channels", default=None)
-    other_max: int | None = gauge("most other channels", "channels", default=None)
+    other: int | None = gauge(
+        "channels for link events and other interrupts", "channels", default=None
+    )
+    rx_max: int | None = gauge("receive channels maximum", "channels", default=None)
+    tx_max: int | None = gauge("transmit channels maximum", "channels", default=None)
+    combined_max: int | None = gauge("combined channels maximum", "channels", default=None)
+    other_max: int | None = gauge("other channels maximum", "channels", default=None)
 
 
 def read(source: Source) -> Sequence[Row]:

@@ -26,31 +26,39 @@ class Row:
     interface: str = label("interface name")
     adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
     adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
-    rx_usecs: int | None = gauge("receive delay", "us", default=None)
+    rx_usecs: int | None = gauge("receive interrupt delay", "us", default=None)
     rx_frames: int | None = gauge("receive frames before an interrupt", "frames", default=None)
-    tx_usecs: int | None = gauge("transmit delay", "us", default=None)
+    tx_usecs: int | None = gauge("transmit interrupt delay", "us", default=None)
     tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
-    rx_usecs_irq: int | None = gauge("receive delay while one is served", "us", default=None)
+    rx_usecs_irq: int | None = gauge(
+        "receive interrupt delay while an interrupt is handled", "us", default=None
+    )
     rx_frames_irq: int | None = gauge("frames while one is served", "frames", default=None)
-    tx_usecs_irq: int | None = gauge("transmit delay while one is served", "us", default=None)
+    tx_usecs_irq: int | None = gauge(
+        "transmit interrupt delay while an interrupt is handled", "us", default=None
+    )
     tx_frames_irq: int | None = gauge("frames while one is served", "frames", default=None)
-    rx_usecs_low: int | None = gauge("receive delay at low rate", "us", default=None)
+    rx_usecs_low: int | None = gauge("receive interrupt delay at a low rate", "us", default=None)
     rx_frames_low: int | None = gauge("receive frames at low rate", "frames", default=None)
-    tx_usecs_low: int | None = gauge("transmit delay at low rate", "us", default=None)
+    tx_usecs_low: int | None = gauge("transmit interrupt delay at a low rate", "us", default=None)
     tx_frames_low: int | None = gauge("transmit frames at low rate", "frames", default=None)
-    rx_usecs_high: int | None = gauge("receive delay at high rate", "us", default=None)
+    rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
     rx_frames_high: int | None = gauge("receive frames at high rate", "frames", default=None)
-    tx_usecs_high: int | None = gauge("transmit delay at high rate", "us", default=None)
+    tx_usecs_high: int | None = gauge("transmit interrupt delay at a high rate", "us", default=None)
     tx_frames_high: int | None = gauge("transmit frames at high rate", "frames", default=None)
-    pkt_rate_low: int | None = gauge("below this the rate is low", "packets/s", default=None)
-    pkt_rate_high: int | None = gauge("above this the rate is high", "packets/s", default=None)
-    rate_sample_interval: int | None = gauge("how often the rate is judged", "s", default=None)
-    stats_block_usecs: int | None = gauge("delay of statistics", "us", default=None)
+    pkt_rate_low: int | None = gauge(
+        "packet rate below which the low values apply", "packets/s", default=None
+    )
+    pkt_rate_high: int | None = gauge(
+        "packet rate above which the high values apply", "packets/s", default=None
+    )
+    rate_sample_interval: int | None = gauge("packet rate sampling interval", "s", default=None)
+    stats_block_usecs: int | None = gauge("statistics update delay", "us", default=None)
     cqe_mode_rx: bool | None = gauge("timer restarts with each completion", default=None)
     cqe_mode_tx: bool | None = gauge("timer restarts with each completion", default=None)
     tx_aggr_max_bytes: int | None = gauge("largest transmit aggregate", "bytes", default=None)
     tx_aggr_max_frames: int | None = gauge("frames in an aggregate", "frames", default=None)
-    tx_aggr_time_usecs: int | None = gauge("time to fill an aggregate", "us", default=None)
+    tx_aggr_time_usecs: int | None = gauge("transmit aggregation timeout", "us", default=None)
     rx_profile: str | None = gauge("DIM receive steps: usec,packets,completions …", default=None)
     tx_profile: str | None = gauge("DIM transmit steps", default=None)
 

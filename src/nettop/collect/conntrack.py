@@ -24,12 +24,12 @@ _SYSCTL: Final = "/proc/sys/net/netfilter/nf_conntrack_"
 class Row:
     """The one row."""
 
-    count: int = gauge("connections tracked", "connections")
-    most: int | None = gauge("most it may track", "connections", default=None)
+    count: int = gauge("tracked connections", "connections")
+    most: int | None = gauge("connection tracking limit", "connections", default=None)
     buckets: int | None = gauge("hash buckets", "buckets", default=None)
-    drops: int | None = counter("packets dropped for a full table", "packets", default=None)
+    drops: int | None = counter("packets dropped, connection table full", "packets", default=None)
     early_drops: int | None = counter("entries evicted to make room", "entries", default=None)
-    failures: int | None = counter("entries that could not be inserted", "entries", default=None)
+    failures: int | None = counter("entries not inserted", "entries", default=None)
 
 
 def read(source: Source) -> list[Row]:

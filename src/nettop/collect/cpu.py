@@ -27,14 +27,14 @@ class Row:
     """Seconds of one CPU since boot, so that a rate of 1.0 is 100 %."""
 
     cpu: int = label("CPU number")
-    user: float = counter("programs, guests included", "s")
-    nice: float = counter("programs of lowered priority", "s")
+    user: float = counter("user processes, with guests", "s")
+    nice: float = counter("user processes with lowered priority", "s")
     system: float = counter("kernel", "s")
-    idle: float = counter("nothing to do", "s")
-    iowait: float | None = counter("idle with a disk request open", "s", default=None)
+    idle: float = counter("idle", "s")
+    iowait: float | None = counter("idle with a pending disk request", "s", default=None)
     irq: float | None = counter("hard interrupts", "s", default=None)
     softirq: float | None = counter("soft interrupts", "s", default=None)
-    steal: float | None = counter("wanted, but taken by the hypervisor", "s", default=None)
+    steal: float | None = counter("time used by the hypervisor", "s", default=None)
     guest: float | None = counter("running guests (part of user)", "s", default=None)
 
 

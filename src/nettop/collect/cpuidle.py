@@ -25,9 +25,9 @@ class Row:
     """One online CPU."""
 
     cpu: int = label("CPU number")
-    deep: float = counter("time in states that take more than 10 us to leave", "s")
+    deep: float = counter("time in states with an exit latency above 10 us", "s")
     deepest: str | None = gauge("deepest state in use", default=None)
-    latency: float | None = gauge("what leaving it takes", "s", default=None)
+    latency: float | None = gauge("exit latency of the deepest state", "s", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:

@@ -24,8 +24,8 @@ ON_REQUEST: Final = True
 class Row:
     """One reason as the running kernel calls it, e.g. NO_SOCKET, SOCKET_RCVBUFF."""
 
-    reason: str = label("the kernel's name of the reason; OTHER: those of its subsystems")
-    packets: int = counter("packets dropped since nettop began to count", "packets")
+    reason: str = label("kernel name of the drop reason; OTHER: reasons of subsystems")
+    packets: int = counter("packets dropped since nettop started to count", "packets")
 
 
 def read(source: Source) -> Sequence[Row]:

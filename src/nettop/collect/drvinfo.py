@@ -19,14 +19,14 @@ class Row:
 
     interface: str = label("interface name")
     driver: str = gauge("kernel driver")
-    version: str | None = gauge("driver version as the driver tells it", default=None)
+    version: str | None = gauge("driver version", default=None)
     firmware: str | None = gauge("firmware version", default=None)
     bus: str | None = gauge("bus address, e.g. 0000:41:00.0", default=None)
-    title: str | None = gauge("what it drives; None when not in the table", default=None)
-    para: bool | None = gauge("a hypervisor's device", default=None)
-    arfs: bool | None = gauge("can steer a flow to its application's core", default=None)
-    fcs_counted: bool | None = gauge("its byte counters include the frame check", default=None)
-    notes: str | None = gauge("what to know when reading its counters", default=None)
+    title: str | None = gauge("description; None: not in the driver table", default=None)
+    para: bool | None = gauge("paravirtual device", default=None)
+    arfs: bool | None = gauge("accelerated RFS support", default=None)
+    fcs_counted: bool | None = gauge("byte counters include the frame check sequence", default=None)
+    notes: str | None = gauge("notes on its counters", default=None)
 
 
 def read(source: Source) -> Sequence[Row]:

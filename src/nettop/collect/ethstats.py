@@ -25,7 +25,7 @@ class Row:
 
     interface: str = label("interface name")
     name: str = label("group and name, e.g. eth-mac-FrameCheckSequenceErrors")
-    value: int = counter("what was counted: frames, octets or events")
+    value: int = counter("count of frames, octets or events")
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

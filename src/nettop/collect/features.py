@@ -25,8 +25,8 @@ class Row:
 
     interface: str = label("interface name")
     name: str = label("kernel feature name, e.g. tx-tcp-segmentation")
-    on: bool = gauge("active")
-    wanted: bool = gauge("asked for")
+    on: bool = gauge("on")
+    wanted: bool = gauge("requested")
     fixed: bool = gauge("cannot be changed")
 
 

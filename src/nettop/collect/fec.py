@@ -24,10 +24,10 @@ class Row:
 
     interface: str = label("interface name")
     active: str | None = gauge("mode in use", default=None)
-    auto: bool | None = gauge("chosen by the device", default=None)
+    auto: bool | None = gauge("selected by the device", default=None)
     modes: tuple[str, ...] = gauge("modes configured", default=())
-    corrected: int | None = counter("blocks received damaged and mended", "blocks", default=None)
-    uncorrectable: int | None = counter("blocks beyond mending", "blocks", default=None)
+    corrected: int | None = counter("corrected blocks", "blocks", default=None)
+    uncorrectable: int | None = counter("uncorrectable blocks", "blocks", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

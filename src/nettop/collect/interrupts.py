@@ -53,11 +53,11 @@ _WHOLE: Final = ("-edge", "-level", "-fasteoi", "-msi", "-msi-x", "-noname")
 class Row:
     """One interrupt line; `name` is as written: actions joined by commas, empty for none."""
 
-    irq: str = label("number, or letters such as NMI, LOC, IPI0")
-    name: str = label("what it serves, e.g. eth0-rx-0; for letters their meaning")
+    irq: str = label("interrupt number, or letters such as NMI, LOC, IPI0")
+    name: str = label("action, e.g. eth0-rx-0; for letters their meaning")
     chip: str | None = gauge("interrupt chip, pin and trigger, e.g. PCI-MSI 81921-edge")
     by_cpu: Mapping[int, int] = vector("interrupts each CPU took", "interrupts")
-    total: int | None = counter("interrupts all CPUs took", "interrupts")
+    total: int | None = counter("interrupts on all CPUs", "interrupts")
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:

@@ -23,8 +23,8 @@ class Row:
     """One interface that is a device."""
 
     nic: str = label("interface")
-    group: int | None = gauge("IOMMU group; None: behind none", default=None)
-    type: str | None = gauge("DMA, DMA-FQ, identity …; None: not told", default=None)
+    group: int | None = gauge("IOMMU group; None: no IOMMU", default=None)
+    type: str | None = gauge("DMA, DMA-FQ, identity …; None: not reported", default=None)
 
 
 def read(source: Source) -> list[Row]:

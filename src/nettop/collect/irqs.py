@@ -31,15 +31,16 @@ class Row:
     """One interrupt. `allowed` is what was asked for, `effective` what the hardware does."""
 
     irq: str = label("interrupt number, as in interrupts")
-    allowed: tuple[int, ...] | None = gauge("CPUs it may use", default=None)
-    effective: tuple[int, ...] | None = gauge("CPUs it does use (Linux 4.13)", default=None)
-    hint: tuple[int, ...] | None = gauge("CPUs the driver suggests; empty: none", default=None)
-    node: int | None = gauge("NUMA node it was allocated on", default=None)
+    allowed: tuple[int, ...] | None = gauge("allowed CPUs", default=None)
+    effective: tuple[int, ...] | None = gauge("effective CPUs (Linux 4.13)", default=None)
+    hint: tuple[int, ...] | None = gauge("affinity hint of the driver; empty: none", default=None)
+    node: int | None = gauge("NUMA node of the allocation", default=None)
     device: str | None = gauge("device, e.g. 0000:41:00.0 or virtio2", default=None)
-    nics: tuple[str, ...] = gauge("interfaces of that device", default=())
-    msi: bool | None = gauge("message-signalled; False: a legacy line", default=None)
+    nics: tuple[str, ...] = gauge("interfaces of the device", default=())
+    msi: bool | None = gauge("message-signalled; False: legacy line", default=None)
     queues: tuple[str, ...] = gauge(
-        "queues it serves by the kernel's word, e.g. eth0/rx-0; empty: not told", default=()
+        "queues of the interrupt as the kernel reports them, e.g. eth0/rx-0; empty: not reported",
+        default=(),
     )
 
 

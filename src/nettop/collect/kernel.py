@@ -37,13 +37,15 @@ class Row:
     release: str = gauge("kernel release, e.g. 6.1.0-18-amd64")
     hostname: str | None = gauge("host name", default=None)
     cmdline: str | None = gauge("kernel command line", default=None)
-    boot_id: str | None = gauge("random name of this boot", default=None)
+    boot_id: str | None = gauge("boot identifier", default=None)
     memory: int | None = gauge("memory", "bytes", default=None)
     page: int | None = gauge("page size", "bytes", default=None)
-    virtual: str | None = gauge("hypervisor, when it is a guest", default=None)
-    container: bool | None = gauge("in a network namespace of its own", default=None)
-    admin: bool | None = gauge("may change network settings (CAP_NET_ADMIN)", default=None)
-    product: str | None = gauge("what the machine calls itself", default=None)
+    virtual: str | None = gauge("hypervisor, if the host is a guest", default=None)
+    container: bool | None = gauge("own network namespace", default=None)
+    admin: bool | None = gauge(
+        "permission to change network settings (CAP_NET_ADMIN)", default=None
+    )
+    product: str | None = gauge("product name of the machine", default=None)
 
 
 def read(source: Source) -> list[Row]:

@@ -35,28 +35,30 @@ class Row:
     tx_packets: int = counter("packets sent", "packets")
     rx_bytes: int = counter("bytes received", "bytes")
     tx_bytes: int = counter("bytes sent", "bytes")
-    rx_errors: int = counter("bad packets received", "packets")
-    tx_errors: int = counter("packets that could not be sent", "packets")
-    rx_dropped: int = counter("dropped by the stack or driver on receive", "packets")
-    tx_dropped: int = counter("dropped on send", "packets")
+    rx_errors: int = counter("receive errors", "packets")
+    tx_errors: int = counter("transmit errors", "packets")
+    rx_dropped: int = counter("packets dropped by the stack or driver on receive", "packets")
+    tx_dropped: int = counter("packets dropped on transmit", "packets")
     multicast: int = counter("multicast packets received", "packets")
     collisions: int = counter("collisions", "events")
-    rx_length_errors: int = counter("frames of a wrong length", "frames")
+    rx_length_errors: int = counter("frames with length errors", "frames")
     rx_over_errors: int = counter("receiver overflow events", "events")
     rx_crc_errors: int = counter("frames with a wrong checksum", "frames")
     rx_frame_errors: int = counter("misaligned frames", "frames")
     rx_fifo_errors: int = counter("receiver FIFO errors", "events")
-    rx_missed_errors: int = counter("missed by the NIC for want of a buffer", "packets")
-    tx_aborted_errors: int = counter("sends aborted", "packets")
-    tx_carrier_errors: int = counter("sends lost with the carrier", "packets")
-    tx_fifo_errors: int = counter("sends lost in the FIFO", "packets")
+    rx_missed_errors: int = counter("packets missed by the NIC, no buffer", "packets")
+    tx_aborted_errors: int = counter("aborted transmissions", "packets")
+    tx_carrier_errors: int = counter("transmissions lost, no carrier", "packets")
+    tx_fifo_errors: int = counter("transmissions lost, FIFO error", "packets")
     tx_heartbeat_errors: int = counter("heartbeat errors", "events")
     tx_window_errors: int = counter("late collisions", "packets")
     rx_compressed: int = counter("compressed packets received", "packets")
     tx_compressed: int = counter("compressed packets sent", "packets")
-    rx_nohandler: int | None = counter("received with nobody to take them", "packets", default=None)
+    rx_nohandler: int | None = counter(
+        "packets received without a protocol handler", "packets", default=None
+    )
     rx_otherhost_dropped: int | None = counter(
-        "dropped because they were for another host", "packets", default=None
+        "packets dropped, addressed to another host", "packets", default=None
     )
 
 

@@ -30,18 +30,16 @@ class Row:
     interface: str = label("interface name")
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
-    autoneg: bool | None = gauge("negotiated with the link partner", default=None)
+    autoneg: bool | None = gauge("autonegotiation", default=None)
     lanes: int | None = gauge("lanes in use", "lanes", default=None)
     port: str | None = gauge("connector: TP FIBRE DA …", default=None)
     link: bool | None = gauge("link detected", default=None)
-    why_down: str | None = gauge("why the link is down, as the driver says", default=None)
-    supported: tuple[str, ...] = gauge("modes it can do", default=())
-    advertised: tuple[str, ...] = gauge("modes it offers", default=())
-    partner: tuple[str, ...] = gauge("modes the link partner offers", default=())
+    why_down: str | None = gauge("reason for link down, from the driver", default=None)
+    supported: tuple[str, ...] = gauge("supported modes", default=())
+    advertised: tuple[str, ...] = gauge("advertised modes", default=())
+    partner: tuple[str, ...] = gauge("modes advertised by the link partner", default=())
     best: float | None = gauge("fastest supported mode", "bit/s", default=None)
-    down_count: int | None = counter(
-        "times the device saw the link go down", "events", default=None
-    )
+    down_count: int | None = counter("link losses seen by the device", "events", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

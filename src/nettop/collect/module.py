@@ -23,11 +23,11 @@ class Row:
 
     interface: str = label("interface name")
     kind: str = gauge("SFP, QSFP or CMIS")
-    vendor: str | None = gauge("maker", default=None)
-    part: str | None = gauge("maker's part number", default=None)
+    vendor: str | None = gauge("vendor", default=None)
+    part: str | None = gauge("vendor part number", default=None)
     temperature: float | None = gauge("module temperature", "C", default=None)
-    rx_power: float | None = gauge("light received", "dBm", default=None)
-    tx_power: float | None = gauge("light sent", "dBm", default=None)
+    rx_power: float | None = gauge("optical receive power", "dBm", default=None)
+    tx_power: float | None = gauge("optical transmit power", "dBm", default=None)
 
 
 def read(source: Source) -> Sequence[Row]:

@@ -34,7 +34,7 @@ class Row:
     queue: str = label("rx-N or tx-N")
     packets: int | None = counter("packets", "packets", default=None)
     bytes: int | None = counter("bytes", "bytes", default=None)
-    drops: int | None = counter("lost in this queue's ring", "packets", default=None)
+    drops: int | None = counter("packets dropped, ring of this queue", "packets", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

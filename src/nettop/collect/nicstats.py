@@ -37,27 +37,27 @@ class Row:
 
     interface: str = label("interface name")
     driver: str = gauge("kernel driver")
-    ring_drops: int | None = counter(
-        "lost because the receive ring was full", "packets", default=None
-    )
-    alloc_fails: int | None = counter("receive buffers not allocated", "buffers", default=None)
-    phy_errors: int | None = counter("frames damaged on the wire", "frames", default=None)
-    length_errors: int | None = counter("frames of a wrong length", "frames", default=None)
+    ring_drops: int | None = counter("packets dropped, receive ring full", "packets", default=None)
+    alloc_fails: int | None = counter("receive buffer allocation failures", "buffers", default=None)
+    phy_errors: int | None = counter("frames with CRC or symbol errors", "frames", default=None)
+    length_errors: int | None = counter("frames with length errors", "frames", default=None)
     phy_discards: int | None = counter(
-        "dropped by the NIC's port before the ring", "packets", default=None
+        "packets discarded at the port, before the ring", "packets", default=None
     )
     pause_rx: int | None = counter("pause frames received", "frames", default=None)
     pause_tx: int | None = counter("pause frames sent", "frames", default=None)
-    tx_timeouts: int | None = counter("transmit watchdog firings", "events", default=None)
+    tx_timeouts: int | None = counter("transmit queue timeouts", "events", default=None)
     allowance_bw_in: int | None = counter(
-        "over the provider's inbound rate", "packets", default=None
+        "packets above the provider's inbound bandwidth", "packets", default=None
     )
     allowance_bw_out: int | None = counter(
-        "over the provider's outbound rate", "packets", default=None
+        "packets above the provider's outbound bandwidth", "packets", default=None
     )
-    allowance_pps: int | None = counter("over the provider's packet rate", "packets", default=None)
+    allowance_pps: int | None = counter(
+        "packets above the provider's packet rate", "packets", default=None
+    )
     allowance_conntrack: int | None = counter(
-        "over the provider's flow table", "packets", default=None
+        "packets above the provider's connection limit", "packets", default=None
     )
 
 

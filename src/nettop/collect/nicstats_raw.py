@@ -23,10 +23,10 @@ class Row:
     """One statistic. `place` tells names apart that a driver repeats for each queue."""
 
     interface: str = label("interface name")
-    place: int = label("place in the driver's list")
-    name: str = label("the driver's name")
-    value: int | None = counter("what it counted; None: it is no counter")
-    level: int | None = gauge("what it is now, where it is no counter", default=None)
+    place: int = label("index in the driver's list")
+    name: str = label("name given by the driver")
+    value: int | None = counter("value of a counter; None: not a counter")
+    level: int | None = gauge("present value, if it is not a counter", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

@@ -18,13 +18,15 @@ class Row:
     """One rule. None matches anything."""
 
     interface: str = label("interface name")
-    location: int = label("the rule's place in the device's table")
-    flow: str = gauge("kind of packet: tcp4 udp4 ip6 ether …")
-    source: str | None = gauge("sender's address", default=None)
-    destination: str | None = gauge("receiver's address", default=None)
-    source_port: int | None = gauge("sender's port", default=None)
-    destination_port: int | None = gauge("receiver's port", default=None)
-    queue: int | None = gauge("receive queue it picks; None: the packet is dropped", default=None)
+    location: int = label("location of the rule in the table of the device")
+    flow: str = gauge("flow type: tcp4 udp4 ip6 ether …")
+    source: str | None = gauge("source address", default=None)
+    destination: str | None = gauge("destination address", default=None)
+    source_port: int | None = gauge("source port", default=None)
+    destination_port: int | None = gauge("destination port", default=None)
+    queue: int | None = gauge(
+        "receive queue of the rule; None: the packet is dropped", default=None
+    )
 
 
 def read(source: Source) -> Sequence[Row]:

@@ -42,15 +42,15 @@ class Row:
     inode: int = label("socket inode")
     index: int | None = gauge("interface index; None: all")
     type: str | None = gauge("raw or dgram", default=None)
-    protocol: int | None = gauge("Ethernet type it takes; 3: all", default=None)
+    protocol: int | None = gauge("Ethernet protocol; 3: all", default=None)
     ring_version: int | None = gauge("TPACKET version 1 to 3; None: no ring", default=None)
     ring_bytes: int | None = gauge("receive ring; None: no ring", "bytes", default=None)
-    send_ring_bytes: int | None = gauge("send ring; None: no ring", "bytes", default=None)
+    send_ring_bytes: int | None = gauge("transmit ring; None: no ring", "bytes", default=None)
     rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    queued: int | None = gauge("bytes waiting", "bytes", default=None)
-    drops: int | None = counter("packets lost at the socket's queue", "packets", default=None)
-    fanout: int | None = gauge("fanout group; None: in none", default=None)
-    fanout_type: str | None = gauge("how the group shares packets", default=None)
+    queued: int | None = gauge("queued bytes", "bytes", default=None)
+    drops: int | None = counter("packets dropped at the socket queue", "packets", default=None)
+    fanout: int | None = gauge("fanout group; None: no group", default=None)
+    fanout_type: str | None = gauge("fanout mode", default=None)
 
 
 def read(source: Source) -> list[Row]:

@@ -20,9 +20,9 @@ class Row:
     """Flow control of one interface."""
 
     interface: str = label("interface name")
-    autoneg: bool | None = gauge("pause negotiated with the link partner", default=None)
-    rx: bool | None = gauge("obeys pause frames", default=None)
-    tx: bool | None = gauge("sends pause frames", default=None)
+    autoneg: bool | None = gauge("pause autonegotiation", default=None)
+    rx: bool | None = gauge("receive pause", default=None)
+    tx: bool | None = gauge("transmit pause", default=None)
     rx_frames: int | None = counter("pause frames received", "frames", default=None)
     tx_frames: int | None = counter("pause frames sent", "frames", default=None)
 

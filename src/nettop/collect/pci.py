@@ -25,12 +25,12 @@ class Row:
     """One interface on PCI Express. None: the slot does not tell."""
 
     nic: str = label("interface")
-    speed: float | None = gauge("current rate of a lane", "GT/s", default=None)
-    width: int | None = gauge("current lanes", "lanes", default=None)
-    max_speed: float | None = gauge("the device's best rate of a lane", "GT/s", default=None)
-    max_width: int | None = gauge("the device's most lanes", "lanes", default=None)
-    aer_correctable: int | None = gauge("corrected bus errors since boot", "errors", default=None)
-    aer_fatal: int | None = gauge("uncorrected bus errors since boot", "errors", default=None)
+    speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
+    width: int | None = gauge("PCIe lanes in use", "lanes", default=None)
+    max_speed: float | None = gauge("PCIe lane speed maximum", "GT/s", default=None)
+    max_width: int | None = gauge("PCIe lanes maximum", "lanes", default=None)
+    aer_correctable: int | None = gauge("corrected PCIe errors since boot", "errors", default=None)
+    aer_fatal: int | None = gauge("uncorrected PCIe errors since boot", "errors", default=None)
 
 
 def read(source: Source) -> list[Row]:

@@ -18,8 +18,8 @@ class Row:
     """One private flag of one interface."""
 
     interface: str = label("interface name")
-    name: str = label("the driver's name for it, e.g. rx_cqe_compress")
-    on: bool = gauge("set")
+    name: str = label("name given by the driver, e.g. rx_cqe_compress")
+    on: bool = gauge("on")
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

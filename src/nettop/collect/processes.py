@@ -44,7 +44,7 @@ class Row:
 
     pid: int = label("process")
     tid: int = label("thread; the process itself has its own number")
-    started: int = label("start time in clock ticks after boot: tells a reused pid apart")
+    started: int = label("start time in clock ticks after boot: identifies a reused pid")
     name: str = gauge("command name")
     thread: bool = label("one thread of several, not the process as a whole")
     state: str = gauge("R running, S sleeping, D waiting for a device …")
@@ -54,8 +54,8 @@ class Row:
     nice: int | None = gauge("nice value", default=None)
     threads: int | None = gauge("threads", "threads", default=None)
     kernel: bool = gauge("a kernel thread", default=False)
-    allowed: tuple[int, ...] | None = gauge("CPUs it may use; None: not asked", default=None)
-    waited: float | None = counter("runnable but waiting for a CPU", "s", default=None)
+    allowed: tuple[int, ...] | None = gauge("allowed CPUs; None: not read", default=None)
+    waited: float | None = counter("time waiting for a CPU", "s", default=None)
 
 
 class _Seen(NamedTuple):

@@ -25,17 +25,17 @@ class Row:
     """One qdisc. The leaves that mq makes by itself all have the handle 0."""
 
     interface: str = label("interface name")
-    parent: str = label("root, ingress, or the class it hangs on, e.g. 1:2")
-    handle: str = label("its own number, e.g. 8001:")
+    parent: str = label("parent: root, ingress, or a class, e.g. 1:2")
+    handle: str = label("handle, e.g. 8001:")
     kind: str = gauge("fq_codel fq mq noqueue pfifo_fast …")
     root: bool = gauge("the interface's root qdisc")
-    backlog: int | None = gauge("bytes waiting", "bytes", default=None)
-    qlen: int | None = gauge("packets waiting", "packets", default=None)
+    backlog: int | None = gauge("queued bytes", "bytes", default=None)
+    qlen: int | None = gauge("queued packets", "packets", default=None)
     bytes: int | None = counter("bytes sent", "bytes", default=None)
     packets: int | None = counter("packets sent", "packets", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
-    requeues: int | None = counter("packets the driver did not take", "packets", default=None)
-    overlimits: int | None = counter("times its rate was exceeded", "events", default=None)
+    requeues: int | None = counter("packets requeued by the driver", "packets", default=None)
+    overlimits: int | None = counter("rate overlimits", "events", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:

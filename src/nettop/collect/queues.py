@@ -26,13 +26,13 @@ class Row:
 
     nic: str = label("interface")
     name: str = label("rx-N or tx-N")
-    rps_cpus: tuple[int, ...] | None = gauge("CPUs of RPS; empty: off", default=None)
+    rps_cpus: tuple[int, ...] | None = gauge("RPS CPUs; empty: off", default=None)
     rps_flow_cnt: int | None = gauge("RFS flows; 0: off", "flows", default=None)
-    xps_cpus: tuple[int, ...] | None = gauge("CPUs that send by it; empty: any", default=None)
-    xps_rxqs: tuple[int, ...] | None = gauge("receive queues it answers; empty: any", default=None)
+    xps_cpus: tuple[int, ...] | None = gauge("XPS CPUs; empty: any", default=None)
+    xps_rxqs: tuple[int, ...] | None = gauge("XPS receive queues; empty: any", default=None)
     bql_limit: int | None = gauge("byte queue limit", "bytes", default=None)
-    bql_inflight: int | None = gauge("bytes handed to the device", "bytes", default=None)
-    tx_timeouts: int | None = counter("transmit watchdog firings", "events", default=None)
+    bql_inflight: int | None = gauge("bytes in flight to the device", "bytes", default=None)
+    tx_timeouts: int | None = counter("transmit queue timeouts", "events", default=None)
 
 
 def read(source: Source) -> list[Row]:

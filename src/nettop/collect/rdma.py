@@ -32,7 +32,7 @@ class Row:
     tx_bytes: int | None = counter("bytes sent", "bytes", default=None)
     rx_packets: int | None = counter("packets received", "packets", default=None)
     tx_packets: int | None = counter("packets sent", "packets", default=None)
-    waits: int | None = counter("ticks with data and no credit to send", "ticks", default=None)
+    waits: int | None = counter("ticks with data and without send credit", "ticks", default=None)
     sequence_errors: int | None = counter("packets out of sequence", "packets", default=None)
 
 

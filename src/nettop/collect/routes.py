@@ -29,16 +29,16 @@ class Row:
     """One unicast route; a multipath route is one row for each hop."""
 
     to: str = label("network, e.g. 10.0.0.0/8; default is 0.0.0.0/0 or ::/0")
-    interface: str = label("interface it leaves by")
-    metric: int = label("preference: the lowest wins")
+    interface: str = label("outgoing interface")
+    metric: int = label("metric: the lowest is preferred")
     table: int = label("routing table; 254 is main")
     gateway: str | None = gauge("next hop", default=None)
-    source: str | None = gauge("address used as the sender's", default=None)
+    source: str | None = gauge("source address", default=None)
     family: int = gauge("4 or 6", default=4)
-    initcwnd: int | None = gauge("first congestion window", "segments", default=None)
-    initrwnd: int | None = gauge("first receive window", "segments", default=None)
+    initcwnd: int | None = gauge("initial congestion window", "segments", default=None)
+    initrwnd: int | None = gauge("initial receive window", "segments", default=None)
     mtu: int | None = gauge("path MTU set on the route", "bytes", default=None)
-    advmss: int | None = gauge("segment size advertised", "bytes", default=None)
+    advmss: int | None = gauge("advertised segment size", "bytes", default=None)
     congestion: str | None = gauge("congestion control set on the route", default=None)
 
 

@@ -30,15 +30,15 @@ class Row:
     key: str | None = gauge("hash key, colon hex", default=None)
     table: tuple[int, ...] = gauge("indirection table: the queue of each hash bucket", default=())
     function: str | None = gauge("hash function: toeplitz xor crc32", default=None)
-    symmetric: bool | None = gauge("input is made the same for both directions", default=None)
-    rings: int | None = gauge("receive rings it may spread over", "rings", default=None)
+    symmetric: bool | None = gauge("symmetric hash input", default=None)
+    rings: int | None = gauge("receive rings in the table", "rings", default=None)
     hash_tcp4: str | None = gauge("fields hashed for TCP over IPv4", default=None)
     hash_udp4: str | None = gauge("fields hashed for UDP over IPv4", default=None)
     hash_tcp6: str | None = gauge("fields hashed for TCP over IPv6", default=None)
     hash_udp6: str | None = gauge("fields hashed for UDP over IPv6", default=None)
     transform: str | None = gauge(
-        "done to addresses and ports before hashing: symmetric-xor symmetric-or-xor, or the number "
-        "of another; None: nothing",
+        "input transformation: symmetric-xor symmetric-or-xor, or the number "
+        "of another one; None: none",
         default=None,
     )
 

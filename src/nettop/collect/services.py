@@ -30,8 +30,8 @@ class Row:
     """One of the known services."""
 
     name: str = label("service")
-    running: bool | None = gauge("runs now; None: cannot be seen from here")
-    pid: int | None = gauge("its process", default=None)
+    running: bool | None = gauge("running; None: not visible from here")
+    pid: int | None = gauge("process", default=None)
     detail: str | None = gauge("tuned: the profile; irqbalance: its options", default=None)
 
 

@@ -27,10 +27,10 @@ _TRUST: Final = 6  # readings for which a descriptor is not followed again
 class Row:
     """One socket with a process that holds it."""
 
-    inode: int = label("socket inode; 0: not a socket, see `closed`")
+    inode: int = label("socket inode; 0: no socket, see `closed`")
     pid: int | None = gauge("process")
-    name: str = gauge("its command name")
-    closed: int = gauge("processes that may not be looked into (inode 0 only)", default=0)
+    name: str = gauge("command name")
+    closed: int = gauge("processes that cannot be read (inode 0 only)", default=0)
 
 
 @dataclass

@@ -28,15 +28,15 @@ EVERY: Final = 1.0
 class Row:
     """One socket."""
 
-    inode: int = label("socket inode; 0: closed, not yet gone")
+    inode: int = label("socket inode; 0: closed, not yet removed")
     local: str = label("local address; 0.0.0.0 or :: for any")
     local_port: int = label("local port")
     remote: str = gauge("remote address, when connected")
     remote_port: int = gauge("remote port; 0: not connected")
     ipv6: bool = gauge("over IPv6")
-    send_q: int = gauge("bytes waiting to be sent", "bytes")
-    recv_q: int = gauge("bytes the application has not read", "bytes")
-    uid: int = gauge("user it belongs to")
+    send_q: int = gauge("bytes queued to send", "bytes")
+    recv_q: int = gauge("unread bytes", "bytes")
+    uid: int = gauge("user")
     drops: int = counter("datagrams dropped at the socket", "packets")
 
 

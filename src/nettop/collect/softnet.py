@@ -28,14 +28,14 @@ class Row:
     """One online CPU. The counters are 32 bits wide and wrap."""
 
     cpu: int = label("CPU number")
-    processed: int = counter("packets taken off a queue", "packets")
-    dropped: int = counter("packets lost because the backlog was full", "packets")
-    squeezed: int = counter("polls that ran out of budget or time", "polls")
-    received_rps: int | None = counter("wake-ups by RPS of another CPU", "wake-ups", default=None)
-    flow_limited: int | None = counter("packets lost to the flow limit", "packets", default=None)
-    backlog: int | None = gauge("packets waiting now", "packets", default=None)
-    input_queue: int | None = gauge("of them not yet taken over", "packets", default=None)
-    process_queue: int | None = gauge("of them being processed", "packets", default=None)
+    processed: int = counter("packets processed", "packets")
+    dropped: int = counter("packets dropped, backlog full", "packets")
+    squeezed: int = counter("polls out of budget or time (time_squeeze)", "polls")
+    received_rps: int | None = counter("RPS wake-ups from other CPUs", "wake-ups", default=None)
+    flow_limited: int | None = counter("packets dropped by the flow limit", "packets", default=None)
+    backlog: int | None = gauge("queued packets", "packets", default=None)
+    input_queue: int | None = gauge("packets on the input queue", "packets", default=None)
+    process_queue: int | None = gauge("packets on the process queue", "packets", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:

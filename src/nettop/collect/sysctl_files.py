@@ -33,8 +33,8 @@ class Row:
     line: int = label("line number")
     key: str = gauge("parameter, written as sysctl(8) does")
     value: str = gauge("value; runs of white space are single spaces")
-    wins: bool = gauge("no later line sets the same parameter", default=True)
-    harmful: bool = gauge("old advice that harms today (rules/legacy-sysctls.toml)", default=False)
+    wins: bool = gauge("effective: no later line sets the same parameter", default=True)
+    harmful: bool = gauge("listed as harmful in rules/legacy-sysctls.toml", default=False)
 
 
 def read(source: Source) -> list[Row]:

@@ -30,13 +30,13 @@ class Row:
     """One CPU that is present."""
 
     cpu: int = label("CPU number")
-    online: bool = gauge("in use")
+    online: bool = gauge("online")
     package: int | None = gauge("physical package", default=None)
     core: int | None = gauge("core number within its package", default=None)
     node: int | None = gauge("NUMA node", default=None)
-    siblings: tuple[int, ...] | None = gauge("CPUs of its core, itself included", default=None)
-    l2: tuple[int, ...] | None = gauge("CPUs that share its L2, itself included", default=None)
-    l3: tuple[int, ...] | None = gauge("CPUs that share its L3, itself included", default=None)
+    siblings: tuple[int, ...] | None = gauge("CPUs of its core, with itself", default=None)
+    l2: tuple[int, ...] | None = gauge("CPUs of its L2, with itself", default=None)
+    l3: tuple[int, ...] | None = gauge("CPUs of its L3, with itself", default=None)
 
 
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:

@@ -19,13 +19,13 @@ EVERY: Final = 2.0
 class Row:
     """The one row."""
 
-    interrupts: int | None = counter("hard interrupts of every kind", "interrupts", default=None)
+    interrupts: int | None = counter("hard interrupts of all kinds", "interrupts", default=None)
     softirqs: int | None = counter("soft interrupts", "softirqs", default=None)
     switches: int | None = counter("context switches", "switches", default=None)
-    forks: int | None = counter("processes made", "processes", default=None)
-    running: int | None = gauge("tasks that run or want to", "tasks", default=None)
-    blocked: int | None = gauge("tasks waiting for disks", "tasks", default=None)
-    numa_hit: int | None = counter("pages from the node asked for", "pages", default=None)
+    forks: int | None = counter("processes created", "processes", default=None)
+    running: int | None = gauge("runnable tasks", "tasks", default=None)
+    blocked: int | None = gauge("tasks blocked on I/O", "tasks", default=None)
+    numa_hit: int | None = counter("pages from the requested node", "pages", default=None)
     numa_miss: int | None = counter("pages from another node", "pages", default=None)
     numa_other: int | None = counter("pages for a CPU of another node", "pages", default=None)
 

@@ -35,9 +35,9 @@ class Row:
 
     inode: int = label("socket inode")
     index: int | None = gauge("interface index", default=None)
-    queue: int | None = gauge("queue it is bound to", default=None)
+    queue: int | None = gauge("queue of the binding", default=None)
     drops: int | None = counter("packets dropped", "packets", default=None)
-    ring_full: int | None = counter("packets lost at a full receive ring", "packets", default=None)
+    ring_full: int | None = counter("packets dropped, receive ring full", "packets", default=None)
     fill_empty: int | None = counter("times the fill ring was empty", "events", default=None)
 
 

@@ -142,10 +142,8 @@ STEPS = {
 SILENT = (
     Silent("app-on-irq-core", "3391", "process.on_irq_cpu is false"),
     Silent("lro-while-forwarding", "eth0", "not nic.forwards: this host forwards nothing"),
-    Silent("pcie-narrow", "eth0", "nic.pcie.width is not known: the slot does not tell"),
-    Silent(
-        "ring-at-maximum", "lo", "lo is of kind loopback, where this does not apply", applies=False
-    ),
+    Silent("pcie-narrow", "eth0", "not evaluated: PCIe lanes in use unknown (not reported)"),
+    Silent("ring-at-maximum", "lo", "does not apply to interfaces of kind loopback", applies=False),
     Silent("time-squeeze", "host", "information only, and no packet was lost at a backlog"),
 )
 FEATURES = tuple(

@@ -145,9 +145,9 @@ class Judge:
                 elif aside is not None:
                     reason = aside
                 elif key in instead:
-                    reason = f"{instead[key]} speaks of the same"
+                    reason = f"{instead[key]} reports the same problem"
                 elif key in waiting:
-                    reason = f"it has not held for {rule.hold:g} s yet"
+                    reason = f"condition has held for less than {rule.hold:g} s"
                 else:
                     reason = because(judged, moment, fact, key[1])
                 out.append(Silent(*key, reason, applies=aside is None))

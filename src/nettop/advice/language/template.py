@@ -1,4 +1,4 @@
-"""Text with {expressions} in it: `{nic.ring.rx}` becomes `256 descriptors`, `{nic}` the name."""
+"""Text with {expressions}: `{nic.ring.rx}` becomes `256 descriptors`, `{nic}` the name."""
 
 from __future__ import annotations
 
@@ -20,28 +20,30 @@ _CALLED: Final = {
     "nic.name": "the interface", "nic": "the interface", "queue.name": "the queue",
     "core.cpu": "N", "queue.cpu": "N", "nic.irq_top_cpu": "N", "process.irq_cpu": "N",
     "process.name": "the process", "process": "the process",
-    "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "its profile",
+    "process.pid": "pid", "pid": "pid", "flow.id": "the flow", "profile": "[profile]",
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
 _UNITS: Final = {"ratio": "%", "us": "µs"}
-_TYPED: Final = re.compile(r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$")  # a command so far
+_TYPED: Final = re.compile(
+    r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$"
+)  # text that ends inside a command
 
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Pieces of text and expressions in turn."""
+    """Pieces of text and expressions in order."""
 
     parts: tuple[str | Expression, ...]
 
     def prose(self, scope: Scope) -> str:
-        """For a person: values with units, unknown ones as "unknown", nothing a terminal obeys."""
+        """For a reader: values with units, "unknown" where unknown, no terminal control codes."""
         return "".join(
             part if isinstance(part, str) else _shown(part, scope) for part in self.parts
         )
 
     def name(self, scope: Scope) -> str | None:
-        """For a program: values as they are; None when one is unknown."""
+        """For a program: values without units; None if a value is unknown."""
         out = []
         for part in self.parts:
             value = part if isinstance(part, str) else value_of(part, scope)
@@ -51,11 +53,11 @@ class Template:
         return "".join(out)
 
     def form(self) -> str:
-        """As an address is written in a rule: `ring.rx@{nic}`."""
+        """In the form of an address in a rule: `ring.rx@{nic}`."""
         return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
 
     def general(self, limits: Limits) -> str:
-        """Without a target: names are "the interface", in a command IF; a figure is N packets."""
+        """Without a target: a name is "the interface" (IF in a command), a number N packets."""
         out = ""
         for part in self.parts:
             meaning = part if isinstance(part, str) else _meaning(part, limits)
@@ -86,14 +88,14 @@ def _shown(part: Expression, scope: Scope) -> str:
     result = evaluate(part, scope)
     if result.value is None:
         return UNKNOWN
-    if part.text in LABELS.values():  # a process number is a name, not an amount
+    if part.text in LABELS.values():  # a pid is a name, not an amount
         return safe(str(result.value))
     unit = result.reads[0].unit if len(result.reads) == 1 else ""
     return safe(shown(result.value, unit))
 
 
 def shown(value: Any, unit: str = "") -> str:
-    """A value for a person: one queue, 1500 bytes (as an MTU is written), lines set apart."""
+    """A value for a reader: `1 queue`, `1500 bytes`; the items of a list separated by `;`."""
     if value in ((), ""):
         return "none"
     if isinstance(value, tuple) and any(" " in str(one) for one in value):
@@ -101,13 +103,13 @@ def shown(value: Any, unit: str = "") -> str:
     if unit == "bytes" and isinstance(value, int | float) and value < _EXACT and value % 1024:
         return f"{value:.0f} bytes"
     each = "/s" * unit.endswith("/s")
-    if value == 1 and unit.removesuffix("/s") in _COUNTED:
+    if value == 1 and unit.removesuffix("/s") in COUNTED:
         return f"1 {unit.removesuffix(each).removesuffix('s')}{each}"
     return amount(value, unit)
 
 
 _EXACT: Final = 10_000
-_COUNTED: Final = frozenset(
+COUNTED: Final = frozenset(
     "channels connections cores descriptors events flows frames interrupts lanes lines nodes "
     "packets pages polls queues segments sockets threads CPUs".split()
 )

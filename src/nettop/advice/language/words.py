@@ -1,6 +1,6 @@
-"""Conditions and values as a person would say them: `receive ring below largest receive ring`.
+"""Conditions and values in words: `receive ring < receive ring maximum`.
 
-What is said of a field is its own help: one that is added to a fact needs no line here.
+The name of a field is its help text, so a new field of a fact needs no entry here.
 """
 
 from __future__ import annotations
@@ -14,44 +14,34 @@ from ...terms.text import listed
 from .expression import Expression
 from .functions import FUNCTIONS
 from .syntax import Limits, literal, path_of
-from .template import shown
+from .template import COUNTED, shown
 from .vocabulary import KINDS, NUMBER, SWITCH, Word, find
 
 _ASIDE: Final = re.compile(r"[:;(]|, e\.g\.|, itself |, as ")
-_CALLED: Final = {  # what its help only lists, or says in the company of others
+_CALLED: Final = {  # names of fields whose help text only lists the values
     "nic.kind": "kind of interface",
-    "nic.rx_load": "receive load",
-    "nic.tx_load": "send load",
-    "nic.channels.combined_max": "combined channels it can have",
-    "core.idle": "idle time",
-    "core.ksoftirqd": "load of ksoftirqd",
     "queue.direction": "direction of the queue",
-    "process.distance": "distance from its interrupts' CPU",
-    "flow.distance": "distance of its process from its interrupts",
-    "capture.core_load": "load of its owner's CPU",
-    "capture.on_irq_cpu": "its owner's CPU takes the interrupts",
-    "capture.on_irq_sibling": "its owner's CPU is an SMT sibling of the interrupts' CPU",
 }
 _OPS: Final = {
-    ast.Gt: "above", ast.GtE: "at least", ast.Lt: "below", ast.LtE: "at most", ast.Eq: "is",
-    ast.NotEq: "is not", ast.In: "is one of", ast.NotIn: "is none of",
+    ast.Gt: ">", ast.GtE: ">=", ast.Lt: "<", ast.LtE: "<=", ast.Eq: "=",
+    ast.NotEq: "≠", ast.In: "is one of", ast.NotIn: "is not one of",
 }  # fmt: skip
 _MIRROR: Final = {ast.Gt: ast.Lt, ast.GtE: ast.LtE, ast.Lt: ast.Gt, ast.LtE: ast.GtE}
-_FEW: Final = {ast.Gt: "there are", ast.Eq: "there are no"}
+_FEW: Final = {ast.Gt: "any", ast.Eq: "no"}
 _NTH: Final = ("first", "second", "third", "fourth")
 _SUMS: Final = {ast.Add: "+", ast.Sub: "-", ast.Div: "/", ast.FloorDiv: "/", ast.Mod: "modulo"}
 
 
 @cache
 def parts(expression: Expression) -> tuple[Expression, ...]:
-    """What must hold all together: the sides of its outermost `and`."""
+    """The operands of the outermost `and`; the expression itself where there is none."""
     tree = expression.tree
     sides = tree.values if isinstance(tree, ast.BoolOp) and isinstance(tree.op, ast.And) else [tree]
     return tuple(Expression(ast.unparse(one), expression.over, one, SWITCH) for one in sides)
 
 
 def said(expression: Expression, limits: Limits) -> str:
-    """The expression in words, each named limit as the figure it is."""
+    """The expression in words, with the value of each named limit."""
     return _said(expression, tuple(limits.items()))
 
 
@@ -62,7 +52,7 @@ def _said(expression: Expression, limits: tuple[tuple[str, Any], ...]) -> str:
 
 @cache
 def named(field: str) -> str:
-    """A field in words, as evidence names it: `lost because the receive ring was full`."""
+    """The name of a field in evidence: `packets dropped, receive ring full`."""
     for prefix in ("sysctl.", "feature."):
         if field.startswith(prefix):
             return field.removeprefix(prefix)
@@ -73,10 +63,15 @@ def named(field: str) -> str:
 
 
 def told(field: str, value: Any, measure: str) -> str:
-    """The value of a field with its unit."""
+    """The value of a field with its unit; the unit is left out where the name contains it."""
     if field == "host.kernel" and isinstance(value, tuple):
         return ".".join(map(str, value))
-    return shown(value, measure)
+    return shown(value, _unit(measure, named(field)))
+
+
+def _unit(measure: str, name: str) -> str:
+    """No unit where the name counts it: `packet sockets` is 2, not `2 sockets`."""
+    return "" if measure in COUNTED and measure in name.split() else measure
 
 
 def _word(path: tuple[str, ...]) -> Word | None:
@@ -86,21 +81,21 @@ def _word(path: tuple[str, ...]) -> Word | None:
 
 
 class Speaker:
-    """Says one expression of a rule in words."""
+    """Writes one expression of a rule in words."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
 
     def say(self, node: ast.expr) -> str:
-        """A part of an expression; what is yes or no as a statement."""
+        """A part of an expression in words; a boolean as a statement."""
         words: str = getattr(self, f"_{type(node).__name__.lower()}")(node)
         return words
 
     def measure(self, node: ast.expr) -> str:
-        """The unit a figure would have beside this."""
+        """The unit of a number that is compared with this expression."""
         for inner in ast.walk(node):
             path = path_of(inner) if isinstance(inner, ast.Attribute) else None
-            if path is None and isinstance(inner, ast.Attribute):  # of a core that is looked up
+            if path is None and isinstance(inner, ast.Attribute):  # of a core found by number
                 path = ("core", inner.attr)
             word = _word(path) if path else None
             if word is not None and word.type == NUMBER:
@@ -113,7 +108,7 @@ class Speaker:
         return shown(node.value) if not isinstance(node.value, str) else node.value or "none"
 
     def _name(self, node: ast.Name) -> str:
-        return {"profile": "the profile", "keep": "as it is"}.get(node.id, node.id)
+        return {"profile": "the profile", "keep": "unchanged"}.get(node.id, node.id)
 
     def _attribute(self, node: ast.Attribute) -> str:
         path = path_of(node)
@@ -121,10 +116,10 @@ class Speaker:
             return f"{_called(('core', node.attr))} of {self.say(node.value)}"
         if path[0] == "limits" and path[1] in self.limits:
             return _figure(self.limits[path[1]])
-        return _called(path) + ", in all" * (path[1:2] == ("total",))
+        return _called(path) + " (total)" * (path[1:2] == ("total",))
 
     def _switch(self, node: ast.expr, *, on: bool) -> str:
-        """A field that is yes or no, as a statement."""
+        """A boolean field as a statement."""
         if isinstance(node, ast.Attribute):
             return f"{self.say(node)}: {'yes' if on else 'no'}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
@@ -137,7 +132,7 @@ class Speaker:
         return words if on else f"not ({words})"
 
     def statement(self, node: ast.expr) -> str:
-        """What is yes or no, as a statement."""
+        """A boolean expression as a statement."""
         return self._switch(node, on=True) if _bare(node) else self.say(node)
 
     def _unaryop(self, node: ast.UnaryOp) -> str:
@@ -171,10 +166,10 @@ class Speaker:
         return f"{about} {_OPS[kind]} {value}"
 
     def _value(self, node: ast.expr, beside: ast.expr) -> str:
-        """A figure with the unit of what it is compared with."""
+        """A number with the unit of the field it is compared with."""
         found = self._number(node)
         if found is not None:
-            return shown(found, self.measure(beside))
+            return shown(found, _unit(self.measure(beside), self.say(beside)))
         if isinstance(node, ast.Tuple) and ast.unparse(beside) == "host.kernel":
             return ".".join(self.say(one) for one in node.elts)
         return self.say(node)
@@ -186,13 +181,13 @@ class Speaker:
                 left, right = (right, left) if _given(right) else (left, right)
             value = self._number(left)
             if value is not None:
-                times = f"{value:.0%} of" if 0 < value < 1 else f"{value:g} times"
+                times = f"{value:.0%} of" if 0 < value < 1 else f"{value:g} ×"
                 return f"{times} {self.say(right)}"
-            return f"{self.say(left)} times {self.say(right)}"
+            return f"{self.say(left)} × {self.say(right)}"
         return f"{self.say(left)} {_SUMS[type(node.op)]} {self.say(right)}"
 
     def _number(self, node: ast.expr) -> float | None:
-        """A figure of the rule, a limit's or its own."""
+        """A constant of the rule or the value of a limit."""
         path = path_of(node) if isinstance(node, ast.Attribute) else None
         found = node.value if isinstance(node, ast.Constant) else None
         if path and path[0] == "limits":
@@ -201,7 +196,7 @@ class Speaker:
 
     def _ifexp(self, node: ast.IfExp) -> str:
         test = self.statement(node.test)
-        return f"{self.say(node.body)} (where not {test}: {self.say(node.orelse)})"
+        return f"{self.say(node.body)} (if not {test}: {self.say(node.orelse)})"
 
     def _tuple(self, node: ast.Tuple) -> str:
         return listed((self.say(one) for one in node.elts), "or")
@@ -209,7 +204,7 @@ class Speaker:
     def _subscript(self, node: ast.Subscript) -> str:
         index = literal(node.slice)
         which = _NTH[index] if 0 <= index < len(_NTH) else "last"
-        return f"the {which} number of {self.say(node.value)}"
+        return f"the {which} value of {self.say(node.value)}"
 
     def _call(self, node: ast.Call) -> str:
         name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
@@ -225,7 +220,7 @@ class Speaker:
 
 
 def _called(path: tuple[str, ...]) -> str:
-    """The help of a field without what it says in passing."""
+    """The help text of a field without its details."""
     whole = ".".join(path)
     word = _word(path)
     help_ = word.help if word is not None and word.help else whole
@@ -237,7 +232,7 @@ def _figure(value: Any) -> str:
 
 
 def _given(node: ast.expr) -> bool:
-    """Whether it is a figure of the rule, nothing of the host."""
+    """Whether the node is a constant or a limit of the rule."""
     if isinstance(node, ast.Attribute):
         return (path_of(node) or ("",))[0] == "limits"
     return isinstance(node, ast.Constant)

@@ -1,4 +1,4 @@
-"""Rules and their verdicts as prose: what is looked for, why, what to change, who says so."""
+"""Rules and findings as text: condition, reason, change, expected effect, sources."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rule import LINKS, Cite, Finding, Fix, Rule
 
 
 def cited(where: Cite) -> str:
-    """One source in a line: who, where, what figure."""
+    """One source in a line: author, place, figure."""
     parts = [where.get("paper") or where.get("doc"), where.get("place"), where.get("figure")]
     tail = [f"({where['note']})"] if where.get("note") else []
     tail += [f"<{where['url']}>"] if where.get("url") else []
@@ -24,18 +24,18 @@ def cited(where: Cite) -> str:
 
 
 def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
-    """A rule without a target: lines of at most `width` cells; `known` are whole references."""
+    """A rule without a target: lines of at most `width` cells; `known`: full references."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
     lines += wrap(plain(rule.words.title.general(rule.limits)), width)
     why = plain(rule.words.why.general(rule.limits))
     lines += ["", *wrap(why, width), ""]
     if FIGURE.search(why):
         lines += [
-            *wrap(f"N: the figure on your host, which nettop explain {rule.id} tells.", width),
+            *wrap(f"N: a value of your host; nettop explain {rule.id} shows it.", width),
             "",
         ]
-    lines += _titled("Judged on", [_where(rule)], width)
-    lines += _titled(*_when("When", rule), width)
+    lines += _titled("Applies to", [_where(rule)], width)
+    lines += _titled(*_when(rule), width)
     lines += _titled("Silent when", _silences(rule), width)
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
@@ -43,7 +43,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", whole(rule, known or {}), width)
-    lines += _titled("As the rule has it", [rule.when.text], width)
+    lines += _titled("Condition in the rule file", [rule.when.text], width)
     lines += _titled("File", [rule.path], width)
     return lines
 
@@ -51,14 +51,14 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
 def verdict(
     found: Finding, rule: Rule, width: int = 80, known: References | None = None
 ) -> list[str]:
-    """A finding: why it is so on this target, what would change, who says so and who else."""
+    """A finding: evidence, reason, change, expected effect, sources and contrary evidence."""
     lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
     lines += wrap(found.title, width)
-    lines += ["", *_titled("Seen here", map(safe, figures(found)), width)]
+    lines += ["", *_titled("Evidence", map(safe, figures(found)), width)]
     lines += [*wrap(found.why, width), ""]
-    lines += _titled(*_when("It speaks when", rule), width)
+    lines += _titled(*_when(rule), width)
     changes = [
-        f"{one.setting} → {one.value}{' (an experiment: prove it)' if one.experiment else ''}"
+        f"{one.setting} → {one.value}{_EXPERIMENT if one.experiment else ''}"
         for one in found.wanted
     ]
     lines += _titled("What to do", [*map(safe, changes), *found.advice], width)
@@ -68,14 +68,14 @@ def verdict(
     return lines
 
 
-def _when(title: str, rule: Rule) -> tuple[str, list[str]]:
-    """The condition in words, a line for each thing that must hold."""
+def _when(rule: Rule) -> tuple[str, list[str]]:
+    """A heading and the condition in words, one line for each operand of its outermost `and`."""
     sides = [said(side, rule.limits) for side in parts(rule.when)]
-    return (f"{title} all of this is so" if len(sides) > 1 else title), sides
+    return ("Conditions (all must hold)" if len(sides) > 1 else "Condition"), sides
 
 
 def figures(found: Finding) -> list[str]:
-    """What was seen on the target."""
+    """The evidence of a finding, one line for each field."""
     return [
         f"{named(line['field'])}: {told(line['field'], line['value'], line['unit'])}"
         for line in found.evidence
@@ -108,18 +108,19 @@ def data(rule: Rule) -> dict[str, Any]:
 
 
 def plain(text: str) -> str:
-    """A template's text for a page without a target: braces of expressions stay as they are."""
+    """The text of a template for a page without a target, on one line if it has one paragraph."""
     return " ".join(text.split()) if "\n\n" not in text else text
 
 
 _OVER: Final = {"nic": "interface", "path": "direction of an interface"}
 FIGURE: Final = re.compile(r"\bN\b")
+_EXPERIMENT: Final = " (experiment: test it with prove)"
 
 
 def _where(rule: Rule) -> str:
     every = f"every {_OVER.get(rule.over, rule.over)}" if rule.over != "host" else "the host"
-    profiles = f", where the profile is {_any(rule.profiles)}" if rule.profiles else ""
-    hold = f", once true for {rule.hold:g} s" if rule.hold else ""
+    profiles = f", with profile {_any(rule.profiles)}" if rule.profiles else ""
+    hold = f", after {rule.hold:g} s" if rule.hold else ""
     return f"{every}{_links(rule)}{profiles}{hold}"
 
 
@@ -129,7 +130,7 @@ def _links(rule: Rule) -> str:
         return ""
     others = frozenset(LINKS) - rule.links
     if len(others) < len(rule.links):
-        return f" but {_any(others, 'and')}" if others else ""
+        return f", except on {_any(others)}" if others else ""
     about = "" if rule.over == "nic" else " on an interface"
     return f"{about} of kind {_any(rule.links)}"
 
@@ -141,7 +142,7 @@ def _any(names: Iterable[str], last: str = "or") -> str:
 
 def _silences(rule: Rule) -> list[str]:
     others = [f"{e.say.general(rule.limits)} ({said(e.when, rule.limits)})" for e in rule.unless]
-    return [*others, *(f"{other} speaks of the same" for other in rule.yields)]
+    return [*others, *(f"{other} reports the same problem" for other in rule.yields)]
 
 
 def _limit(value: Any) -> str:
@@ -157,14 +158,14 @@ def _fix(fix: Fix, limits: Limits) -> str:
         made.text if profile == "default" else f"{profile}: {made.text}"
         for profile, made in fix.to.items()
     )
-    words = " (an experiment: prove it)" if fix.experiment else ""
+    words = _EXPERIMENT if fix.experiment else ""
     return f"{fix.setting.form()} = {chosen}{each}{test}{words}"
 
 
 def _sources(sources: Iterable[Cite], competing: Iterable[Cite], width: int) -> list[str]:
-    lines = _titled("Who says so", [cited(where) for where in sources], width)
-    others = [f"{cited(where)}. Not here: {where['because']}" for where in competing]
-    return lines + _titled("Who says otherwise", others, width)
+    lines = _titled("Sources", [cited(where) for where in sources], width)
+    others = [f"{cited(where)}. Does not apply here: {where['because']}" for where in competing]
+    return lines + _titled("Contrary evidence", others, width)
 
 
 def _titled(title: str, texts: Iterable[str], width: int) -> list[str]:
@@ -187,12 +188,12 @@ def index(rules: Iterable[Rule]) -> str:
     lines = [
         "# The rules",
         "",
-        f"{count} rules, one file each. `nettop rules show ID` prints one as prose, with sources;",
-        "`nettop rules test` runs the tests that each carries. This page is made by",
-        "`nettop rules list --markdown > rules/README.md`; a test keeps it so.",
+        f"{count} rules, one file for each. `nettop rules show ID` prints a rule with its sources;",
+        "`nettop rules test` runs the tests of all rules. Generated with",
+        "`nettop rules list --markdown > rules/README.md`; a test checks that it is current.",
     ]
     for surface, members in by_surface.items():
-        lines += ["", f"## {surface}", "", "| rule | severity | what is wrong | knowledge |"]
+        lines += ["", f"## {surface}", "", "| rule | severity | problem | knowledge |"]
         lines += ["|---|---|---|---|"]
         lines += [_row(rule) for rule in members]
     return "\n".join(lines) + "\n"

@@ -1,36 +1,36 @@
-"""What a rule, a finding and a silence are; and the form of a rule file.
+"""Rules, findings and silences; and the format of a rule file.
 
-A rule is one TOML file, `rules/<surface>/<problem>.toml`. The file's name is its id: lower case
-words with dashes that name the *problem*, never the remedy. Keys (those marked * are required):
+A rule is one TOML file, `rules/<surface>/<problem>.toml`. The file name is its id: lower case words
+with dashes that name the *problem*, not the remedy. Keys (* marks required keys):
 
-    title*    one line for a person; may contain {templates}
+    title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
-    over*     what it is judged on, once each: host nic queue core flow process capture path
-    when*     a condition (below); the rule speaks when it is TRUE, never when it is unknown
-    why*      what happens, what it costs, what the change does, what could go wrong
-    encodes   ids of knowledge.md; required in the rules that come with nettop
+    over*     kind of target: host nic queue core flow process capture path
+    when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
+    why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
+    encodes   ids of ids.txt; required in the rules of nettop
     links     kinds of interface: nic veth bond bridge vlan tunnel loopback wireless other.
               Default for nic, queue, path: ["nic"] (on a bus, real or paravirtual); for flow,
               process, capture: all but loopback
     profiles  bulk-lan bulk-wan latency capture server; default all
-    hold      seconds `when` must have been true (default 0); rates want 3 or more
-    unless    [{ when = "…", say = "why it stays silent" }]; an unknown one silences the rule too:
-              write known(x) and … where it should not
-    yields    ids of rules that say it better: silent where one of them holds on the same target,
-              on an interface this one is about, or on the host
-    show      fields that are evidence besides those that made `when` true
-    expected  the published effect under its conditions; never a promise
-    gain      the published effect as a ratio, 1.26 for +26 %: only orders findings of one severity
-    safety    true: about being right or safe, not fast; no test run shows it, so `tune` names it
-              and leaves it to `apply`
-    [limits]  named numbers or lists of texts, read as limits.NAME; users override them
+    hold      seconds for which `when` must be true (default 0); 3 or more for rates
+    unless    [{ when = "…", say = "why there is no finding" }]; an unknown condition also prevents
+              the finding: write known(x) and … to avoid this
+    yields    ids of more specific rules: no finding where one of them holds on the same target,
+              on the interface of the target, or on the host
+    show      more fields of evidence; the fields of `when` are always shown
+    expected  the published effect and its conditions
+    gain      the published effect as a ratio, 1.26 for +26 %; orders findings of one severity
+    safety    true: concerns correctness or safety, not speed; a test cannot show it, so `tune`
+              names it and leaves it to `apply`
+    [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
     [[source]]*     paper or doc, place, figure; url and note optional
-    [[competing]]   the same plus because: advice that points the other way, and why it loses here
+    [[competing]]   the same plus because: contrary advice, and why it does not apply
     [[fix]]         set + to, or advice; optional if, each, experiment
-    [[test]]*       at least one that finds and one that does not; all tests stand LAST in the file
+    [[test]]*       at least one with a finding and one without; tests are the LAST part of the file
 
-Any text may be broken into lines (TOML's triple quotes); they are joined again. A `paper` or `doc`
-of the rules that come with nettop is named as `rules/papers.toml` names it.
+A text may have several lines (triple quotes of TOML); they are joined. In the rules of nettop a
+`paper` or `doc` is a name from `rules/papers.toml`.
 
 Conditions and values are Python-like expressions. Names: the fact named by `over`, its parents
 (queue: nic; flow: nic, queue, process; process: nic; capture: nic, process; path: nic), `host`,
@@ -38,49 +38,49 @@ Conditions and values are Python-like expressions. Names: the fact named by `ove
 Allowed: and or not, == != < <= > >= (also chained), in / not in, + - * / // %, a if c else b,
 numbers, 'text', tuples, x[2] with a constant, and these functions:
 
-    on(nic, 'rx-gro') fixed(nic, 'rx-gro')   on / cannot be changed; unknown when not listed
-    sysctl('net.ipv4.tcp_rmem')              number, tuple of numbers, or text; unknown when absent
-    known(x)                                 whether x is known: the only way to ask
+    on(nic, 'rx-gro') fixed(nic, 'rx-gro')   on / cannot be changed; unknown if not listed
+    sysctl('net.ipv4.tcp_rmem')              number, tuple of numbers, or text; unknown if absent
+    known(x)                                 whether x is known; the only test for this
     core(cpu)                                the Core with that number: core(queue.cpu).softirq
     min max abs round len any all            any and all take a tuple of conditions
     pow2(x)                                  the next power of two
-    worst(nic.per_s.ring_drops, 60)          the largest value of the last 60 s of this run
+    worst(nic.per_s.ring_drops, 60)          the maximum of the last 60 s of this run
     since_boot(nic.per_s.ring_drops)         the count behind a rate of nic.per_s
-    nth(cpus, i)                             the i-th of a tuple, going round
+    nth(cpus, i)                             the i-th of a tuple, modulo its length
     both(cpus, others)  without(cpus, x, …)  CPUs in both; CPUs less those (numbers or tuples)
-    beside(cpu)                              the CPU for the reader of what `cpu` receives: another
-                                             core that shares its L2, else L3, else node
-    spread(cpus, i)                          the i-th, going round, siblings last: spread(
+    beside(cpu)                              the CPU for the application of packets on `cpu`:
+                                             another core that shares its L2, else L3, else node
+    spread(cpus, i)                          the i-th, modulo the length, siblings last: spread(
                                              nic.local_cpus, queue.number)
-    own_cpus(queue.number, nic.tx_queues)    the CPUs of a transmit queue, each its own
+    own_cpus(queue.number, nic.tx_queues)    separate CPUs for each transmit queue
     cpu_list(cpus)                           (0, 1, 2, 8) as '0-2,8'; takes numbers or tuples
-    triple(a, b, c), keep                    only in `to`: a sysctl's numbers; keep = as it is
+    triple(a, b, c), keep                    only in `to`: a sysctl's numbers; keep = unchanged
     text(x)                                  only in `to`: a number as text
 
-A field that is None is *unknown*. Logic is three-valued: unknown and False is False, unknown or
-True is True, every other use of an unknown is unknown; x / 0 is unknown. None cannot be written.
+A field with value None is *unknown*. Logic has three values: unknown and False is False, unknown or
+True is True, any other use of an unknown is unknown; x / 0 is unknown. None cannot be written.
 
-[[fix]] All whose `if` is true count, in order; of several that set the same setting the first wins.
-    set  = "ring.rx@{nic}"      an address of a setting; {nic} {queue} {cpu} {pid} are the target's
-                                names ({queue} is rx-0, so irq.affinity@{nic}/{queue})
+[[fix]] All with a true `if` apply, in order; the first fix for a setting is used.
+    set  = "ring.rx@{nic}"      an address of a setting; {nic} {queue} {cpu} {pid} are names of
+                                the target ({queue} is rx-0, so irq.affinity@{nic}/{queue})
     to   = "min(nic.ring.rx * 2, nic.ring.rx_max)"   always an expression: text is "'fq'", a switch
                                 is "True" or "False" (canonical on / off), CPUs are numbers,
                                 lists of them, or text such as "'0-3'"
     to   = { latency = "…", capture = "…", default = "…" }    by profile
-    if   = "…"                  default: always; unknown counts as not
+    if   = "…"                  default: always; unknown counts as false
     each = "queue"              once for each queue of the nic (or core, nic); `queue` is known in
                                 set, to and if
-    experiment = true           an offer to test (`p`), not an assertion
-    advice = "…"                words only; may contain {templates}; alone or with `if`, `each`
-What is already so, or beyond what the driver allows, is left out by itself.
+    experiment = true           a proposal to test (`p`), not a recommendation
+    advice = "…"                text only; may contain {templates}; alone or with `if`, `each`
+A value that is already set, or that the driver does not allow, is omitted.
 
 Templates: {nic} {queue} {cpu} {pid} {process} {flow} are names; any other {expression} is its value
-with its unit ({nic.ring.rx} is "256 descriptors"), "unknown" when it is. {{ and }} are braces.
+with its unit ({nic.ring.rx} is "256 descriptors"), "unknown" if unknown. {{ and }} are braces.
 They work in title, why, expected, advice and say.
 
-[[test]] compact facts; what is not said has its default (mostly unknown). Names have defaults
-(eth0, kind nic, rx-0, cpu 0 …), so only what matters is written:
-    finds    = true             * whether the rule speaks
+[[test]] compact facts; other fields have their default (mostly unknown). Names have defaults
+(eth0, kind nic, rx-0, cpu 0 …), so a test has only the fields that matter:
+    finds    = true             * whether there is a finding
     nic      = { ring = { rx = 256, rx_max = 4096 }, per_s = { ring_drops = 1204 },
                  features = { rx-gro = false, rx-lro = "fixed off" } }
     host = {…}  queue = {…}  core = {…}  flow = {…}  process = {…}  capture = {…}  path = {…}
@@ -90,10 +90,10 @@ They work in title, why, expected, advice and say.
     before   = { nic = {…} }    facts of an earlier moment, for worst(); ago = 30 (seconds)
     recorded = "hosts/NAME"     a recorded host (under tests/) instead of inline facts
     target   = "eth0"           look at this target only; the default is any
-    wanted   = [["ring.rx@eth0", "512"]]    exactly what the finding would change, in order
+    wanted   = [["ring.rx@eth0", "512"]]    exactly the changes of the finding, in order
     advice   = "…"  silent = "…"  title = "…"    a part of the advice / why silent / title
     name     = "…"              what the test shows
-A test that gives a child gets its parent: queue = {…} alone also makes the nic it belongs to.
+A child implies its parent: queue = {…} alone also creates its nic.
 """
 
 from __future__ import annotations
@@ -116,7 +116,7 @@ Cite = Mapping[str, str]  # paper or doc, place, figure, url, note; because in c
 
 @dataclass(frozen=True, slots=True)
 class Unless:
-    """A condition under which the rule has nothing to say, and the sentence that tells why."""
+    """A condition under which there is no finding, and the sentence with the reason."""
 
     when: Expression
     say: Template
@@ -124,7 +124,7 @@ class Unless:
 
 @dataclass(frozen=True, slots=True)
 class Fix:
-    """One thing to do: a setting and its value, or words."""
+    """One remedy: a setting and its value, or a text."""
 
     setting: Template | None = None
     to: Mapping[str, Expression] = field(default_factory=dict)  # by profile, or "default"
@@ -136,7 +136,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """What a rule has to say once it speaks, and what it would do."""
+    """The texts and remedies of a rule, needed once there is a finding."""
 
     title: Template
     why: Template
@@ -149,7 +149,7 @@ class Words:
 
 @dataclass(frozen=True)
 class Rule:
-    """One problem: how it shows, why it matters, what to do, and how that is known."""
+    """One problem: condition, reason, remedies and sources."""
 
     id: str
     surface: str
@@ -170,13 +170,13 @@ class Rule:
 
     @cached_property
     def words(self) -> Words:
-        """Read when first needed: of a hundred rules few ever speak."""
+        """Read when first needed, because few rules have a finding."""
         return self.later()
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A setting and the canonical value it should have; an experiment is an offer to test."""
+    """A setting and its recommended canonical value; an experiment is a proposal to test."""
 
     setting: str
     value: str
@@ -185,7 +185,7 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A rule that holds on a target, with its evidence and what would put it right."""
+    """A rule that holds on a target, with its evidence and remedies."""
 
     id: str  # rule@target
     rule: str
@@ -201,16 +201,16 @@ class Finding:
     wanted: tuple[Wanted, ...]
     advice: tuple[str, ...]
     expected: str
-    seen: bool = False  # a loss or a saturation was seen, not only a setting
+    seen: bool = False  # a loss or saturation was measured, not only a setting
     gain: float = 1.0
     safety: bool = False  # no test run can prove it
 
 
 @dataclass(frozen=True, slots=True)
 class Silent:
-    """A rule that does not speak on a target, and why."""
+    """A rule without a finding on a target, and the reason."""
 
     rule: str
     target: str
     because: str
-    applies: bool = True  # False: the target, or the host's profile, is none that it judges
+    applies: bool = True  # False: the rule is not for this target or profile

@@ -23,32 +23,35 @@ class Capture:
 
     inode: int = label("socket inode")
     nic: str | None = gauge("interface; None: all", default=None)
-    pid: int | None = gauge("owner", default=None)
-    process: str | None = gauge("owner's name", default=None)
+    pid: int | None = gauge("owning process", default=None)
+    process: str | None = gauge("name of the owning process", default=None)
     type: str | None = gauge("raw or dgram", default=None)
     ring_version: int | None = gauge("TPACKET version; None: no ring", default=None)
     ring_bytes: int | None = gauge("receive ring", "bytes", default=None)
     ring_seconds: float | None = gauge(
-        "traffic the ring holds at the present rate", "s", default=None
+        "traffic that the ring holds, at the present rate", "s", default=None
     )
     rcvbuf: int | None = gauge("receive buffer", "bytes", default=None)
-    queued: int | None = gauge("bytes waiting", "bytes", default=None)
-    drops_per_s: float | None = gauge("packets the socket lost", "packets/s", default=None)
-    fanout: int | None = gauge("fanout group; None: not in one", default=None)
-    fanout_size: int | None = gauge("sockets in its group", "sockets", default=None)
-    cpu: int | None = gauge("CPU its owner runs on", default=None)
-    node: int | None = gauge("NUMA node of that CPU", default=None)
+    queued: int | None = gauge("queued bytes", "bytes", default=None)
+    drops_per_s: float | None = gauge(
+        "packets dropped, capture buffer full", "packets/s", default=None
+    )
+    fanout: int | None = gauge("fanout group; None: no group", default=None)
+    fanout_size: int | None = gauge("sockets in the fanout group", "sockets", default=None)
+    cpu: int | None = gauge("CPU of the owning process", default=None)
+    node: int | None = gauge("NUMA node of its CPU", default=None)
     on_irq_cpu: bool | None = gauge(
-        "that CPU takes the NIC's interrupts, or its packets by RPS where it has none", default=None
+        "capture on an interrupt CPU of the NIC, or on an RPS CPU if it has no interrupts",
+        default=None,
     )
     on_irq_sibling: bool | None = gauge(
-        "that CPU is an SMT sibling of the interrupt's", default=None
+        "capture on an SMT sibling of an interrupt CPU", default=None
     )
-    off_node: bool | None = gauge("not on the NIC's node", default=None)
-    core_load: float | None = gauge("load of that CPU", "%", default=None)
+    off_node: bool | None = gauge("capture on a remote NUMA node", default=None)
+    core_load: float | None = gauge("load of the capture's CPU", "%", default=None)
     nice: int | None = gauge("nice value of the owner", default=None)
     elsewhere: tuple[int, ...] = gauge(
-        "CPUs near the interface that neither take its packets nor share a core with its own",
+        "free CPUs of the NIC's NUMA node: no NIC interrupts, no sibling of the owner's CPU",
         default=(),
     )
 

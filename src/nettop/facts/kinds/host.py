@@ -24,68 +24,68 @@ class Host:
     max_frequency: float | None = gauge("highest clock", "Hz", default=None)
     memory: float | None = gauge("memory", "bytes", default=None)
     page: int = gauge("page size", "bytes", default=4096)
-    virtual: str | None = gauge("hypervisor, when it is a guest", default=None)
-    container: bool | None = gauge("in a network namespace of its own", default=None)
-    root: bool | None = gauge("may change settings", default=None)
+    virtual: str | None = gauge("hypervisor, if the host is a guest", default=None)
+    container: bool | None = gauge("own network namespace", default=None)
+    root: bool | None = gauge("permission to change settings", default=None)
     cmdline: str = gauge("kernel command line", default="")
-    busiest_cpu: int | None = gauge("least idle CPU", default=None)
-    idle: float | None = gauge("mean idle", "%", default=None)
+    busiest_cpu: int | None = gauge("busiest CPU", default=None)
+    idle: float | None = gauge("mean idle time", "%", default=None)
     tcp_out: float | None = gauge("TCP segments sent", "segments/s", default=None)
     tcp_in: float | None = gauge(
-        "TCP segments received (merged ones count once)", "segments/s", default=None
+        "TCP segments received (merged segments count once)", "segments/s", default=None
     )
-    tcp_retrans: float | None = gauge("TCP segments sent again", "segments/s", default=None)
-    retransmit_ratio: float | None = gauge("sent again of all sent", "ratio", default=None)
+    tcp_retrans: float | None = gauge("retransmitted TCP segments", "segments/s", default=None)
+    retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
     tcp_timeouts: float | None = gauge("retransmission timeouts", "events/s", default=None)
     listen_overflows: float | None = gauge(
-        "connections refused for a full accept queue", "events/s", default=None
+        "connections dropped, accept queue full", "events/s", default=None
     )
     listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
     rcvq_drops: float | None = gauge(
-        "dropped for lack of socket memory (TCPRcvQDrop)", "packets/s", default=None
+        "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
     )
     backlog_drops: float | None = gauge(
-        "dropped at a busy socket (TCPBacklogDrop)", "packets/s", default=None
+        "packets dropped, socket backlog full (TCPBacklogDrop)", "packets/s", default=None
     )
-    zero_windows: float | None = gauge("windows advertised as zero", "events/s", default=None)
+    zero_windows: float | None = gauge("zero windows advertised", "events/s", default=None)
     prune_called: float | None = gauge("receive queues pruned", "events/s", default=None)
-    memory_pressures: float | None = gauge("TCP memory pressure entered", "events/s", default=None)
-    mtup_fail: float | None = gauge("MTU probes that failed", "events/s", default=None)
-    mtup_success: float | None = gauge("MTU probes that succeeded", "events/s", default=None)
+    memory_pressures: float | None = gauge("TCP memory pressure events", "events/s", default=None)
+    mtup_fail: float | None = gauge("failed MTU probes", "events/s", default=None)
+    mtup_success: float | None = gauge("successful MTU probes", "events/s", default=None)
     reno_recovery: float | None = gauge("recoveries without SACK", "events/s", default=None)
     udp_in: float | None = gauge("datagrams delivered", "packets/s", default=None)
     udp_rcvbuf_errors: float | None = gauge(
-        "datagrams lost at full sockets", "packets/s", default=None
+        "datagrams dropped, receive buffer full", "packets/s", default=None
     )
     udp_sndbuf_errors: float | None = gauge(
-        "datagrams lost at full send buffers", "packets/s", default=None
+        "datagrams dropped, send buffer full", "packets/s", default=None
     )
-    frag_creates: float | None = gauge("IP fragments made", "fragments/s", default=None)
-    reasm_fails: float | None = gauge("reassemblies that failed", "events/s", default=None)
-    tcp_mem_pages: int | None = gauge("memory of TCP sockets", "pages", default=None)
+    frag_creates: float | None = gauge("IP fragments created", "fragments/s", default=None)
+    reasm_fails: float | None = gauge("failed reassemblies", "events/s", default=None)
+    tcp_mem_pages: int | None = gauge("memory of all TCP sockets", "pages", default=None)
     tcp_inuse: int | None = gauge("TCP sockets", "sockets", default=None)
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets", default=None)
     backlog_dropped: float | None = gauge(
-        "lost at the backlog of all CPUs", "packets/s", default=None
+        "packets dropped, backlogs of all CPUs", "packets/s", default=None
     )
-    squeezed: float | None = gauge(
-        "polls that ran out of budget or time, all CPUs", "polls/s", default=None
-    )
+    squeezed: float | None = gauge("polls out of budget or time, all CPUs", "polls/s", default=None)
     conntrack: int | None = gauge("tracked connections", "connections", default=None)
-    conntrack_max: int | None = gauge("most tracked connections", "connections", default=None)
-    conntrack_drops: float | None = gauge("dropped for a full table", "packets/s", default=None)
-    irqbalance: bool | None = gauge("irqbalance runs", default=None)
+    conntrack_max: int | None = gauge("connection tracking limit", "connections", default=None)
+    conntrack_drops: float | None = gauge(
+        "packets dropped, connection table full", "packets/s", default=None
+    )
+    irqbalance: bool | None = gauge("irqbalance", default=None)
     tuned: str | None = gauge("active tuned profile", default=None)
-    network_manager: bool | None = gauge("NetworkManager runs", default=None)
-    networkd: bool | None = gauge("systemd-networkd runs", default=None)
-    firewall: bool | None = gauge("nf_conntrack is loaded", default=None)
-    forwarding: bool | None = gauge("IP forwarding is on", default=None)
+    network_manager: bool | None = gauge("NetworkManager", default=None)
+    networkd: bool | None = gauge("systemd-networkd", default=None)
+    firewall: bool | None = gauge("nf_conntrack module", default=None)
+    forwarding: bool | None = gauge("IP forwarding", default=None)
     iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
-    iommu_pt: bool | None = gauge("the command line says iommu=pt", default=None)
+    iommu_pt: bool | None = gauge("iommu=pt on the kernel command line", default=None)
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
-    bulk_flows: int = gauge("flows that move bulk", "flows", default=0)
+    bulk_flows: int = gauge("bulk flows", "flows", default=0)
     max_rtt: float | None = gauge("largest RTT of a bulk flow", "s", default=None)
-    median_rtt: float | None = gauge("median RTT of flows that move data", "s", default=None)
+    median_rtt: float | None = gauge("median RTT of the bulk flows", "s", default=None)
     max_bdp: float | None = gauge(
         "largest bandwidth-delay product of a flow", "bytes", default=None
     )
@@ -95,9 +95,9 @@ class Host:
         "harmful lines in sysctl files, as file:line key=value", default=()
     )
     rps_flow_entries: int | None = gauge("rps_sock_flow_entries", "flows", default=None)
-    nettop_cpu: float | None = gauge("what nettop itself uses", "%", default=None)
-    nettop_on_irq_cpu: bool | None = gauge("nettop runs on a NIC's interrupt core", default=None)
-    manual_affinity: bool | None = gauge("some NIC interrupt was placed by hand", default=None)
+    nettop_cpu: float | None = gauge("CPU use of nettop", "%", default=None)
+    nettop_on_irq_cpu: bool | None = gauge("nettop on an interrupt CPU of a NIC", default=None)
+    manual_affinity: bool | None = gauge("manual interrupt affinity of a NIC", default=None)
     receive_bdp: float | None = gauge(
         "largest bandwidth-delay product of a bulk flow received here", "bytes", default=None
     )
@@ -105,16 +105,16 @@ class Host:
         "largest bandwidth-delay product of a bulk flow sent from here", "bytes", default=None
     )
     worst_sndbuf_limited: float | None = gauge(
-        "largest share of its busy time a bulk flow waits for its send buffer",
+        "largest share of busy time limited by the send buffer, of all bulk flows",
         "ratio",
         default=None,
     )
     max_mtu: int | None = gauge("largest MTU of a physical link", "bytes", default=None)
     ring_drops: float | None = gauge(
-        "lost in the receive rings of all NICs", "packets/s", default=None
+        "packets dropped, receive rings of all NICs", "packets/s", default=None
     )
     flow_limited: float | None = gauge(
-        "dropped by the flow limit of all CPUs", "packets/s", default=None
+        "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
 
 

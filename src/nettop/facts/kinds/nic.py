@@ -21,36 +21,38 @@ class Counters:
     tx_bytes: float | None = gauge("bytes sent", "bytes", default=None)
     rx_packets: float | None = gauge("packets received", "packets", default=None)
     tx_packets: float | None = gauge("packets sent", "packets", default=None)
-    rx_dropped: float | None = gauge("dropped by the stack on receive", "packets", default=None)
-    tx_dropped: float | None = gauge("dropped on send", "packets", default=None)
-    rx_missed: float | None = gauge("missed by the NIC (no buffer)", "packets", default=None)
-    ring_drops: float | None = gauge(
-        "lost because the receive ring was full", "packets", default=None
+    rx_dropped: float | None = gauge(
+        "packets dropped by the stack on receive", "packets", default=None
     )
-    alloc_fails: float | None = gauge("receive buffers not allocated", "buffers", default=None)
-    phy_errors: float | None = gauge(
-        "frames damaged on the wire (CRC, symbol)", "frames", default=None
-    )
-    length_errors: float | None = gauge("frames of a wrong length", "frames", default=None)
+    tx_dropped: float | None = gauge("packets dropped on transmit", "packets", default=None)
+    rx_missed: float | None = gauge("packets missed by the NIC, no buffer", "packets", default=None)
+    ring_drops: float | None = gauge("packets dropped, receive ring full", "packets", default=None)
+    alloc_fails: float | None = gauge("receive buffer allocation failures", "buffers", default=None)
+    phy_errors: float | None = gauge("frames with CRC or symbol errors", "frames", default=None)
+    length_errors: float | None = gauge("frames with length errors", "frames", default=None)
     phy_discards: float | None = gauge(
-        "dropped by the NIC's port before the ring", "packets", default=None
+        "packets discarded at the port, before the ring", "packets", default=None
     )
     pause_rx: float | None = gauge("pause frames received", "frames", default=None)
     pause_tx: float | None = gauge("pause frames sent", "frames", default=None)
-    tx_timeouts: float | None = gauge("transmit watchdog firings", "events", default=None)
+    tx_timeouts: float | None = gauge("transmit queue timeouts", "events", default=None)
     allowance_bw_in: float | None = gauge(
-        "over the provider's inbound rate", "packets", default=None
+        "packets above the provider's inbound bandwidth", "packets", default=None
     )
     allowance_bw_out: float | None = gauge(
-        "over the provider's outbound rate", "packets", default=None
+        "packets above the provider's outbound bandwidth", "packets", default=None
     )
-    allowance_pps: float | None = gauge("over the provider's packet rate", "packets", default=None)
+    allowance_pps: float | None = gauge(
+        "packets above the provider's packet rate", "packets", default=None
+    )
     allowance_conntrack: float | None = gauge(
-        "over the provider's flow table", "packets", default=None
+        "packets above the provider's connection limit", "packets", default=None
     )
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
-    qdisc_drops: float | None = gauge("dropped by its queueing discipline", "packets", default=None)
-    carrier_changes: float | None = gauge("times the link went up or down", "events", default=None)
+    qdisc_drops: float | None = gauge(
+        "packets dropped by the queueing discipline", "packets", default=None
+    )
+    carrier_changes: float | None = gauge("link state changes", "events", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +60,13 @@ class Ring:
     """Descriptor ring sizes (ethtool -g)."""
 
     rx: int | None = gauge("receive ring", "descriptors", default=None)
-    rx_max: int | None = gauge("largest receive ring", "descriptors", default=None)
+    rx_max: int | None = gauge("receive ring maximum", "descriptors", default=None)
     tx: int | None = gauge("transmit ring", "descriptors", default=None)
-    tx_max: int | None = gauge("largest transmit ring", "descriptors", default=None)
+    tx_max: int | None = gauge("transmit ring maximum", "descriptors", default=None)
     rx_jumbo: int | None = gauge("jumbo receive ring", "descriptors", default=None)
-    rx_jumbo_max: int | None = gauge("largest jumbo receive ring", "descriptors", default=None)
+    rx_jumbo_max: int | None = gauge("jumbo receive ring maximum", "descriptors", default=None)
     rx_mini: int | None = gauge("mini receive ring", "descriptors", default=None)
-    rx_mini_max: int | None = gauge("largest mini receive ring", "descriptors", default=None)
+    rx_mini_max: int | None = gauge("mini receive ring maximum", "descriptors", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class Coalesce:
 
     adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
     adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
-    rx_usecs: int | None = gauge("receive delay", "us", default=None)
+    rx_usecs: int | None = gauge("receive interrupt delay", "us", default=None)
     rx_frames: int | None = gauge("receive frames before an interrupt", "frames", default=None)
-    tx_usecs: int | None = gauge("transmit delay", "us", default=None)
+    tx_usecs: int | None = gauge("transmit interrupt delay", "us", default=None)
     tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
-    rx_usecs_high: int | None = gauge("receive delay at high rate", "us", default=None)
+    rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
     rx_profile: str | None = gauge("DIM receive profile", default=None)
 
 
@@ -85,9 +87,9 @@ class Coalesce:
 class Pause:
     """Ethernet flow control (ethtool -a). None: not supported."""
 
-    autoneg: bool | None = gauge("pause negotiated with the link partner", default=None)
-    rx: bool | None = gauge("obeys pause frames", default=None)
-    tx: bool | None = gauge("sends pause frames", default=None)
+    autoneg: bool | None = gauge("pause autonegotiation", default=None)
+    rx: bool | None = gauge("receive pause", default=None)
+    tx: bool | None = gauge("transmit pause", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,22 +99,22 @@ class Channels:
     rx: int | None = gauge("receive channels", "channels", default=None)
     tx: int | None = gauge("transmit channels", "channels", default=None)
     combined: int | None = gauge("combined channels", "channels", default=None)
-    rx_max: int | None = gauge("most receive channels", "channels", default=None)
-    tx_max: int | None = gauge("most transmit channels", "channels", default=None)
-    combined_max: int | None = gauge("most combined channels", "channels", default=None)
+    rx_max: int | None = gauge("receive channels maximum", "channels", default=None)
+    tx_max: int | None = gauge("transmit channels maximum", "channels", default=None)
+    combined_max: int | None = gauge("combined channels maximum", "channels", default=None)
 
 
 @dataclass(frozen=True, slots=True)
 class Pcie:
     """The slot (sysfs current_link_* and max_link_*). None: not PCI Express or not told."""
 
-    speed: float | None = gauge("current rate of a lane", "GT/s", default=None)
-    width: int | None = gauge("current lanes", "lanes", default=None)
-    max_speed: float | None = gauge("the device's best rate of a lane", "GT/s", default=None)
-    max_width: int | None = gauge("the device's most lanes", "lanes", default=None)
-    usable: float | None = gauge("what the slot carries after encoding", "bit/s", default=None)
-    aer_correctable: int | None = gauge("corrected bus errors", "errors", default=None)
-    aer_fatal: int | None = gauge("uncorrected bus errors", "errors", default=None)
+    speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
+    width: int | None = gauge("PCIe lanes in use", "lanes", default=None)
+    max_speed: float | None = gauge("PCIe lane speed maximum", "GT/s", default=None)
+    max_width: int | None = gauge("PCIe lanes maximum", "lanes", default=None)
+    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
+    aer_correctable: int | None = gauge("corrected PCIe errors", "errors", default=None)
+    aer_fatal: int | None = gauge("uncorrected PCIe errors", "errors", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +122,8 @@ class Feature:
     """One offload (ethtool -k): on now, wanted, and whether it can be changed."""
 
     name: str = label("kernel feature name, e.g. tx-tcp-segmentation")
-    on: bool = gauge("active")
-    wanted: bool = gauge("asked for")
+    on: bool = gauge("on")
+    wanted: bool = gauge("requested")
     fixed: bool = gauge("cannot be changed")
 
 
@@ -134,101 +136,109 @@ class Nic:
     kind: str = gauge("nic veth bond bridge vlan tunnel loopback wireless other")
     index: int = gauge("interface index", default=0)
     driver: str = gauge("kernel driver; empty when none", default="")
-    driver_version: str | None = gauge("driver version as the driver tells it", default=None)
+    driver_version: str | None = gauge("driver version", default=None)
     firmware: str | None = gauge("firmware version", default=None)
     bus: str | None = gauge("bus address, e.g. 0000:41:00.0", default=None)
-    para: bool = gauge(
-        "a hypervisor's device: virtio, ena, gve, vmxnet3, hv_netvsc …", default=False
-    )
+    para: bool = gauge("paravirtual device: virtio, ena, gve, vmxnet3, hv_netvsc …", default=False)
     up: bool | None = gauge("administratively up", default=None)
     carrier: bool | None = gauge("link detected", default=None)
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
-    mtu: int | None = gauge("largest packet", "bytes", default=None)
-    max_mtu: int | None = gauge("largest MTU the driver takes", "bytes", default=None)
+    mtu: int | None = gauge("MTU", "bytes", default=None)
+    max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
     txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
-    promisc: bool | None = gauge("takes every frame", default=None)
+    promisc: bool | None = gauge("promiscuous mode", default=None)
     address: str | None = gauge("MAC address", default=None)
     addresses: tuple[str, ...] = gauge("IP addresses", default=())
-    master: str | None = gauge("bond or bridge it belongs to", default=None)
+    master: str | None = gauge("bond or bridge of this port", default=None)
     lower: tuple[str, ...] = gauge("physical ports below a bond, bridge or VLAN", default=())
-    forwards: bool | None = gauge(
-        "its packets are forwarded: ip_forward, bridge or OVS", default=None
+    forwards: bool | None = gauge("packet forwarding: ip_forward, bridge or OVS", default=None)
+    node: int | None = gauge("NUMA node; None when unknown or the host has one node", default=None)
+    local_cpus: tuple[int, ...] = gauge("CPUs of the device's NUMA node", default=())
+    node_cores: int | None = gauge(
+        "physical cores of the device's NUMA node", "cores", default=None
     )
-    node: int | None = gauge("NUMA node; None when unknown or there is one only", default=None)
-    local_cpus: tuple[int, ...] = gauge("CPUs near the device", default=())
-    node_cores: int | None = gauge("physical cores near the device", "cores", default=None)
     rx_queues: int | None = gauge("receive queues in use", "queues", default=None)
     tx_queues: int | None = gauge("transmit queues in use", "queues", default=None)
-    irqs: int = gauge("interrupt lines of its queues", "lines", default=0)
-    irq_cpus: tuple[int, ...] = gauge("CPUs that took its receive interrupts lately", default=())
-    irq_top_cpu: int | None = gauge("the CPU with most of its interrupts", default=None)
+    irqs: int = gauge("queue interrupts", "lines", default=0)
+    irq_cpus: tuple[int, ...] = gauge(
+        "CPUs that handled its receive interrupts recently", default=()
+    )
+    irq_top_cpu: int | None = gauge("busiest interrupt CPU", default=None)
     irq_top_share: float | None = gauge(
-        "share of its interrupts on that CPU", "ratio", default=None
+        "share of interrupts on the busiest interrupt CPU", "ratio", default=None
     )
-    irq_off_node: int | None = gauge("queue interrupts served off its node", "lines", default=None)
-    irq_moved: bool | None = gauge(
-        "an interrupt moved to another CPU during this run", default=None
+    irq_off_node: int | None = gauge(
+        "queue interrupts on a remote NUMA node", "lines", default=None
     )
-    msi: bool | None = gauge("interrupts are message-signalled (False: legacy INTx)", default=None)
+    irq_moved: bool | None = gauge("interrupts moved between CPUs during this run", default=None)
+    msi: bool | None = gauge("message-signalled interrupts (False: legacy INTx)", default=None)
     queue_skew: float | None = gauge(
-        "busiest receive queue against the mean", "ratio", default=None
+        "busiest receive queue / mean of all queues", "ratio", default=None
     )
-    queues_active: int | None = gauge("receive queues with packets", "queues", default=None)
-    flows: int | None = gauge("known TCP flows through it", "flows", default=None)
-    mean_rx_bytes: float | None = gauge("mean size of a received packet", "bytes", default=None)
-    mean_tx_bytes: float | None = gauge("mean size of a sent packet", "bytes", default=None)
+    queues_active: int | None = gauge("active receive queues", "queues", default=None)
+    flows: int | None = gauge("TCP flows through the interface", "flows", default=None)
+    mean_rx_bytes: float | None = gauge("mean received packet size", "bytes", default=None)
+    mean_tx_bytes: float | None = gauge("mean sent packet size", "bytes", default=None)
     rx_load: float | None = gauge(
-        "receive rate against what TCP can carry at this MTU", "ratio", default=None
+        "receive load: rate / maximum TCP payload rate of the link at this MTU",
+        "ratio",
+        default=None,
     )
     tx_load: float | None = gauge(
-        "send rate against what TCP can carry at this MTU", "ratio", default=None
+        "transmit load: rate / maximum TCP payload rate of the link at this MTU",
+        "ratio",
+        default=None,
     )
     qdisc: str | None = gauge("root queueing discipline", default=None)
-    leaf_qdisc: str | None = gauge("kind of the leaves under mq", default=None)
+    leaf_qdisc: str | None = gauge("leaf queueing discipline under mq", default=None)
     rss_key: str | None = gauge("RSS key, colon hex", default=None)
     rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())
-    rss_symmetric: bool | None = gauge("both directions of a flow reach one queue", default=None)
+    rss_symmetric: bool | None = gauge(
+        "symmetric RSS: both directions of a flow use one queue", default=None
+    )
     rx_hash_udp4: str | None = gauge(
         "fields hashed for UDP over IPv4, e.g. sd or sdfn", default=None
     )
     ntuple_rules: int | None = gauge("flow-steering rules", "rules", default=None)
-    rps: bool | None = gauge("RPS on for any queue", default=None)
-    rfs: bool | None = gauge("RFS on for any queue", default=None)
-    xps: bool | None = gauge("XPS set on the transmit queues", default=None)
-    xps_one_to_one: bool | None = gauge("each transmit queue has CPUs of its own", default=None)
+    rps: bool | None = gauge("RPS", default=None)
+    rfs: bool | None = gauge("RFS", default=None)
+    xps: bool | None = gauge("XPS", default=None)
+    xps_one_to_one: bool | None = gauge(
+        "XPS one-to-one: each transmit queue has its own CPUs", default=None
+    )
     threaded: bool | None = gauge("threaded NAPI", default=None)
     defer_hard_irqs: int | None = gauge("napi_defer_hard_irqs", "polls", default=None)
     gro_flush_timeout: int | None = gauge("gro_flush_timeout", "ns", default=None)
-    gso_max_size: int | None = gauge("largest segmentation packet", "bytes", default=None)
-    gro_max_size: int | None = gauge("largest merged packet", "bytes", default=None)
-    tso_max_size: int | None = gauge("largest the device can segment", "bytes", default=None)
+    gso_max_size: int | None = gauge("segmentation packet size limit (GSO)", "bytes", default=None)
+    gro_max_size: int | None = gauge("merged packet size limit (GRO)", "bytes", default=None)
+    tso_max_size: int | None = gauge(
+        "segmentation packet size limit of the device (TSO)", "bytes", default=None
+    )
     fec: str | None = gauge("forward error correction in use", default=None)
-    xdp: bool | None = gauge("an XDP program is attached", default=None)
-    af_xdp: bool | None = gauge("an AF_XDP socket is bound", default=None)
+    xdp: bool | None = gauge("XDP program attached", default=None)
+    af_xdp: bool | None = gauge("AF_XDP socket bound", default=None)
     sriov_vfs: int | None = gauge("virtual functions", "functions", default=None)
-    rdma: str | None = gauge("RDMA device on it, e.g. mlx5_0", default=None)
-    rdma_active: bool | None = gauge("RDMA traffic seen", default=None)
+    rdma: str | None = gauge("RDMA device, e.g. mlx5_0", default=None)
+    rdma_active: bool | None = gauge("RDMA traffic", default=None)
     module_power: float | None = gauge("optical receive power", "dBm", default=None)
     module_temperature: float | None = gauge("module temperature", "C", default=None)
-    carries_ssh: bool = gauge("this SSH session runs over it", default=False)
-    capture: bool = gauge("a packet socket listens on it", default=False)
-    manual_affinity: bool | None = gauge("someone set its interrupt affinity by hand", default=None)
+    carries_ssh: bool = gauge("interface of this SSH session", default=False)
+    capture: bool = gauge("packet capture on the interface", default=False)
+    manual_affinity: bool | None = gauge("manual interrupt affinity", default=None)
     ring: Ring = gauge("rings", default=Ring())
     coalesce: Coalesce = gauge("coalescing", default=Coalesce())
     pause: Pause = gauge("flow control", default=Pause())
     channels: Channels = gauge("queues", default=Channels())
     pcie: Pcie = gauge("slot", default=Pcie())
-    features: tuple[Feature, ...] = gauge("offloads; rules ask on(nic, 'rx-gro')", default=())
+    features: tuple[Feature, ...] = gauge("offloads; in rules: on(nic, 'rx-gro')", default=())
     private_flags: tuple[tuple[str, bool], ...] = gauge("driver's private flags", default=())
-    per_s: Counters = gauge("rates", default=Counters())
-    total: Counters = gauge("counts since the interface was made", default=Counters())
+    per_s: Counters = gauge("counters per second", default=Counters())
+    total: Counters = gauge("counters since link creation", default=Counters())
     local_cores: tuple[int, ...] = gauge(
-        "one CPU of each physical core near the device", default=()
+        "one CPU of each physical core of the device's NUMA node", default=()
     )
-    rss_obeyed: bool | None = gauge(
-        "its queues count what the RSS table shown would bring them", default=None
-    )
+    rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
 
 
 KIND = Kind(

@@ -22,12 +22,14 @@ class Stage:
     """One stage: wire port ring core backlog socket process; sending: tx-ring qdisc."""
 
     name: str = label("stage")
-    detail: str = gauge("what it is here, e.g. 256/4096 or core 6", default="")
-    rate: float | None = gauge("what passes", default=None)
-    unit: str = gauge("of the rate", default="packets/s")
-    lost: float | None = gauge("what is lost here; None: not reported", "packets/s", default=None)
+    detail: str = gauge("details, e.g. 256/4096 or core 6", default="")
+    rate: float | None = gauge("rate", default=None)
+    unit: str = gauge("unit of the rate", default="packets/s")
+    lost: float | None = gauge(
+        "packets lost at this stage; None: not reported", "packets/s", default=None
+    )
     why: str = gauge(
-        "where the loss figure comes from, or why it is unknown; empty: nothing is lost there",
+        "source of the loss figure, or why it is unknown; empty: this stage loses nothing",
         default="",
     )
 
@@ -41,10 +43,10 @@ class Path:
     direction: str = label("rx or tx")
     stages: tuple[Stage, ...] = gauge("stages", default=())
     lost: float | None = gauge("sum of the known losses", "packets/s", default=None)
-    worst: str | None = gauge("stage that loses most", default=None)
+    worst: str | None = gauge("stage with most losses", default=None)
     reasons: tuple[tuple[str, float], ...] | None = gauge(
-        "why the kernel dropped packets, most frequent first, each per second; of the whole host, "
-        "on the receiving path that carries most; None: not counted",
+        "drop reasons of the kernel, most frequent first, each per second; for the whole host, "
+        "on the receive path with most traffic; None: not counted",
         default=None,
     )
 
@@ -103,9 +105,9 @@ def receive(nic: Nic, ends: Ends) -> Path:
     stages = (
         Stage("wire", _speed(nic), rates.rx_packets,
               lost=_sum(rates.phy_errors, rates.length_errors),
-              why="frames damaged or of a wrong length, which no setting of this host brings back"),
+              why="damaged frames or frames of wrong length; no setting of this host helps"),
         Stage("port", _pause(nic), rates.rx_packets, lost=rates.phy_discards,
-              why="dropped by the NIC's port before the ring"
+              why="packets discarded at the port, before the ring"
               if rates.phy_discards is not None else "this driver does not report it"),
         Stage("ring", _ring(nic.ring.rx, nic.ring.rx_max), rates.rx_packets, lost=rates.ring_drops,
               why="no free receive descriptor"
@@ -113,7 +115,7 @@ def receive(nic: Nic, ends: Ends) -> Path:
         _core(nic, ends),
         Stage("backlog", _backlog(ends.backlog), _processed(ends.cores),
               lost=_sum(*(core.backlog_drops for core in ends.cores)),
-              why="the backlog of its CPUs was full (RPS, tunnels and virtual devices use it)"),
+              why="backlog of its CPUs full (used by RPS, tunnels and virtual devices)"),
         _receive_socket(ends),
         _process(ends.process, "rx"),
     )  # fmt: skip
@@ -132,7 +134,7 @@ def send(nic: Nic, ends: Ends) -> Path:
               why="dropped by the queueing discipline"),
         Stage("socket", "", host.tcp_out if host else None, "segments/s",
               host.udp_sndbuf_errors if host else None,
-              "datagrams lost at full send buffers, counted for the whole host"
+              "UDP send buffers full; counted for the whole host"
               if host else "counted for the whole host: see the path with most traffic"),
         _process(ends.process, "tx"),
     )  # fmt: skip
@@ -164,7 +166,7 @@ def _receive_socket(ends: Ends) -> Stage:
         return Stage("socket", why="counted for the whole host: see the path with most traffic")
     lost = _sum(host.rcvq_drops, host.backlog_drops, host.udp_rcvbuf_errors)
     return Stage("socket", "", _sum(host.tcp_in, host.udp_in), lost=lost,
-                 why="full sockets, counted for the whole host")  # fmt: skip
+                 why="socket buffers full; counted for the whole host")  # fmt: skip
 
 
 def _process(process: Process | None, way: str) -> Stage:

@@ -23,21 +23,23 @@ class Queue:
     number: int = gauge("queue number")
     irq: int | None = gauge("interrupt number", default=None)
     irq_name: str | None = gauge("interrupt name as in /proc/interrupts", default=None)
-    cpu: int | None = gauge("CPU that serves it now (effective affinity, else seen)", default=None)
-    allowed: tuple[int, ...] = gauge("CPUs its interrupt may use", default=())
-    effective: tuple[int, ...] = gauge("CPUs its interrupt does use", default=())
-    hint: tuple[int, ...] = gauge("CPUs the driver suggests", default=())
-    node: int | None = gauge("NUMA node of that CPU", default=None)
-    off_node: bool | None = gauge("served off the NIC's node", default=None)
+    cpu: int | None = gauge("interrupt CPU (effective affinity, else last seen)", default=None)
+    allowed: tuple[int, ...] = gauge("allowed CPUs of its interrupt", default=())
+    effective: tuple[int, ...] = gauge("effective CPUs of its interrupt", default=())
+    hint: tuple[int, ...] = gauge("affinity hint of the driver", default=())
+    node: int | None = gauge("NUMA node of its CPU", default=None)
+    off_node: bool | None = gauge("interrupt on a remote NUMA node", default=None)
     irq_per_s: float | None = gauge("interrupts", "interrupts/s", default=None)
     packets_per_s: float | None = gauge("packets", "packets/s", default=None)
     bytes_per_s: float | None = gauge("bytes", "bytes/s", default=None)
-    drops_per_s: float | None = gauge("lost in this queue's ring", "packets/s", default=None)
-    share: float | None = gauge("part of the NIC's packets", "ratio", default=None)
+    drops_per_s: float | None = gauge(
+        "packets dropped, ring of this queue", "packets/s", default=None
+    )
+    share: float | None = gauge("share of the NIC's packets", "ratio", default=None)
     rps_cpus: tuple[int, ...] = gauge("RPS or XPS CPUs", default=())
-    rps_flow_cnt: int | None = gauge("RFS flows of this queue", "flows", default=None)
+    rps_flow_cnt: int | None = gauge("RFS flow count", "flows", default=None)
     core_si: float | None = gauge("softirq load of its CPU", "%", default=None)
-    rule_steered: bool = gauge("a flow-steering rule points at it", default=False)
+    rule_steered: bool = gauge("target of a flow-steering rule", default=False)
 
 
 KIND = Kind(

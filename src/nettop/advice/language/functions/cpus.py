@@ -45,11 +45,11 @@ FUNCTIONS: Final = {
         (TUPLE, NUMBER), ANY, unknown=True, call=nth, words=lambda a: f"one of {a[0]}"
     ),
     "both": Function(
-        (ANY, ANY), TUPLE, call=both, words=lambda a: f"{a[0]} that are also {a[1]}"
+        (ANY, ANY), TUPLE, call=both, words=lambda a: f"CPUs in both {a[0]} and {a[1]}"
     ),
     "without": Function(
         (ANY, ANY), TUPLE, rest=True, call=without,
-        words=lambda a: f"{a[0]}, less {listed(a[1:], 'and')}",
+        words=lambda a: f"{a[0]} without {listed(a[1:], 'and')}",
     ),
     "cpu_list": Function((ANY,), TEXT, call=cpu_list, words=lambda a: a[0]),
     "beside": Function(

@@ -64,10 +64,10 @@ def _code_since_boot(writer: Any, node: ast.Call) -> Code:
 FUNCTIONS: Final = {
     "worst": Function(
         (NUMBER, NUMBER), NUMBER, unknown=True, check=_check_worst, value=_worst, code=_code_worst,
-        words=lambda a: f"the most of {a[0]} in the last {a[1]} s",
+        words=lambda a: f"maximum of {a[0]} in the last {a[1]} s",
     ),
     "since_boot": Function(
         (NUMBER,), NUMBER, unknown=True, check=_check_since_boot, value=_since_boot,
-        code=_code_since_boot, words=lambda a: f"{a[0]}, in all",
+        code=_code_since_boot, words=lambda a: f"{a[0]} (total)",
     ),
 }  # fmt: skip

@@ -84,7 +84,7 @@ def _several_words(speaker: Any, node: ast.Call) -> str:
 FUNCTIONS: Final = {
     "known": Function(
         (ANY,), SWITCH, check=_check_known, value=_known, code=_no_code,
-        condition=_known_condition, statement=("{} is known", "{} is not known"),
+        condition=_known_condition, statement=("{} known", "{} unknown"),
     ),
     **{
         name: Function(

@@ -28,6 +28,6 @@ FUNCTIONS: Final = {
     "round": Function((NUMBER,), NUMBER, call=round, words=lambda a: a[0]),
     "len": Function((ANY,), NUMBER, call=len, words=lambda a: f"the number of {a[0]}"),
     "pow2": Function(
-        (NUMBER,), NUMBER, call=pow2, words=lambda a: f"the power of two from {a[0]} on"
+        (NUMBER,), NUMBER, call=pow2, words=lambda a: f"next power of two of {a[0]}"
     ),
 }  # fmt: skip
