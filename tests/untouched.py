@@ -1,8 +1,8 @@
 """Run a command and fail when it leaves the host different: `tests/untouched.py make test`.
 
 Compares before and after: every file of /proc/sys that can be read (the kernel's taint is one),
-links and namespaces, the CPUs of each interrupt, running processes, and what lies in the temporary
-folders and in the user's. Prints each difference; exit code: the command's, else 1.
+links and namespaces, the CPUs of each interrupt, processes that the command started and left, and
+files that its programs may leave. Prints each difference; exit code: the command's, else 1.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import re
+import secrets
 import subprocess
 import sys
 import tempfile
@@ -26,6 +27,10 @@ MOVING = re.compile(
     r"net/ipv4/tcp_(fastopen_key|mem)|net/.*/(neigh|stable_secret).*|fs/binfmt_misc/.*"
 )
 KEPT = ("~", "~/.config", "~/.local/state", "~/.local/share")
+# in folders that other programs use too: what ours may leave there, and what is no harm
+OURS = re.compile(r"(nettop|nt-|tmp|chromium|\.org\.chromium|\.nettop|vng).*")
+HARMLESS = re.compile(r"nettop-apt\.log|pytest-of-.*|\.cache|\.local")
+MARK = f"UNTOUCHED_RUN={secrets.token_hex(8)}"  # in the environment of all that is started
 SOON = 10.0  # seconds in which what was ended may still end
 
 
@@ -57,19 +62,22 @@ def interrupts() -> Iterator[tuple[str, str]]:
 
 
 def processes() -> Iterator[tuple[str, str]]:
-    """Every process but kernel threads."""
+    """Every process that the command started, by the mark in its environment."""
     for path in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
-            words = (path / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
-            if words and int(path.name) != os.getpid():
-                yield f"process {path.name}", words.strip()[:120]
+            if MARK.encode() in (path / "environ").read_bytes().split(b"\0"):
+                words = (path / "cmdline").read_bytes().replace(b"\0", b" ")
+                yield f"process {path.name}", words.decode(errors="replace").strip()[:120]
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """What lies in the temporary folders and the user's."""
-    for folder in {"/tmp", tempfile.gettempdir(), *map(os.path.expanduser, KEPT)}:
+    """What our programs may leave in the temporary folders, and what lies in the user's."""
+    shared = {"/tmp", tempfile.gettempdir()}
+    for folder in {*shared, *map(os.path.expanduser, KEPT)}:
         with contextlib.suppress(OSError):
-            yield from ((os.path.join(folder, name), "is there") for name in os.listdir(folder))
+            for name in os.listdir(folder):
+                if not HARMLESS.fullmatch(name) and (folder not in shared or OURS.fullmatch(name)):
+                    yield os.path.join(folder, name), "is there"
 
 
 def seen() -> dict[str, str]:
@@ -90,7 +98,8 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 def main() -> int:
     """Look, run, look again."""
     before = seen()
-    code = subprocess.run(sys.argv[1:], check=False).returncode
+    name, _, value = MARK.partition("=")
+    code = subprocess.run(sys.argv[1:], check=False, env={**os.environ, name: value}).returncode
     end = time.monotonic() + SOON
     while (found := differences(before, seen())) and time.monotonic() < end:
         time.sleep(0.5)
