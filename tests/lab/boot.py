@@ -28,7 +28,8 @@ from typing import IO, Any
 HERE = Path(__file__).parent
 LOADS = HERE.parent / "clinic" / "loads.py"
 UNAVAILABLE = 77
-BOOTS = 2  # the emulator itself was seen to crash while the guest looked for its PCI devices
+BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
+UP = 180.0  # seconds until the guest must have started the command; 40 are usual
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "busybox": "busybox-static",
@@ -111,18 +112,22 @@ def boot(name: str, command: list[str], out: Path, timeout: float, *, shell: boo
     with open(out / "console", "wb") as console, _outside(plan) as before:
         for _ in range(1 if shell else BOOTS):
             (out / "log").unlink(missing_ok=True)
-            ended = _run([*before, *vng], None if shell else console, timeout)
-            if (out / "log").exists() or not ended:
+            ended = _run([*before, *vng], None if shell else console, timeout, out / "log")
+            if shell or (out / "log").exists():
                 break
-            print("lab: the machine ended before it was up", file=sys.stderr)
+            how = "ended" if ended else "hung"
+            print(f"lab: the machine {how} before it was up", file=sys.stderr)
     try:
         return int((out / "status").read_text())
     except (OSError, ValueError):
         return 1
 
 
-def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> bool:
-    """Whether the machine came to its end within `timeout`; a shell (no console) has no limit."""
+def _run(words: list[str], console: IO[bytes] | None, timeout: float, log: Path) -> bool:
+    """Whether the machine came to its end within `timeout`; a shell (no console) has no limit.
+
+    A machine without a `log` after `UP` seconds hangs and is ended too.
+    """
     path = f"{Path(sys.executable).parent}:{os.environ.get('PATH', '')}"
     machine = subprocess.Popen(
         words,
@@ -133,7 +138,12 @@ def _run(words: list[str], console: IO[bytes] | None, timeout: float) -> bool:
         start_new_session=console is not None,
     )
     try:
-        machine.wait(timeout if console else None)
+        if console:
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                machine.wait(UP)
+            if machine.poll() is None and not log.exists():
+                return False
+        machine.wait(timeout - UP if console else None)
     except subprocess.TimeoutExpired:
         print(f"lab: no answer within {timeout:.0f} s", file=sys.stderr)
         return False
