@@ -34,6 +34,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if ((mark := item.get_closest_marker("topology")) is None or here in mark.args)
         and (full or item.get_closest_marker("full") is None)
     ]
+    for item in items:
+        item.add_marker("lab")  # settings of this machine may be written: it is the lab's own
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,7 @@ import pytest
 from faults.chain_model import Play
 from lab.inside.kernel import INTEL, mtu, ring
 
-pytestmark = pytest.mark.topology("two-nodes")
+pytestmark = [pytest.mark.topology("two-nodes"), pytest.mark.full]
 SETTINGS = {"ring.rx": ["512", "1024"], "link.mtu": ["1400", "1300"]}
 
 
