@@ -29,7 +29,7 @@ HERE = Path(__file__).parent
 LOADS = HERE.parent / "clinic" / "loads.py"
 UNAVAILABLE = 77
 BOOTS = 3  # the emulator was seen to crash, and to lose a CPU's timer, while the guest booted
-UP = 180.0  # seconds until the guest must have started the command; 40 are usual
+UP = 300.0  # seconds until the guest must have started the command; 40 to 150 are usual
 NEEDED = {
     "qemu-system-x86_64": "qemu-system-x86",
     "busybox": "busybox-static",
