@@ -176,7 +176,7 @@ def test_processes_that_cannot_be_watched_are_named(capture: int, tmp_path: Path
         pytest.raises(TrialError, match="into a ring"),
     ):
         _watched.drops(os.getpid())
-    with pytest.raises(TrialError, match="cannot be read"):
+    with pytest.raises(TrialError, match="cannot read"):
         _watched.drops(2**22 + 1)
 
 

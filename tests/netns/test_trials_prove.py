@@ -38,7 +38,7 @@ def pair() -> Iterator[None]:
         yield
 
 
-PACED = ("--rate", "600M", "--reverse")
+PACED = ("--rate", "2G", "--reverse")  # SMALL carries about 1 Gbit/s, on a slower machine less
 
 
 def words(tmp_path: Path, *more: str, how: tuple[str, ...] = PACED) -> list[str]:
