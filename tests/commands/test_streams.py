@@ -66,7 +66,8 @@ def home(tmp_path: Path) -> dict[str, str]:
 def run(words: list[str], streams: str, home: dict[str, str]) -> tuple[int, bytes, bytes]:
     """Exit code and what was told with these streams of a shell."""
     line = ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, "-m", "nettop", *words]
-    done = subprocess.run(line, env=home, capture_output=True, timeout=120, check=False)
+    place = home["XDG_STATE_HOME"]  # `record NAME` writes where it is started
+    done = subprocess.run(line, env=home, cwd=place, capture_output=True, timeout=120, check=False)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -116,7 +116,6 @@ def read(source: Source, address: Address) -> str:
         return "none"
     if address.name == "congctl":
         return raw.rstrip(b"\0").decode("ascii", "replace")
-    value = int(struct.unpack("=I", raw[:4])[0])
     value = _u32(raw)
     if address.name == "quickack":
         return "on" if value else "off"
