@@ -123,6 +123,26 @@ class Screen:
         os.write(self.tty, keys.encode())
         self.until(lambda: shows in self.text, shows)
 
+    def agree(self, shows: str) -> None:
+        """Press Enter until the words are on the screen.
+
+        Enter counts only after the terminal has drawn the whole plan and answered: on a busy
+        machine the first one comes too early.
+        """
+        self.text = ""
+        pressed = 0.0
+
+        def done() -> bool:
+            nonlocal pressed
+            if shows in self.text:
+                return True
+            if time.monotonic() > pressed + 3:
+                pressed = time.monotonic()
+                os.write(self.tty, b"\r")
+            return False
+
+        self.until(done, shows)
+
     def close(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(self.pid, signal.SIGKILL)
@@ -143,12 +163,12 @@ def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playgrou
         screen.press("s", "90-nettop.conf")
         assert "net.ipv4.tcp_sack = 1" in screen.text
         assert (place.files(), sack()) == ({}, "0")
-        screen.press("\r", "applied")
+        screen.agree("applied")
         screen.until(lambda: bool(place.files()), "the file")
         (text,) = place.files().values()
         assert (text.splitlines()[1:], sack()) == (["net.ipv4.tcp_sack = 1"], "1")
         screen.press("u", "Undo 2 changes")  # its plan is shown first
-        screen.press("\r", "undone")
+        screen.agree("undone")
         screen.until(lambda: not place.files(), "the end of the file")
         screen.until(lambda: sack() == "0", "the old value")
     finally:

@@ -34,8 +34,9 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if ((mark := item.get_closest_marker("topology")) is None or here in mark.args)
         and (full or item.get_closest_marker("full") is None)
     ]
-    for item in items:
-        item.add_marker("lab")  # settings of this machine may be written: it is the lab's own
+    for item in items:  # those of the whole session, also of other folders
+        if item.path.is_relative_to(Path(__file__).parent):
+            item.add_marker("lab")  # settings of this machine may be written: it is the lab's own
 
 
 @pytest.fixture(scope="session")
