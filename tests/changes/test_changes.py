@@ -267,6 +267,16 @@ def test_nothing_in_a_journal_file_ends_the_program(
     book.failures()
 
 
+def test_the_journal_of_the_first_edition_is_read(book: Journal) -> None:
+    Path(book.path).parent.mkdir(parents=True)
+    Path(book.path).write_bytes(
+        b'{"event":"begin","id":1,"at":0,"setting":"link.mtu@eth0","before":"1500","wanted":"9000",'
+        b'"beside":{"link.gso-max-size@eth0":["65536",null]}}\n'
+    )
+    (entry,) = book.entries()
+    assert dict(entry.side_effects) == {"link.gso-max-size@eth0": ("65536", None)}
+
+
 def test_two_nettops_wait_for_each_other(book: Journal) -> None:
     with book.lock(), pytest.raises(journal.Busy, match="another nettop"), book.lock(0.1):
         pass

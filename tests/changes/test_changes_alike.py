@@ -190,7 +190,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(napi, "write", both)
     monkeypatch.setattr(
-        napi, "beside", lambda _source, address: (ALONG,) if str(address) == OFFLOAD else (),
+        napi, "side_effects", lambda _source, address: (ALONG,) if str(address) == OFFLOAD else (),
         raising=False,
     )  # fmt: skip
 

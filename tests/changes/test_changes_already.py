@@ -88,7 +88,7 @@ def coupled(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(napi, "write", both)
     monkeypatch.setattr(
         napi,
-        "beside",
+        "side_effects",
         lambda _source, address: (TIMEOUT,) if str(address) == QUEUES else (),
         raising=False,
     )

@@ -127,7 +127,7 @@ def begun(host: Host, book: Journal) -> Entry:
             Entry(
                 0, time.time(), MTU, "1500", "1400", boot=place.boot(), netns=here.inode,
                 identity=settings.identity(host.source, settings.parse(MTU)),
-                beside={"link.txqueuelen@eth0": ("1000", None)},
+                side_effects={"link.txqueuelen@eth0": ("1000", None)},
             )
         )  # fmt: skip
 

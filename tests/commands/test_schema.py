@@ -204,7 +204,8 @@ def test_what_became_of_a_change_is_described(state: str, tmp_path: Path) -> Non
 def test_what_the_journal_says_is_described() -> None:
     full = Entry(
         1, 1e9, "link.mtu@eth0", "1500", "9000", "pending", "9000", who="root", shell="ip link …",
-        because="why", deadline=1e9, netns="4026531840", beside={"feature.tso@eth0": ("on", None)},
+        because="why", deadline=1e9, netns="4026531840",
+        side_effects={"feature.tso@eth0": ("on", None)},
     )  # fmt: skip
     bare = Entry(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
     told = document(full, "somebody put it back"), document(bare)

@@ -202,15 +202,15 @@ class Play:
 
     def play(self, steps: int) -> dict[str, int]:
         """What was done, and how often."""
-        deeds: dict[Callable[[], None], int] = {
+        moves: dict[Callable[[], None], int] = {
             self.set: 8, self.confirm_newest: 2, self.confirm_older: 3, self.stop_guard: 2,
             self.expire: 2, self.undo_newest: 3, self.die: 3,
         }  # fmt: skip
         for _ in range(steps):
-            (deed,) = self.dice.choices(list(deeds), list(deeds.values()))
-            self.done[deed.__name__] += 1
-            print(deed.__name__, file=sys.stderr, flush=True)
-            deed()
+            (move,) = self.dice.choices(list(moves), list(moves.values()))
+            self.done[move.__name__] += 1
+            print(move.__name__, file=sys.stderr, flush=True)
+            move()
             self.agrees()
         self.end()
         return dict(self.done)

@@ -53,21 +53,21 @@ def live(host: Host, book: Journal, dice: random.Random) -> None:
     """Change and undo things for ever, until somebody ends us."""
     originals = {s: settings.read(host.source, settings.parse(s)) for s in VALUES}
     while True:
-        deed = dice.random()
+        move = dice.random()
         entries = book.entries()
-        if deed < 0.7:
+        if move < 0.7:
             chosen = dice.sample(sorted(VALUES), dice.randint(1, 4))
             wanted = [(s, dice.choice([*VALUES[s], originals[s]])) for s in chosen]
             terms = Terms(confirm=dice.choice([0, 600]), arm=lambda *_: None)
             apply(plan.plan(wanted, host.source), host, book, terms)
-        elif deed < 0.85 and entries:
+        elif move < 0.85 and entries:
             numbers = [e.id for e in dice.sample(entries, min(3, len(entries)))]
             if dice.random() < 0.5:
                 undo.undo(book, host, numbers)
             else:
                 terms = Terms(confirm=600, arm=lambda *_: None)
                 retract(book, host, numbers, terms=terms)
-        elif deed < 0.95:
+        elif move < 0.95:
             guard.confirm(book)
         else:
             name = "sysctl.net.core.netdev_max_backlog"

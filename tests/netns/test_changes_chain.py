@@ -44,5 +44,5 @@ def test_whatever_is_done_the_device_is_as_the_model_says(netns: str, seed: int)
         check=False, timeout=500,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
-    deeds = json.loads(done.stdout)
-    assert deeds.get("set", 0) + deeds.get("expire", 0) >= 4, deeds
+    moves = json.loads(done.stdout)
+    assert moves.get("set", 0) + moves.get("expire", 0) >= 4, moves

@@ -172,7 +172,7 @@ def test_every_kind_keeps_the_contract() -> None:
     for name in settings.kinds():
         module = settings.kind(name)
         assert module.__doc__
-        for function in ("read", "write", "deeds", "limits"):
+        for function in ("read", "write", "commands", "limits"):
             assert (getattr(module, function).__doc__ or "").strip(), (name, function)
         risks = module.RISK.values() if isinstance(module.RISK, dict) else [module.RISK]
         assert set(risks) <= set(settings.RISKS)
@@ -227,7 +227,7 @@ def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
 
     monkeypatch.setattr(qdisc, "every", lambda *_: [qdisc.Qdisc(1, 2, "htb r2q 5", plain=False)])
     address = settings.parse("qdisc.root@eth0")
-    qdisc.fits(host.source, address, "fq maxrate 10gbit")  # nothing is known of its modules
+    qdisc.validate(host.source, address, "fq maxrate 10gbit")  # nothing is known of its modules
     modules = tmp_path / "lib/modules/6.1.0"
     modules.mkdir(parents=True)
     (tmp_path / "proc/sys/kernel").mkdir(parents=True)
@@ -235,10 +235,10 @@ def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
     (modules / "modules.builtin").write_text("kernel/net/sched/sch_fq_codel.ko\n")
     (modules / "modules.dep").write_text("kernel/net/sched/sch_cake.ko.xz: kernel/x.ko\n")
     for kind in ("fq_codel", "cake", "htb", "pfifo limit 5"):
-        qdisc.fits(host.source, address, kind)
+        qdisc.validate(host.source, address, kind)
     for kind in ("fq maxrate 10gbit", "codel", "x"):
         with pytest.raises(ValueError, match="this kernel has no qdisc"):
-            qdisc.fits(host.source, address, kind)
+            qdisc.validate(host.source, address, kind)
 
 
 def test_an_unknown_kind_is_told_of_every_kind_there_is() -> None:

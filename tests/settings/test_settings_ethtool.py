@@ -219,7 +219,7 @@ def test_what_falls_with_a_feature_is_told_and_comes_back(
     change = plan.plan([("feature.tx-checksum-ipv4@eth0", "off")], card)
     (made,) = apply(change, host, book, QUIET)
     assert "also moved: feature.tx-scatter-gather@eth0 on → off" in made.because
-    assert dict(book.entries()[0].beside) == {
+    assert dict(book.entries()[0].side_effects) == {
         "feature.tx-scatter-gather@eth0": ("on", "off"),
         "feature.tx-tcp-segmentation@eth0": ("on", "off"),
     }

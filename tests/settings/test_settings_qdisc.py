@@ -91,7 +91,7 @@ def test_elsewhere_the_handle_belongs_to_the_value(
     (own,) = settings.portable(host.source, ROOT, "mq")
     assert own.argv[:2] == ("sh", "-c")
     for value in ("fq", "pfifo limit 5"):
-        (deed,) = settings.portable(host.source, ROOT, value)
-        assert deed.argv[6:8] == ("handle", qdisc._handle(value))
-    (deed,) = settings.portable(host.source, ROOT, "noqueue")
-    assert deed.argv[-1] == "noqueue"
+        (command,) = settings.portable(host.source, ROOT, value)
+        assert command.argv[6:8] == ("handle", qdisc._handle(value))
+    (command,) = settings.portable(host.source, ROOT, "noqueue")
+    assert command.argv[-1] == "noqueue"

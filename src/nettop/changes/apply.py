@@ -12,7 +12,7 @@ from ..terms.errors import sentence
 from . import Change, Result, alike, chain, guard, place
 from .journal import Entry, Journal, since_boot
 from .plan import forecast, refused
-from .settle import carrier, look, look_beside, settle
+from .settle import carrier, look, read_side_effects, settle
 
 CONFIRM = 30.0  # seconds a risky change lives without being confirmed
 Arm = Callable[[Journal, int, float], None]
@@ -127,7 +127,7 @@ def _waits(draft: Entry, journal: Journal) -> int:
 def _along(change: Change, first: Entry | None, journal: Journal) -> Change:
     """The change from the value to which earlier changes of its group moved its setting."""
     for entry in journal.entries() if first else ():
-        was, now = entry.beside.get(change.setting, (None, None))
+        was, now = entry.side_effects.get(change.setting, (None, None))
         ours = first is not None and entry.open and entry.group == first.group
         if ours and was == change.before and now is not None:
             change = replace(change, before=now)
@@ -161,8 +161,8 @@ def _begin(
 ) -> Entry:  # fmt: skip
     """The entry on the disk; nothing is written to the host before it."""
     address = settings.parse(change.setting)
-    names = dict.fromkeys((*settings.beside(host.source, address), *dict(change.also)))
-    before = look_beside(host, tuple(names))
+    names = dict.fromkeys((*settings.side_effects(host.source, address), *dict(change.also)))
+    before = read_side_effects(host, tuple(names))
     return journal.begin(
         replace(
             _draft(change, host), before=seen.before, wanted=seen.wanted,
@@ -171,7 +171,7 @@ def _begin(
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,
             asked=settings.asked(host.source, address),
-            beside={key: (was, None) for key, was in before.items()},
+            side_effects={key: (was, None) for key, was in before.items()},
         )
     )  # fmt: skip
 
@@ -215,16 +215,16 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     if effect == "rounded" and not because:
         because = f"the driver took {after!r}"
     state = "pending" if entry.due is not None else effect
-    now = look_beside(host, tuple(entry.beside))
+    now = read_side_effects(host, tuple(entry.side_effects))
     moved = {
         key: (was, now[key])
-        for key, (was, _) in entry.beside.items()
+        for key, (was, _) in entry.side_effects.items()
         if now[key] != was and (now[key] is not None or after is not None)
     }
     try:
         journal.note(
             entry.id, "end", state=state, effect=effect, after=after, because=because,
-            beside=moved,
+            side_effects=moved,
         )  # fmt: skip
     except OSError as error:
         because = f"{because}; " if because else ""

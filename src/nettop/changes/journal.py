@@ -54,7 +54,7 @@ class Entry:
     netns_cookie: str = ""
     identity: str = ""
     asked: str = ""  # what had been asked for before, where the host may show another value
-    beside: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
+    side_effects: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
     armed: bool = False  # its guard waits: `due` is counted from then
     undoes: tuple[int, ...] = ()  # entries that it takes back: undone once this one is confirmed
     ended: float | None = None  # seconds since 1970: when it was closed
@@ -219,7 +219,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     **dict.fromkeys(("at",), (int, float)),
     **dict.fromkeys(("deadline", "due", "ended"), (int, float, type(None))),
     "after": (str, type(None)),
-    "beside": (dict,),
+    "side_effects": (dict,),
     "armed": (bool,),
     **dict.fromkeys(("undoes", "also"), (list,)),
 }
@@ -239,7 +239,7 @@ def _sound(line: dict[str, Any]) -> bool:
         return False
     if not all(isinstance(one, int) for key in ("undoes", "also") for one in line.get(key, ())):
         return False
-    for pair in line.get("beside", {}).values():
+    for pair in line.get("side_effects", {}).values():
         if not isinstance(pair, list) or not all(
             isinstance(one, (str, type(None))) for one in pair
         ):
@@ -255,7 +255,11 @@ def _parsed(raw: bytes) -> dict[str, Any] | None:
         line = bounds.document(raw)
     except ValueError:
         return None
-    return line if isinstance(line, dict) and _sound(line) else None
+    if not isinstance(line, dict):
+        return None
+    if "beside" in line:  # the name of `side_effects` in journals of the first edition
+        line["side_effects"] = line.pop("beside")
+    return line if _sound(line) else None
 
 
 def _whole(line: bytes) -> bool:
@@ -293,8 +297,10 @@ def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
     """
     event = line.pop("event", "")
     try:
-        if "beside" in line:
-            line["beside"] = {key: (was, now) for key, (was, now) in line["beside"].items()}
+        if "side_effects" in line:
+            line["side_effects"] = {
+                key: (was, now) for key, (was, now) in line["side_effects"].items()
+            }
         if event == "begin":
             line["undoes"] = tuple(line.get("undoes", ()))
             entry = Entry(**{key: line[key] for key in line if key in _KNOWN})
@@ -313,7 +319,7 @@ def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
 def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
     """What an open entry becomes by a later line."""
     if event == "end":
-        known = ("state", "effect", "after", "because", "beside")
+        known = ("state", "effect", "after", "because", "side_effects")
         return replace(old, **{"state": "applied"} | {k: line[k] for k in known if k in line})
     if event == "armed":
         return replace(old, due=line["due"], deadline=line["deadline"], armed=True)

@@ -106,14 +106,14 @@ def _pending(
         if isinstance(found, Result):
             results.append(noted(journal, entry, found) if found.state == "void" else found)
             continue
-        beside = _beside([origins(e, entries) for e in run], found, host, will)
-        if found.now == to and all(_shows(host, key, was) for key, was in beside.items()):
+        side_effects = _side_effects([origins(e, entries) for e in run], found, host, will)
+        if found.now == to and all(_shows(host, key, was) for key, was in side_effects.items()):
             results += put_back(journal, host, entries, run, force=force, survey=survey)
             continue
-        will |= {str(found.address): to, **beside}
+        will |= {str(found.address): to, **side_effects}
         numbers = tuple(e.id for e in run)
         changes.append(
-            Change(str(found.address), found.now, to, numbers, tuple(beside.items()), asked)
+            Change(str(found.address), found.now, to, numbers, tuple(side_effects.items()), asked)
         )  # fmt: skip
     made: list[Result] = []
     make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), made)
@@ -130,7 +130,7 @@ def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
     ]  # fmt: skip
 
 
-def _beside(
+def _side_effects(
     run: Sequence[Entry], found: Found, host: Host, will: Mapping[str, str]
 ) -> dict[str, str]:
     """What moved along with these entries, newest first, and goes back with them."""

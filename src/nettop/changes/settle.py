@@ -44,6 +44,6 @@ def look(host: Host, address: Address) -> str | None:
         return None
 
 
-def look_beside(host: Host, names: tuple[str, ...]) -> dict[str, str | None]:
+def read_side_effects(host: Host, names: tuple[str, ...]) -> dict[str, str | None]:
     """The values of the settings that may move along."""
     return {name: look(host, settings.parse(name)) for name in names}

@@ -182,12 +182,12 @@ def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
 
 
 def origins(entry: Entry, others: Collection[Entry]) -> Entry:
-    """The entry with the values that go back beside it. `others` are the entries of its journal."""
-    beside = {
+    """The entry with the side effects to restore. `others` are the entries of its journal."""
+    side_effects = {
         key: (None if was is None else _origin(entry, key, was, others), now)
-        for key, (was, now) in entry.beside.items()
+        for key, (was, now) in entry.side_effects.items()
     }
-    return replace(entry, beside=beside)
+    return replace(entry, side_effects=side_effects)
 
 
 def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -> str:
@@ -201,7 +201,7 @@ def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -
         if other.state not in ("undone", "reverted") or stands:
             continue
         if other.id < entry.id <= other.last and alike.one_place(other, entry):
-            was, moved = other.beside.get(setting, (None, None))
+            was, moved = other.side_effects.get(setting, (None, None))
             if was is not None and moved == value:
                 value = was
     return value
@@ -221,7 +221,7 @@ def moved(
     """
     return tuple(
         (other, was)
-        for key, (was, after) in entry.beside.items()
+        for key, (was, after) in entry.side_effects.items()
         for other in (target.renamed(settings.parse(key), address.nic, entry),)
         if was is not None and _still(host, entry, other, after, will or {})
     )

@@ -109,6 +109,6 @@ def document(entry: Entry, since: str = "") -> dict[str, Any]:
         found["deadline"] = entry.deadline
     if entry.undoes:
         found["undoes"] = list(entry.undoes)
-    if entry.beside:
-        found["beside"] = {k: list(v) for k, v in entry.beside.items()}
+    if entry.side_effects:
+        found["side_effects"] = {k: list(v) for k, v in entry.side_effects.items()}
     return found

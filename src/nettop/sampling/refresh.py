@@ -19,7 +19,7 @@ STRANGE: Final = 60.0  # seconds in which the process of a new socket is searche
 _SOCKETS: Final = ("socket_owners", "sockets_tcp", "sockets_udp", "packet_sockets")
 
 
-class Patience:
+class RefreshPolicy:
     """Seconds that tables may wait; remembers since when sockets are strange."""
 
     def __init__(self) -> None:

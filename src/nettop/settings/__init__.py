@@ -8,15 +8,16 @@ A kind module has
 
     read(source, address) -> str              the value now; OSError when it is not there
     write(host, address, value)               the live kernel; OSError or ValueError, one sentence
-    deeds(source, address, value) -> tuple    the commands an expert would type
+    commands(source, address, value) -> tuple    the commands an expert would type
     limits(source, address) -> Limits         what may be written
     RISK                                      none | queues | link | reboot | advice
 
 and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
-`fits(source, address, value)` (ValueError for what limits cannot express and the host refuses),
-`names(source, target)`, `portable(source, address, value)` (deeds for another boot),
+`validate(source, address, value)` (ValueError for what limits cannot express and the host refuses),
+`names(source, target)`, `portable(source, address, value)` (commands for another boot),
 `shows(source, address)` (the command that shows what they change),
-`beside(source, address)` (settings that move along), `rank(address, value)` (its place in a plan),
+`side_effects(source, address)` (settings that the kernel changes with it),
+`rank(address, value)` (its place in a plan),
 `identity(source, address)` (what must still be the same at undo), `prepare(host)` (loads what a
 write needs), `asked(source, address)` (what was asked for, where the host may show another value)
 and
@@ -89,7 +90,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Deed:
+class Command:
     """One command an expert would type: an argument list, or a text written to a file."""
 
     argv: tuple[str, ...] = ()
@@ -216,16 +217,18 @@ def data(address: Address, value: str) -> int | str | list[int]:
     return [int(part) for part in parts] if len(parts) > 1 else int(value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """The commands that do the same by hand."""
-    found: tuple[Deed, ...] = kind(address.kind).deeds(source, address, value)
+    found: tuple[Command, ...] = kind(address.kind).commands(source, address, value)
     return found
 
 
-def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """Commands that still hold after a reboot or on another host of the same make."""
     module = kind(address.kind)
-    found: tuple[Deed, ...] = getattr(module, "portable", module.deeds)(source, address, value)
+    found: tuple[Command, ...] = getattr(module, "portable", module.commands)(
+        source, address, value
+    )
     return found
 
 
@@ -239,7 +242,7 @@ def shell(address: Address, value: str, source: Source | None = None) -> str:
     """The line an expert would type."""
     from ..host.source import Live
 
-    return "; ".join(d.shell() for d in deeds(source or Live(), address, value))
+    return "; ".join(d.shell() for d in commands(source or Live(), address, value))
 
 
 def keep(address: Address, value: str) -> Keep | None:
@@ -248,9 +251,9 @@ def keep(address: Address, value: str) -> Keep | None:
     return found
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The settings that may move when this one is written (features that depend on it …)."""
-    found: tuple[str, ...] = _optional(address, "beside", (), source, address)
+    found: tuple[str, ...] = _optional(address, "side_effects", (), source, address)
     return found
 
 
@@ -334,7 +337,7 @@ def check(source: Source, address: Address, value: str) -> str:
         offered = ", ".join(bounds.choices)
         raise ValueError(f"{address} takes one of {offered}, not {value!r}")
     _between(address, value, bounds)
-    _optional(address, "fits", None, source, address, value)
+    _optional(address, "validate", None, source, address, value)
     return value
 
 
@@ -364,17 +367,16 @@ def _similar(word: str, known: tuple[str, ...]) -> str:
 __all__ = [
     "RISKS",
     "Address",
-    "Deed",
+    "Command",
     "Host",
     "Keep",
     "Limits",
     "UnknownError",
     "asked",
-    "beside",
     "certain",
     "check",
+    "commands",
     "data",
-    "deeds",
     "hardware",
     "identity",
     "keep",
@@ -394,5 +396,6 @@ __all__ = [
     "same",
     "shell",
     "shows",
+    "side_effects",
     "write",
 ]  # fmt: skip

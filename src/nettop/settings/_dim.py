@@ -51,7 +51,7 @@ def normal(address: Address, value: str) -> str:
     )
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """As many steps as there are, a number for each field that the driver has, in 16 bits."""
     now, wanted = steps(source, address), parsed(value)
     if len(wanted) != len(now):

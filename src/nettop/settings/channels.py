@@ -7,7 +7,7 @@ table: all that is recorded beside the change, and put back with it.
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._ethtool import field, put, values
 from ._text import number
 
@@ -31,9 +31,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "channels", address.nic, {address.name + "_count": int(value)})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -L`."""
-    return (Deed(("ethtool", "-L", address.nic, address.name, value)),)
+    return (Command(("ethtool", "-L", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -51,7 +51,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", _KEYS[address.name], value)
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """What hangs on the queues: RSS, then RPS, RFS, XPS and interrupts of each."""
     nic = address.nic
     found = [f"rss.table@{nic}"]

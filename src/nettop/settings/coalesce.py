@@ -7,7 +7,7 @@ steps of `coalesce.rx-profile@eth0` where they can be set (Linux 6.11).
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits, _dim
+from . import Address, Command, Host, Keep, Limits, _dim
 from ._ethtool import field, put, values
 from ._text import number, switch
 
@@ -68,9 +68,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "coalesce", address.nic, {_TABLE[address.name][0]: raw})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -C`."""
-    return (Deed(("ethtool", "-C", address.nic, address.name, value)),)
+    return (Command(("ethtool", "-C", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -85,10 +85,10 @@ def normal(address: Address, value: str) -> str:
     return switch(value) if address.name in _SWITCHES else number(value)
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Of a profile, as many steps and only the fields that the driver has."""
     if address.name in _dim.PROFILES:
-        _dim.fits(source, address, value)
+        _dim.validate(source, address, value)
 
 
 def keep(address: Address, value: str) -> Keep:
@@ -103,7 +103,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", key, value + ("s" if key.endswith("Sec") else ""))
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Everything else the driver offers: adaptive moderation moves it."""
     found = values(source, "coalesce", address.nic)
     others = (n for n in NAMES if n != address.name and _TABLE[n][0] in found)

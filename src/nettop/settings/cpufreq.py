@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 
 RISK = "none"
 NAMES = ("governor", "epp")
@@ -59,7 +59,7 @@ def write(host: Host, address: Address, value: str) -> None:
         host.write(f"{folder}/{_FILES[address.name]}", value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """An echo for each CPU; `mixed` is what each of them has now."""
     file = _FILES[address.name]
     try:
@@ -68,8 +68,8 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
         where = [f"{_CPUS}/{address.target}/cpufreq"]
     paths = [f"{folder}/{file}" for folder in where]
     if value == "mixed":
-        return tuple(Deed(path=path, text=source.text(path).strip()) for path in paths)
-    return tuple(Deed(path=path, text=value) for path in paths)
+        return tuple(Command(path=path, text=source.text(path).strip()) for path in paths)
+    return tuple(Command(path=path, text=value) for path in paths)
 
 
 def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
@@ -77,7 +77,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
     return Keep("unit")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Of `all`, each CPU; of a governor, the energy preference it may move."""
     found = []
     if address.target == "all":

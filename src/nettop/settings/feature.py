@@ -12,7 +12,7 @@ from ..host.netlink import ethtool
 from ..host.netlink.codec import Bits
 from ..host.source import Source
 from ..terms.errors import nearest
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch
 
@@ -88,9 +88,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "features", address.nic, {address.name: value == "on"})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -K`."""
-    return (Deed(("ethtool", "-K", address.nic, address.name, value)),)
+    return (Command(("ethtool", "-K", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -109,7 +109,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", key, "yes" if value == "on" else "no") if key else Keep("unit")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Every other feature that can change."""
     found = states(source, address.nic).items()
     return tuple(

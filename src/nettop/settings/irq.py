@@ -14,7 +14,7 @@ from ..collect import interrupts
 from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
 from ..terms.irqname import actions, places
-from . import Address, Deed, Host, Keep, Limits, _device
+from . import Address, Command, Host, Keep, Limits, _device
 from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, ranges
 
@@ -100,18 +100,18 @@ def write(host: Host, address: Address, value: str) -> None:
         raise
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only CPUs that the host has, one of them online."""
     some_online(source, address, value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """An echo into the interrupt's file, by its number of now."""
     try:
         irq: int | str = number(source, address)
     except (LookupError, OSError):
         irq = "NUMBER"
-    return (Deed(path=f"/proc/irq/{irq}/smp_affinity_list", text=value),)
+    return (Command(path=f"/proc/irq/{irq}/smp_affinity_list", text=value),)
 
 
 # Reads its own list because numbers differ at every boot; the name is compared, never executed.
@@ -123,9 +123,9 @@ exit 1"""
 _SHOW, _WRITE = _BY_NAME % "cat", _BY_NAME % 'echo "$2" >'
 
 
-def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """Finds the interrupt by its name when it runs."""
-    return (Deed(("sh", "-c", _WRITE, "sh", _last(source, address), value)),)
+    return (Command(("sh", "-c", _WRITE, "sh", _last(source, address), value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:

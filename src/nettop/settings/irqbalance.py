@@ -14,7 +14,7 @@ import socket
 from itertools import pairwise
 
 from ..host.source import Source
-from . import Address, Deed, Host, Limits, _device, irq
+from . import Address, Command, Host, Limits, _device, irq
 from ._text import cpus as numbers
 from ._text import ranges, switch
 
@@ -94,7 +94,7 @@ def write(host: Host, address: Address, value: str) -> None:
     _ask(host.source, _words(host.source, address.nic, value))
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """The daemon would cut a longer list short, in the middle of a number."""
     if len(_words(source, address.nic, value)) > _MOST:
         raise ValueError(
@@ -103,9 +103,9 @@ def fits(source: Source, address: Address, value: str) -> None:
         )
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """The same words into its socket, for which no tool is everywhere."""
-    return (Deed(("python3", "-c", _TELL, _words(source, address.nic, value))),)
+    return (Command(("python3", "-c", _TELL, _words(source, address.nic, value))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001

@@ -15,7 +15,7 @@ import re
 from ..files.draft import write as write_whole
 from ..host.source import Source
 from ..terms import devname
-from . import Address, Deed, Host, Limits, link, parse, portable
+from . import Address, Command, Host, Limits, link, parse, portable
 from .sysctl import foreign
 
 RISK = "none"
@@ -106,13 +106,13 @@ def render(source: Source, address: Address, known: dict[str, str]) -> str:
     ]  # fmt: skip
     for setting, value in sorted(known.items()):
         rows.append(f"#= {setting} = {value}")
-        rows += [f"ExecStart=-{command(d)}" for d in portable(source, parse(setting), value)]
+        rows += [f"ExecStart=-{exec_start(d)}" for d in portable(source, parse(setting), value)]
     return "\n".join([*rows, "", "[Install]", "WantedBy=multi-user.target"]) + "\n"
 
 
-def command(deed: Deed) -> str:
-    """A deed as the words of ExecStart=, quoted as systemd.service(5) wants them."""
-    argv = deed.argv or ("/bin/sh", "-c", 'echo "$1" > "$2"', "sh", deed.text, deed.path)
+def exec_start(command: Command) -> str:
+    """A command as the words of ExecStart=, quoted as systemd.service(5) wants them."""
+    argv = command.argv or ("/bin/sh", "-c", 'echo "$1" > "$2"', "sh", command.text, command.path)
     return " ".join(_quoted(word) for word in argv)
 
 
@@ -185,12 +185,12 @@ _APPEND = 'echo "$1" >> "$2"'
 _REMOVE = 'grep -vF -- "$1" "$2" > "$2.new"; mv "$2.new" "$2"'
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """Add the line to the file by hand, or take it out."""
     key = _key(address)
     if value == ABSENT:
-        return (Deed(("sh", "-c", _REMOVE, "sh", f"{key} = ", path(address))),)
-    return (Deed(("sh", "-c", _APPEND, "sh", f"{key} = {value}", path(address))),)
+        return (Command(("sh", "-c", _REMOVE, "sh", f"{key} = ", path(address))),)
+    return (Command(("sh", "-c", _APPEND, "sh", f"{key} = {value}", path(address))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001

@@ -13,7 +13,7 @@ from typing import Any
 from ..host.netlink.codec import Field, attribute, decode, messages, numbered
 from ..host.request import Request
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._sysfs import interface, text
 from ._text import number, switch
 
@@ -87,10 +87,10 @@ def prepare(host: Host) -> None:
         host.load_route()
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ip link set dev NIC …`."""
     word = address.name.replace("-", "_") if "size" in address.name else address.name
-    return (Deed(("ip", "link", "set", "dev", address.nic, word, value)),)
+    return (Command(("ip", "link", "set", "dev", address.nic, word, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -109,7 +109,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", key, value) if key else Keep("unit")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """An MTU takes IPv6's along, and may switch offloads that cannot do it."""
     if address.name != "mtu":
         return ()

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._sysfs import interface, text
 from ._text import number, switch
 
@@ -41,9 +41,9 @@ def _raw(address: Address, value: str) -> str:
     return str(int(value == "on")) if address.name == "threaded" else value
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """An echo into the file."""
-    return (Deed(path=path(address), text=_raw(address, value)),)
+    return (Command(path=path(address), text=_raw(address, value)),)
 
 
 def normal(address: Address, value: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from ..host.source import Source
-from . import Address, Deed, Host, Limits, process
+from . import Address, Command, Host, Limits, process
 from ._text import number
 
 RISK = "none"
@@ -34,9 +34,9 @@ def write(host: Host, address: Address, value: str) -> None:
                 raise
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`renice`."""
-    return (Deed(("renice", "-n", value, "-p", address.target)),)
+    return (Command(("renice", "-n", value, "-p", address.target)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001

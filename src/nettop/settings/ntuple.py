@@ -13,7 +13,7 @@ import struct
 
 from ..host.netlink.driver import FLOW_TYPES, GRXCLSRULE, receive_rings
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from .route import packed
 
 RISK = "none"
@@ -112,7 +112,7 @@ def _bytes(field: str, text: str) -> bytes:
     return int(text).to_bytes(2, "big") if field.endswith("port") else packed(text)[1]
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only queues that the driver receives on; a driver that does not count them judges itself."""
     words = value.split()
     if words[-2:-1] != ["queue"]:
@@ -125,15 +125,15 @@ def fits(source: Source, address: Address, value: str) -> None:
         raise ValueError(f"{address.nic} has receive rings 0 to {rings - 1}, not {words[-1]}")
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -N`."""
     if value == ABSENT:
-        return (Deed(("ethtool", "-N", address.nic, "delete", address.part)),)
+        return (Command(("ethtool", "-N", address.nic, "delete", address.part)),)
     kind, *words = value.split()
     words = [*words[:-1], "action", "-1"] if words[-1] == "drop" else words
     words = ["action" if word == "queue" else word for word in words]
     where = ("flow-type", kind, *words, "loc", address.part)
-    return (Deed(("ethtool", "-N", address.nic, *where)),)
+    return (Command(("ethtool", "-N", address.nic, *where)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001

@@ -7,7 +7,7 @@ offered. So autoneg is turned off before rx and tx, and turned on after them.
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._ethtool import field, put
 from ._text import switch
 
@@ -28,9 +28,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "pause", address.nic, {address.name: int(value == "on")})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -A`."""
-    return (Deed(("ethtool", "-A", address.nic, address.name, value)),)
+    return (Command(("ethtool", "-A", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -48,7 +48,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", _KEYS[address.name], "yes" if value == "on" else "no")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
     """The other two."""
     return tuple(f"pause.{name}@{address.nic}" for name in NAMES if name != address.name)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from ..host.netlink import ethtool
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._ethtool import put, values
 from ._text import switch
 
@@ -35,9 +35,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "privflags", address.nic, {address.name: value == "on"})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool --set-priv-flags`."""
-    return (Deed(("ethtool", "--set-priv-flags", address.nic, address.name, value)),)
+    return (Command(("ethtool", "--set-priv-flags", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -55,7 +55,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
     return Keep("unit")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The driver's other flags."""
     every = states(source, address.nic)
     return tuple(f"privflag.{name}@{address.nic}" for name in every if name != address.name)

@@ -11,7 +11,7 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import parse as parse_list
-from . import Address, Deed, Host, Limits
+from . import Address, Command, Host, Limits
 from ._sysfs import cpu_range, some_online
 from ._text import cpu_list, cpus, ranges
 
@@ -84,17 +84,17 @@ def write(host: Host, address: Address, value: str) -> None:
                 raise
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only CPUs that the host has, one of them online."""
     some_online(source, address, value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`taskset -a -p -c`."""
-    return (Deed(("taskset", "-a", "-p", "-c", value, address.nic)),)
+    return (Command(("taskset", "-a", "-p", "-c", value, address.nic)),)
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Its other threads."""
     try:
         listed = threads(source, address.nic)

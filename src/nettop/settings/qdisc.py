@@ -19,7 +19,7 @@ from typing import Any
 from ..host.netlink.codec import Field, attributes, decode, messages, numbered, text
 from ..host.netlink.route import NEWQDISC, names, qdiscs
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits, _modules
+from . import Address, Command, Host, Keep, Limits, _modules
 
 RISK = "none"
 NIC = True
@@ -185,9 +185,9 @@ def write(host: Host, address: Address, value: str) -> None:
                 return
         if address.name == "leaves":
             host.run(_root(address.nic, _handle(value), "mq").argv)
-    for deed in deeds(source, address, value):
+    for command in commands(source, address, value):
         try:
-            host.run(deed.argv)
+            host.run(command.argv)
         except OSError as error:
             sentence = (error.strerror or "").removeprefix("Error: ")
             raise OSError(error.errno, sentence) from None
@@ -211,16 +211,16 @@ def _handle(value: str) -> str:
     return f"{_OURS | zlib.crc32(value.encode()) & 0xFFF:x}:"
 
 
-def _root(nic: str, handle: str, value: str) -> Deed:
+def _root(nic: str, handle: str, value: str) -> Command:
     named = ("handle", handle) if handle else ()
-    return Deed(("tc", "qdisc", "replace", "dev", nic, "root", *named, *value.split()))
+    return Command(("tc", "qdisc", "replace", "dev", nic, "root", *named, *value.split()))
 
 
-def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Deed, ...]:
+def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Command, ...]:
     """One for each queue, under the root with that handle."""
     lead = ("tc", "qdisc", "replace", "dev", nic, "parent")
     places = (f"{handle}{q.parent & 0xFFFF:x}" for q in leaves)
-    return tuple(Deed((*lead, place, *value.split())) for place in places)
+    return tuple(Command((*lead, place, *value.split())) for place in places)
 
 
 def _stale(found: list[Qdisc], value: str) -> bool:
@@ -229,7 +229,7 @@ def _stale(found: list[Qdisc], value: str) -> bool:
     return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in found)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """`tc qdisc replace`; the kernel's own mq has leaves no one can name: first one with a name."""
     nic = address.nic
     try:
@@ -245,7 +245,7 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     return portable(source, address, value)
 
 
-def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """With a handle that belongs to the value; the kernel's own by taking away what is ours."""
     nic = address.nic
     chosen = _chosen(source, address)
@@ -253,7 +253,7 @@ def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
         handle = _handle(value)
         return (_root(nic, handle, "mq"), *_leaves(nic, handle, chosen, value))
     if not any(q.handle for q in chosen) and read(source, address) == value:
-        return (Deed(("sh", "-c", _OWN, "sh", nic)),)
+        return (Command(("sh", "-c", _OWN, "sh", nic)),)
     return (_root(nic, "" if value == "noqueue" else _handle(value), value),)
 
 
@@ -280,7 +280,7 @@ def _as_read(found: re.Match[str]) -> str:
     return _rate(number * _UNITS[unit])
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only kinds that the kernel has or can load; without its list of modules it judges itself."""
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
@@ -295,7 +295,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
     return Keep("unit")
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """A root takes its leaves along."""
     if address.name == "root" and read(source, address) == "mq":
         return (f"qdisc.leaves@{address.nic}",)

@@ -6,7 +6,7 @@ Many drivers restart the device for it and drop the link for seconds; some round
 from __future__ import annotations
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._ethtool import field, put, values
 from ._text import number
 
@@ -31,9 +31,9 @@ def write(host: Host, address: Address, value: str) -> None:
     put(host, "rings", address.nic, {address.name.replace("-", "_"): int(value)})
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -G`."""
-    return (Deed(("ethtool", "-G", address.nic, address.name, value)),)
+    return (Command(("ethtool", "-G", address.nic, address.name, value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -51,7 +51,7 @@ def keep(address: Address, value: str) -> Keep:
     return Keep("link", _KEYS[address.name], value)
 
 
-def beside(source: Source, address: Address) -> tuple[str, ...]:
+def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The other rings."""
     found = values(source, "rings", address.nic)
     others = (n for n in NAMES if n != address.name and n.replace("-", "_") in found)

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from ..host.netlink.codec import NESTED, attribute, attributes, messages
 from ..host.netlink.route import NEWROUTE, names, routes
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._text import number, switch
 
 RISK = "none"
@@ -160,7 +160,7 @@ def _number(value: str) -> int:
     return {"on": 1, "off": 0}[value] if value in ("on", "off") else int(value)
 
 
-def fits(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
+def validate(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
     """The kernel keeps a number in 32 bits."""
     if address.name != "congctl" and value != "none" and not 0 <= _number(value) < 1 << 32:
         raise ValueError(f"{address} is a number below 2^32, not {value}")
@@ -174,7 +174,7 @@ def _destination(address: Address) -> str:
     return "default" if address.target == "default6" else address.target
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """`ip route change` with all that the route has: what is left out there is taken away."""
     try:
         route = find(source, address)
@@ -195,7 +195,7 @@ def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:
     for name, word in wanted.items():
         locks = locked >> _NUMBERS[name] & 1 and name not in ("rto_min", address.name)
         words += [name, *(["lock"] if locks else []), word]
-    return (Deed(tuple(words)),)
+    return (Command(tuple(words)),)
 
 
 def _word(address: Address, value: str) -> str:
@@ -250,12 +250,12 @@ done
 ip "$family" route change "$to" ${value:+"$name" "$value"} $rest"""
 
 
-def portable(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """The route of that host, whose gateway is another."""
     family = "-6" if _prefix(address)[0] == socket.AF_INET6 else "-4"
     word = "" if value == "none" else _word(address, value)
     words = (family, _destination(address), address.name, word)
-    return (Deed(("sh", "-c", _THERE, "sh", *words)),)
+    return (Command(("sh", "-c", _THERE, "sh", *words)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001

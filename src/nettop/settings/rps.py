@@ -12,7 +12,7 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._sysfs import known_cpus, queue, text
 from ._text import cpu_list, cpus, number, ranges
 
@@ -44,15 +44,15 @@ def write(host: Host, address: Address, value: str) -> None:
     host.write(_path(address), _raw(address, value))
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only CPUs that the host has."""
     if address.name == "cpus":
         known_cpus(source, address, value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """An echo into the queue's file."""
-    return (Deed(path=_path(address), text=_raw(address, value)),)
+    return (Command(path=_path(address), text=_raw(address, value)),)
 
 
 def normal(address: Address, value: str) -> str:

@@ -12,7 +12,7 @@ import struct
 
 from ..host.netlink import driver
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 
 RISK = "queues"
 NIC = True
@@ -63,7 +63,7 @@ def write(host: Host, address: Address, value: str) -> None:
     host.ioctl(nic, driver.rss_request(_table(source, nic, value)))
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """As many entries, and as many bytes of key, as the driver has; only rings that it has."""
     if address.name == "table":
         _table(source, address.nic, value)
@@ -90,19 +90,19 @@ def _table(source: Source, nic: str, value: str) -> tuple[int, ...]:
     return table
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`ethtool -X` and `ethtool -N`; no option of theirs writes a table entry by entry."""
     nic = address.nic
     if address.name == "key":
-        return (Deed(("ethtool", "-X", nic, "hkey", value)),)
+        return (Command(("ethtool", "-X", nic, "hkey", value)),)
     if address.name.startswith("hash-"):
         letters = "r" if value == "none" else value
-        return (Deed(("ethtool", "-N", nic, "rx-flow-hash", address.name[5:], letters)),)
+        return (Command(("ethtool", "-N", nic, "rx-flow-hash", address.name[5:], letters)),)
     if value == "equal":
-        return (Deed(("ethtool", "-X", nic, "default")),)
+        return (Command(("ethtool", "-X", nic, "default")),)
     if value.startswith("equal "):
-        return (Deed(("ethtool", "-X", nic, *value.split())),)
-    return (Deed(("nettop", "set", str(address), value)),)
+        return (Command(("ethtool", "-X", nic, *value.split())),)
+    return (Command(("nettop", "set", str(address), value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -136,6 +136,6 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """The driver's own table is its default; `fits` knows the sizes."""
+    """The driver's own table is its default; `validate` knows the sizes."""
     read(source, address)
     return Limits(default="equal" if address.name == "table" else None)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Deed, Host, Limits
+from . import Address, Command, Host, Limits
 from ._text import switch
 
 RISK = "none"
@@ -42,9 +42,9 @@ def write(host: Host, address: Address, value: str) -> None:
     host.run(("systemctl", "start" if value == "on" else "stop", _unit(address)))
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`systemctl start` or `stop`."""
-    return (Deed(("systemctl", "start" if value == "on" else "stop", _unit(address))),)
+    return (Command(("systemctl", "start" if value == "on" else "stop", _unit(address))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Deed, Host, Keep, Limits, _modules
+from . import Address, Command, Host, Keep, Limits, _modules
 
 _HEX = re.compile(r"0[xX][0-9a-fA-F]+")
 _NUMBER = re.compile(r"-?[0-9]+")
@@ -69,11 +69,11 @@ def write(host: Host, address: Address, value: str) -> None:
         raise
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`sysctl -w name=value`; a name that sysctl would read otherwise by its file."""
     if _ODD.search(address.name):
-        return (Deed(path=path(address.name), text=value),)
-    return (Deed(("sysctl", "-w", f"{address.name}={value}")),)
+        return (Command(path=path(address.name), text=value),)
+    return (Command(("sysctl", "-w", f"{address.name}={value}")),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
@@ -114,7 +114,7 @@ def limits(source: Source, address: Address) -> Limits:
     return Limits(min=least, max=most, because="the kernel's limit")
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Numbers where there are numbers now, no more of them, each within the kernel's bounds."""
     now, words = read(source, address).split(), value.split()
     if not now or address.name in _LISTS or not all(map(_NUMBER.fullmatch, now)):

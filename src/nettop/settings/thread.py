@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..host.source import Source
-from . import Address, Deed, Host, Limits, process
+from . import Address, Command, Host, Limits, process
 from ._sysfs import cpu_range, some_online
 from ._text import ranges
 
@@ -34,14 +34,14 @@ def write(host: Host, address: Address, value: str) -> None:
     process.place(host, address.part, value)
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only CPUs that the host has, one of them online."""
     some_online(source, address, value)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """`taskset -p -c`."""
-    return (Deed(("taskset", "-p", "-c", value, address.part)),)
+    return (Command(("taskset", "-p", "-c", value, address.part)),)
 
 
 def identity(source: Source, address: Address) -> str:

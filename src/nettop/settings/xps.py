@@ -10,7 +10,7 @@ import re
 
 from ..host.source import Source
 from ..terms.cpulist import mask, parse_mask
-from . import Address, Deed, Host, Keep, Limits
+from . import Address, Command, Host, Keep, Limits
 from ._sysfs import interface, known_cpus, queue, text
 from ._text import cpu_list, cpus, ranges
 
@@ -34,7 +34,7 @@ def write(host: Host, address: Address, value: str) -> None:
     host.write(queue(address, "tx", "xps_" + address.name), mask(cpus(value)))
 
 
-def fits(source: Source, address: Address, value: str) -> None:
+def validate(source: Source, address: Address, value: str) -> None:
     """Only CPUs that the host has, or receive queues that the interface has."""
     if address.name == "cpus":
         known_cpus(source, address, value)
@@ -47,9 +47,9 @@ def fits(source: Source, address: Address, value: str) -> None:
         raise ValueError(text)
 
 
-def deeds(source: Source, address: Address, value: str) -> tuple[Deed, ...]:  # noqa: ARG001
+def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
     """An echo into the queue's file."""
-    return (Deed(path=queue(address, "tx", "xps_" + address.name), text=mask(cpus(value))),)
+    return (Command(path=queue(address, "tx", "xps_" + address.name), text=mask(cpus(value))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001

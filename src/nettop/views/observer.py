@@ -13,7 +13,7 @@ from ..facts.joined import Joiner, needs
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
-from ..sampling.refresh import Patience
+from ..sampling.refresh import RefreshPolicy
 from ..sampling.sampler import Sampler
 
 SAMPLES = 4  # intervals a headless command looks at, at the least
@@ -45,7 +45,7 @@ class Observer:
         self.profile = profile or settings.get("profile", None)
         self.interface = interface
         self.sampler = Sampler(source)
-        self.patience = Patience()
+        self.patience = RefreshPolicy()
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         told = [*settings.faults]
         rules = load(config.rule_folders(), limits=settings.limits, tell=told.append)

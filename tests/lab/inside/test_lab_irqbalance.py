@@ -135,7 +135,7 @@ def test_another_daemon_has_forgotten_it(
 
 @pytest.mark.usefixtures("daemon")
 def test_a_list_that_it_would_cut_short_is_never_sent() -> None:
-    """Why irqbalance.fits() refuses: the rest is lost, and a number may be cut in two."""
+    """Why irqbalance.validate() refuses: the rest is lost, and a number may be cut in two."""
     numbers = range(1000, 1100)
     question = "settings ban irqs " + " ".join(map(str, numbers))
     with contextlib.suppress(ConnectionResetError):  # it hangs up on what it does not read

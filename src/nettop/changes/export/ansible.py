@@ -13,7 +13,7 @@ from typing import Final
 
 from ... import settings
 from ...host.source import Source
-from ...settings import Address, Deed
+from ...settings import Address, Command
 from .. import Change
 
 ENDING: Final = "yml"
@@ -50,8 +50,10 @@ def _portable(change: Change, source: Source) -> bool:
     if address.kind == "service":
         return True
     values = (change.before, change.after)
-    deeds = [deed for value in values for deed in settings.portable(source, address, value)]
-    own = any(deed.argv[:1] == ("nettop",) for deed in deeds)
+    commands = [
+        command for value in values for command in settings.portable(source, address, value)
+    ]
+    own = any(command.argv[:1] == ("nettop",) for command in commands)
     return settings.keep(address, change.after) is not None and not own
 
 
@@ -85,13 +87,13 @@ def _module(name: str, arguments: dict[str, str]) -> list[str]:
 
 
 def _command(address: Address, value: str, source: Source) -> list[str]:
-    deeds = settings.portable(source, address, value)
-    show = settings.shows(source, address) or ("cat", *(deed.path for deed in deeds))
+    commands = settings.portable(source, address, value)
+    show = settings.shows(source, address) or ("cat", *(command.path for command in commands))
     lines = [
         "set -eu",
         f"show() {{ {shlex.join(show)}; }}",
         "was=$(show)",
-        *map(_line, deeds),
+        *map(_line, commands),
         '[ "$was" = "$(show)" ] || echo changed',
     ]
     return [
@@ -102,13 +104,14 @@ def _command(address: Address, value: str, source: Source) -> list[str]:
     ]
 
 
-def _line(deed: Deed) -> str:
+def _line(command: Command) -> str:
     """Of ethtool, 80 (pause: 78) may mean that the value is set already."""
-    if deed.path:
-        return f'[ "$(cat {shlex.quote(deed.path)})" = {shlex.quote(deed.text)} ] || {deed.shell()}'
-    if deed.argv[0] == "ethtool":
-        return f"{deed.shell()} || case $? in 78) ;; 80) ;; *) exit 1 ;; esac"
-    return deed.shell()
+    if command.path:
+        path, text = shlex.quote(command.path), shlex.quote(command.text)
+        return f'[ "$(cat {path})" = {text} ] || {command.shell()}'
+    if command.argv[0] == "ethtool":
+        return f"{command.shell()} || case $? in 78) ;; 80) ;; *) exit 1 ;; esac"
+    return command.shell()
 
 
 def _without_templates(text: str) -> str:

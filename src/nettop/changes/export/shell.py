@@ -48,7 +48,9 @@ def _body(changes: Iterable[Change], source: Source, *, back: bool) -> list[str]
     for change in changes:
         to = change.before if back else change.after
         rows.append(f"  # {comment(change.setting)}: {comment(to)}")
-        for deed in settings.portable(source, settings.parse(change.setting), to):
-            words = ("put", deed.text, deed.path) if deed.path else ("do_it", *deed.argv)
+        for command in settings.portable(source, settings.parse(change.setting), to):
+            words = (
+                ("put", command.text, command.path) if command.path else ("do_it", *command.argv)
+            )
             rows.append(f"  {shlex.join(words)}")
     return rows or ["  :"]
