@@ -14,13 +14,12 @@ import gc
 import os
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 from . import __version__, commands
 from .commands._argument import word
 from .files.streams import UNREAD, Unwritten, abandon
 from .files.trust import path
-from .terms.errors import Refused, nearest
+from .terms.errors import Refused, nearest, sentence
 from .terms.text import ascii_only, lacking, safe
 
 DRAWING = ("top", "show")  # for these the configuration decides whether output is ASCII
@@ -37,26 +36,26 @@ usage: nettop [OPTION …]              open the screen
 class _Parser(argparse.ArgumentParser):
     """A usage error is one sentence and exit code 2. Empty arguments are refused by default."""
 
-    def __init__(self, **named: Any) -> None:
-        super().__init__(allow_abbrev=False, **named)
+    def __init__(self, prog: str, description: str | None = None, *, add_help: bool = True) -> None:
+        super().__init__(prog, description=description, add_help=add_help, allow_abbrev=False)
         self.register("type", None, word)
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        _tell(f"{self.prog}: {message}; see {self.prog} --help")
+        _report(f"{self.prog}: {message}; see {self.prog} --help")
         self.exit(2)
 
     def parse_args(self, words: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
-        """The arguments; a recording is refused by its name where only this host will do."""
+        """The parsed arguments; a clear error for an option of sources that this command lacks."""
         for option in WHERE:
             given = any(word.partition("=")[0] == option for word in words)
             if given and option not in self._option_string_actions:
-                self.error(f"this command takes no {option}: it is not done on a recorded host")
+                self.error(f"this command has no {option}: it works on this host only")
         return super().parse_args(words)
 
 
-def _tell(sentence: str) -> None:
-    """Print one sentence to stderr; control characters are made visible."""
-    print(safe(sentence), file=sys.stderr)
+def _report(message: str) -> None:
+    """Print one message to stderr; control characters are made visible."""
+    print(safe(message), file=sys.stderr)
 
 
 def _command(name: str) -> _Parser:
@@ -108,11 +107,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         code = _run(words)
         sys.stdout.flush()
-    except Unwritten as lost:
+    except Unwritten as error:
         abandon()
-        if lost.code != UNREAD:
-            _tell(f"nettop: {lost}")
-        return lost.code
+        if error.code != UNREAD:
+            _report(f"nettop: {error}")
+        return error.code
     except KeyboardInterrupt:
         return 130
     return code
@@ -131,18 +130,18 @@ def _run(words: list[str]) -> int:
     name = "top" if not words or words[0].startswith("-") else words.pop(0)
     if name not in commands.names(hidden=True):
         near = nearest(name, commands.names())
-        _tell(f"nettop: unknown command {name!r}{near}; see nettop --help")
+        _report(f"nettop: unknown command {name!r}{near}; see nettop --help")
         return 2
     try:
         return int(commands.run(name, _command(name).parse_args(words)))
     except SystemExit as end:
         return int(end.code or 0)
     except Refused as refused:
-        _tell(f"nettop: {refused}")
+        _report(f"nettop: {refused}")
         return refused.code
     except Unwritten:
         raise
-    except BrokenPipeError:  # nobody takes what the screen writes
+    except BrokenPipeError:  # the reader of the screen's output closed the pipe
         abandon()
         return UNREAD
     except Exception as error:
@@ -152,7 +151,7 @@ def _run(words: list[str]) -> int:
 
 
 def _interrupted(error: BaseException | None) -> bool:
-    """Whether an interrupt is behind it: inside a class body Python raises RuntimeError from it."""
+    """Whether an interrupt caused it: in a class body Python raises RuntimeError from it."""
     while error is not None and not isinstance(error, KeyboardInterrupt):
         error = error.__cause__ or error.__context__
     return error is not None
@@ -161,18 +160,21 @@ def _interrupted(error: BaseException | None) -> bool:
 def _fault(name: str, error: Exception) -> int:
     """Report an exception of a command: an invalid file of the user, or a bug of nettop."""
     if _of_a_file(error):
-        _tell(f"nettop: {error}")
+        _report(f"nettop: {error}")
         return 2
     if isinstance(error, ModuleNotFoundError) and error.name and error.name[:6] != "nettop":
-        _tell(f"nettop: {name} needs the Python package {error.name}, which is not installed here")
+        _report(
+            f"nettop: {name} needs the Python package {error.name}, which is not installed here"
+        )
         return 3
-    if isinstance(error, OSError) and error.errno in FULL:
-        _tell(f"nettop: {error.strerror}")
+    debug = bool(os.environ.get("NETTOP_DEBUG"))
+    if isinstance(error, OSError) and (error.errno in FULL or not debug):
+        _report(f"nettop: {sentence(error)}")  # such as a file that this host does not have
         return 3
-    if os.environ.get("NETTOP_DEBUG"):
+    if debug:
         raise error
-    sentence = f"nettop: internal error in {name}: {type(error).__name__}: {error}"
-    _tell(f"{sentence} (NETTOP_DEBUG=1 prints a traceback)")
+    message = f"nettop: internal error in {name}: {type(error).__name__}: {error}"
+    _report(f"{message} (NETTOP_DEBUG=1 prints a traceback)")
     return 3
 
 

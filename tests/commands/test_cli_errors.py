@@ -14,7 +14,7 @@ import pytest
 
 from nettop import config
 from nettop.cli import main
-from nettop.commands import say, unseen
+from nettop.commands import escape_controls, print_lines
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 HOST = HOSTS / "guest-transfer.host"
@@ -87,13 +87,13 @@ def test_a_recording_cut_in_its_first_moment_is_still_shown(
 
 def test_what_a_terminal_could_obey_is_escaped_in_json() -> None:
     name = 'a\x1b[31m\x7f\x9b\u202e\u2028"\udcff\U000e0001é'
-    text = unseen(json.dumps({"name": name}, ensure_ascii=False))
+    text = escape_controls(json.dumps({"name": name}, ensure_ascii=False))
     assert re.fullmatch(r"[\x20-\x7eé]*", text)
     assert json.loads(text) == {"name": name.replace("\udcff", "?")}
 
 
 def test_a_line_stays_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    say("eth0\n✗ forged finding", "\x1b]0;title\x07")
+    print_lines("eth0\n✗ forged finding", "\x1b]0;title\x07")
     assert capsys.readouterr().out == "eth0␊✗ forged finding\n␛]0;title␇\n"
 
 
@@ -220,6 +220,18 @@ def test_a_package_that_is_not_there_is_named(
     monkeypatch.setattr("nettop.commands.run", missing)
     assert main(["top"]) == 3
     assert "needs the Python package textual" in one_sentence(capsys.readouterr().err.encode())
+
+
+def test_a_file_that_a_command_cannot_read_is_no_internal_error(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def absent(_name: str, _args: object) -> int:
+        raise FileNotFoundError(2, "No such file or directory", "/proc/net/x")
+
+    monkeypatch.setattr("nettop.commands.run", absent)
+    assert main(["rate", "eth0"]) == 3
+    error = one_sentence(capsys.readouterr().err.encode())
+    assert error.strip() == "nettop: No such file or directory: /proc/net/x"
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,9 @@ def test_a_gigabit_link_carries_941_megabits_of_tcp(capsys: pytest.CaptureFixtur
     ],
 )
 def test_goodput_of_other_links(words: list[str], megabits: float) -> None:
-    assert limits.limits(parsed(*words))["goodput"] / 1e6 == pytest.approx(megabits, abs=0.01)
+    goodput = limits.limits(parsed(*words))["goodput"]
+    assert goodput is not None
+    assert goodput / 1e6 == pytest.approx(megabits, abs=0.01)
 
 
 def test_round_trip_adds_windows() -> None:

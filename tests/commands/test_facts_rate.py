@@ -73,7 +73,7 @@ def test_superpackets_have_no_wire_rate(tmp_path: Path) -> None:
         found = rate.measure(open_source(parsed(name, "--replay", path)), name, 2)
         assert found["rx"]["wire"] is None
         assert why in found["rx"]["because"]
-        assert found["rx"]["counted"] > 0
+        assert (found["rx"]["counted"] or 0) > 0
 
 
 def test_the_frame_check_may_be_counted() -> None:

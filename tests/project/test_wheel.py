@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from nettop import __version__, commands
-from nettop.commands.advise import document, look
+from nettop.commands.advise import document, observe
 from nettop.commands.top import demo
 
 REPO = Path(__file__).parents[2]
@@ -151,6 +151,6 @@ def test_the_demo_shows_something() -> None:
 
     args = argparse.Namespace(replay=demo(), seconds=2.0)
     source = commands.open_source(args)
-    found = document(source, look(source, args), 2.0)
+    found = document(source, observe(source, args), 2.0)
     assert found["findings"]
     assert found["host"]

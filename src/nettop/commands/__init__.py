@@ -13,11 +13,11 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from ..files.trust import program
 from ..terms.errors import Refused, nearest
@@ -46,7 +46,7 @@ def command(name: str) -> ModuleType:
 
 def run(name: str, args: argparse.Namespace) -> int:
     """Run a command with its parsed arguments."""
-    _tell_once.cache_clear()
+    _report_once.cache_clear()
     code: int = command(name).run(args)
     return code
 
@@ -68,11 +68,15 @@ def netns_argument(parser: argparse._ActionsContainer) -> None:
 
 def duration_argument(
     parser: argparse._ActionsContainer, name: str, help: str,  # noqa: A002
-    default: float | None = None, **more: Any,
+    default: float | None = None, *, parse: Callable[[str], float] | None = None,
+    dest: str | None = None,
 ) -> None:  # fmt: skip
-    """An option that takes a duration: `2`, `500ms`, `10m`."""
+    """An option that takes a duration in seconds: `2`, `500ms`, `10m`.
+
+    `parse` is the argparse type (default: `seconds`), `dest` the attribute of the arguments.
+    """
     parser.add_argument(
-        name, **{"type": seconds, "default": default, "metavar": "DURATION", "help": help, **more}
+        name, type=parse or seconds, default=default, metavar="DURATION", help=help, dest=dest
     )
 
 
@@ -189,15 +193,15 @@ def absent(source: Source, address: Address, error: Exception) -> Refused | None
     return Refused(f"no interface {address.nic!r} on this host{nearest(address.nic, known)}", 2)
 
 
-def tell_faults(faults: Iterable[str]) -> None:
+def report_faults(faults: Iterable[str]) -> None:
     """Report each invalid file, key or line of the user's configuration, which is ignored."""
     for fault in faults:
-        _tell_once(fault)
+        _report_once(fault)
 
 
 @cache  # a command that reads the configuration twice reports a fault once
-def _tell_once(fault: str) -> None:
-    say(f"nettop: ignored: {fault}", to=sys.stderr)
+def _report_once(fault: str) -> None:
+    print_lines(f"nettop: ignored: {fault}", to=sys.stderr)
 
 
 def must_be_live(source: Source, what: str) -> None:
@@ -206,10 +210,16 @@ def must_be_live(source: Source, what: str) -> None:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
 
 
-def emit(document: dict[str, Any]) -> None:
+def enter_netns_of(args: argparse.Namespace) -> None:
+    """Run this command again inside the namespace of --netns, if that option is given."""
+    if args.netns is not None:
+        enter_netns(args.netns)
+
+
+def emit(document: Mapping[str, object]) -> None:
     """Print a JSON document; its schema number comes first."""
     whole = {"schema": SCHEMA, **document}
-    print(unseen(json.dumps(whole, default=plain, ensure_ascii=not_utf_8())))
+    print(escape_controls(json.dumps(whole, default=plain, ensure_ascii=not_utf_8())))
 
 
 def not_utf_8() -> bool:
@@ -217,7 +227,7 @@ def not_utf_8() -> bool:
     return "utf" not in (getattr(sys.stdout, "encoding", None) or "utf").lower()
 
 
-def unseen(text: str) -> str:
+def escape_controls(text: str) -> str:
     """JSON text with control characters escaped; undecodable bytes become `?`."""
     if text.isprintable():
         return text
@@ -225,15 +235,15 @@ def unseen(text: str) -> str:
     return "".join(c if c.isprintable() or c == "\n" else json.dumps(c)[1:-1] for c in known)
 
 
-def say(*lines: str, to: TextIO | None = None) -> None:
+def print_lines(*lines: str, to: TextIO | None = None) -> None:
     """Print lines of text; control characters in a line are made visible."""
     from ..terms.text import safe
 
     print("\n".join(map(safe, lines)), file=to)
 
 
-def plain(value: Any) -> Any:
-    """The value as JSON types: dataclasses become objects, sets and tuples arrays."""
+def plain(value: object) -> object:
+    """The value as JSON types, for `json.dumps`: dataclasses become objects, sets arrays."""
     from dataclasses import fields, is_dataclass
 
     if is_dataclass(value) and not isinstance(value, type):

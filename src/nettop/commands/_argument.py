@@ -79,27 +79,27 @@ def assignment(text: str) -> tuple[str, str]:
     """
     from ..settings import UnknownError, normal, parse
 
-    named: list[tuple[str, str]] = []
-    sensible: list[tuple[str, str]] = []
-    why = ""
+    named: list[tuple[str, str]] = []  # the setting exists
+    valid: list[tuple[str, str]] = []  # and its value is valid
+    error_text = ""
     for cut in (place for place, char in enumerate(text) if char == "="):
         pair = text[:cut], text[cut + 1 :]
         try:
             address = parse(pair[0])
             named.append(pair)
             normal(address, pair[1])
-            sensible.append(pair)
+            valid.append(pair)
         except UnknownError as error:
-            why = why or str(error)
+            error_text = error_text or str(error)
         except ValueError:  # an invalid value: the plan reports the reason
             continue
-    found = sensible or named
-    if not found:
-        raise ArgumentTypeError(why or f"{text!r} is not SETTING=VALUE")
-    if len(found) > 1:
-        ways = " or ".join(f"{setting!r} = {value!r}" for setting, value in found)
+    pairs = valid or named
+    if not pairs:
+        raise ArgumentTypeError(error_text or f"{text!r} is not SETTING=VALUE")
+    if len(pairs) > 1:
+        ways = " or ".join(f"{setting!r} = {value!r}" for setting, value in pairs)
         raise ArgumentTypeError(f"{text!r} is ambiguous: {ways}")
-    return found[0]
+    return pairs[0]
 
 
 def assigns(text: str) -> bool:

@@ -10,10 +10,11 @@ import re
 import sys
 import tempfile
 from pathlib import Path
-from typing import Any
 
+from hatchling.builders.config import BuilderConfig
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
+BuildData = dict[str, dict[str, str]]  # shared_data, force_include: source → place
 PLACES = {
     "man": "share/man/man1/nettop.1",
     "bash": "share/bash-completion/completions/nettop",
@@ -29,10 +30,10 @@ def recorded(rules: Path) -> set[str]:
     return {name for text in texts for name in named.findall(text)}
 
 
-class Shared(BuildHookInterface[Any]):
+class Shared(BuildHookInterface[BuilderConfig]):
     """The hatchling build hook that adds the files to the wheel."""
 
-    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+    def initialize(self, version: str, build_data: BuildData) -> None:
         """Generate the files, except for an editable install."""
         if version == "editable":
             return
@@ -49,7 +50,7 @@ class Shared(BuildHookInterface[Any]):
         for name in recorded(Path(self.root) / "rules"):
             build_data["force_include"][f"tests/{name}"] = f"nettop/rules/tests/{name}"
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+    def finalize(self, version: str, build_data: BuildData, artifact_path: str) -> None:
         """Remove the temporary files after the build."""
         del build_data, artifact_path
         if version != "editable":

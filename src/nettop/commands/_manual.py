@@ -60,12 +60,12 @@ def _command(name: str) -> Command:
     module = commands.command(name)
     parser = argparse.ArgumentParser(prog=f"nettop {name}", add_help=False)
     module.arguments(parser)
-    found = tuple(_options(parser))
+    every = tuple(_options(parser))
     page = (module.__doc__ or "").strip()
-    named = tuple(option for option in found if option.names)
+    options = tuple(option for option in every if option.names)
     group = getattr(module, "GROUP", GROUPS[-1])
-    arguments = tuple(option for option in found if not option.names)
-    return Command(name, group, module.HELP, page, named, arguments)
+    arguments = tuple(option for option in every if not option.names)
+    return Command(name, group, module.HELP, page, options, arguments)
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from . import (
     duration_argument,
@@ -18,13 +18,13 @@ from . import (
     interface_argument,
     json_argument,
     open_source,
+    print_lines,
     profile_argument,
-    say,
     source_arguments,
 )
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Finding, Silent
+    from ..advice.rules.rule import Cite, Finding, Silent
     from ..host.source import Source
     from ..views.observer import Observation
 
@@ -56,22 +56,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the findings. Exit code 1: one is at or above --fail-on."""
     source = open_source(args)
-    last = look(source, args)
+    last = observe(source, args)
     findings = last.judgement.findings
     if args.json:
         emit(document(source, last, args.seconds, everything=args.all))
     else:
         _print(source, last, args)
     level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    return int(any(SEVERITIES.index(found.severity) <= level for found in findings))
+    return int(any(SEVERITIES.index(finding.severity) <= level for finding in findings))
 
 
-def look(source: Source, args: argparse.Namespace) -> Observation:
+def observe(source: Source, args: argparse.Namespace) -> Observation:
     """Observe for `args.seconds`; the last observation, its interface checked."""
     from ..config import ConfigError
     from ..terms.errors import Refused
     from ..views.observer import Observer, watch
-    from . import known_interface, tell_faults
+    from . import known_interface, report_faults
 
     try:
         observer = Observer(
@@ -82,7 +82,7 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
         )
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
-    tell_faults(observer.faults)
+    report_faults(observer.faults)
     last = None
     for last in watch(observer, args.seconds):
         known_interface(last.frame, getattr(args, "interface", None))
@@ -93,49 +93,49 @@ def look(source: Source, args: argparse.Namespace) -> Observation:
 
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The --json document: findings with evidence, sources and changes, and unreadable tables."""
     profile = last.facts.profile
-    found = {
+    found: dict[str, object] = {
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
-        "findings": [finding_json(source, found) for found in last.judgement.findings],
+        "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
     }
     if everything:
         found["silent"] = [
-            {"rule": silent.rule, "target": silent.target, "because": silent.because}
-            for silent in last.judgement.silent()
+            {"rule": result.rule, "target": result.target, "because": result.because}
+            for result in last.judgement.silent()
         ]
     return found
 
 
-def finding_json(source: Source, found: Finding) -> dict[str, Any]:
+def finding_json(source: Source, finding: Finding) -> dict[str, object]:
     """One finding as data, with its changes on this host."""
     return {
-        "id": found.id,
-        "rule": found.rule,
-        "target": found.target,
-        "severity": found.severity,
-        "title": found.title,
-        "why": found.why,
-        "held": round(found.held, 3),
-        "evidence": list(found.evidence),
-        "sources": list(found.sources),
-        "competing": list(found.competing),
-        "encodes": list(found.encodes),
-        "changes": changes_of(source, found),
-        "advice": list(found.advice),
-        "expected": found.expected,
+        "id": finding.id,
+        "rule": finding.rule,
+        "target": finding.target,
+        "severity": finding.severity,
+        "title": finding.title,
+        "why": finding.why,
+        "held": round(finding.held, 3),
+        "evidence": list(finding.evidence),
+        "sources": list(finding.sources),
+        "competing": list(finding.competing),
+        "encodes": list(finding.encodes),
+        "changes": changes_of(source, finding),
+        "advice": list(finding.advice),
+        "expected": finding.expected,
     }
 
 
-def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
+def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
     """The changes of the finding: setting, before, after, equivalent command, risk."""
     from ..changes.plan import describe
 
-    return [describe(wanted.setting, wanted.value, source) for wanted in found.wanted]
+    return [describe(wanted.setting, wanted.value, source) for wanted in finding.wanted]
 
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
@@ -143,63 +143,66 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
 
     facts = last.facts
     profile = facts.profile
-    say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
+    print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
     if not findings:
         print("No problem found.")
-    alike, told = Counter(found.rule for found in findings), Counter[str]()
-    for found in findings:
-        told[found.rule] += 1
-        if told[found.rule] <= ALIKE:
-            _tell(source, found)
-        elif told[found.rule] == ALIKE + 1:
-            say("", _others(found, alike[found.rule] - ALIKE))
+    totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
+    for finding in findings:
+        printed[finding.rule] += 1
+        if printed[finding.rule] <= ALIKE:
+            _print_finding(source, finding)
+        elif printed[finding.rule] == ALIKE + 1:
+            print_lines("", _summary(finding, totals[finding.rule] - ALIKE))
     if args.all:
-        say("", "Rules without a finding:", *_silences(last.judgement.silent()))
+        print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
     for name, why in sorted(last.frame.missing.items()):
         if not getattr(collector(name), "OPTIONAL", False):
-            say(f"not read: {name}: {why}")
+            print_lines(f"not read: {name}: {why}")
 
 
-def _tell(source: Source, found: Finding) -> None:
+def _print_finding(source: Source, finding: Finding) -> None:
     """Print one finding in full."""
     from textwrap import wrap
 
     from ..advice.rules.explain import figures
-    from ..changes import text
+    from ..views.steps import step
 
-    say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
-    for seen in figures(found):
-        say(f"    {seen}")
-    for change in changes_of(source, found):
-        risk = "" if change["risk"] == "none" else f"   (risk: {change['risk']})"
-        before, after = ("?" if v is None else text(v) for v in (change["before"], change["after"]))
-        say(f"    {change['setting']}: {before} → {after}{risk}")
-        say(f"      {change['shell']}")
-    for words in found.advice:
-        say(*wrap(words, 78, initial_indent="    → ", subsequent_indent="      "))
-    for where in found.sources:
-        say(*wrap(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+    print_lines("", f"{MARKS[finding.severity]} {finding.id}  {finding.title}")
+    for figure in figures(finding):
+        print_lines(f"    {figure}")
+    for wanted in finding.wanted:
+        change = step(wanted.setting, wanted.value, source)
+        risk = "" if change.risk == "none" else f"   (risk: {change.risk})"
+        print_lines(f"    {change.setting}: {change.before} → {change.after}{risk}")
+        print_lines(f"      {change.shell}")
+    for text in finding.advice:
+        print_lines(*wrap(text, 78, initial_indent="    → ", subsequent_indent="      "))
+    for source_ in finding.sources:
+        text = cite(source_)
+        print_lines(*wrap(text, 78, initial_indent="    source: ", subsequent_indent="      "))
 
 
-def _others(found: Finding, more: int) -> str:
-    """Print one line for the further findings of a rule."""
+def _summary(finding: Finding, more: int) -> str:
+    """One line for the further findings of a rule."""
     targets = "target" if more == 1 else "targets"
-    return f"{MARKS[found.severity]} {found.rule}: {more:,} {targets} more (--json has them all)"
+    return (
+        f"{MARKS[finding.severity]} {finding.rule}: {more:,} {targets} more (--json has them all)"
+    )
 
 
-def _silences(silent: Sequence[Silent]) -> Iterator[str]:
-    """Print each rule without a finding on its target, and the number that do not apply."""
-    for one in silent:
-        if one.applies:
-            yield f"  {one.rule}@{one.target}: {one.because}"
-    aside = sum(not one.applies for one in silent)
-    if aside:
-        yield f"  … and {aside:,} that do not apply to this interface type or profile"
+def _without_finding(silent: Sequence[Silent]) -> Iterator[str]:
+    """A line for each rule without a finding on its target; the number that do not apply."""
+    for result in silent:
+        if result.applies:
+            yield f"  {result.rule}@{result.target}: {result.because}"
+    others = sum(not result.applies for result in silent)
+    if others:
+        yield f"  … and {others:,} that do not apply to this interface type or profile"
 
 
-def cite(where: Mapping[str, Any]) -> str:
-    """One source as one line of text."""
-    name = where.get("paper") or where.get("doc") or where.get("url") or "?"
-    parts = [name, where.get("place"), where.get("figure")]
-    return ", ".join(str(part) for part in parts if part)
+def cite(source: Cite) -> str:
+    """One source as one line: document, place, figure."""
+    name = source.get("paper") or source.get("doc") or source.get("url") or "?"
+    parts = [name, source.get("place"), source.get("figure")]
+    return ", ".join(part for part in parts if part)

@@ -48,37 +48,37 @@ def run(args: argparse.Namespace) -> int:
     source = open_source(args)
     if not args.dry_run:
         must_be_live(source, "nettop apply")
-    found = findings(args.finding, source, args)
+    chosen = findings(args.finding, source, args)
     wanted: list[tuple[str, str]] = []
-    for finding in found:
+    for finding in chosen:
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
             raise Refused(f"{finding.id} needs a test first: nettop prove {finding.id}", 4)
         if not sure:
-            words = " ".join(finding.advice) or "nothing to set"
-            raise Refused(f"{finding.id} has no setting to change: {words}", 4)
+            advice = " ".join(finding.advice) or "nothing to set"
+            raise Refused(f"{finding.id} has no setting to change: {advice}", 4)
         wanted += sure
-    args.finding = " ".join(finding.id for finding in found)
+    args.finding = " ".join(finding.id for finding in chosen)
     return change(wanted, args, source)
 
 
 def findings(names: list[str], source: Source, args: argparse.Namespace) -> list[Finding]:
     """The current findings with these names; Refused names one that is absent, and why."""
-    from .advise import look
+    from .advise import observe
     from .rules import rule_named
 
     for name in names:
         if "@" not in name:
             raise Refused(f"{name!r} is not RULE@TARGET, as nettop advise prints it", 2)
         rule_named(name.partition("@")[0])
-    last = look(source, args)
-    here = {finding.id: finding for finding in last.judgement.findings}
-    silent = {f"{s.rule}@{s.target}": s.because for s in last.judgement.silent()}
+    last = observe(source, args)
+    current = {finding.id: finding for finding in last.judgement.findings}
+    reasons = {f"{s.rule}@{s.target}": s.because for s in last.judgement.silent()}
     for name in names:
-        if name in here:
+        if name in current:
             continue
-        if name in silent:
-            raise Refused(f"{name} does not hold here: {silent[name]}", 4)
-        near = nearest(name, [*here, *silent])
+        if name in reasons:
+            raise Refused(f"{name} does not hold here: {reasons[name]}", 4)
+        near = nearest(name, [*current, *reasons])
         raise Refused(f"no finding {name!r} on this host{near}", 2)
-    return [here[name] for name in names]
+    return [current[name] for name in names]

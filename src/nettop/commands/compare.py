@@ -7,11 +7,12 @@ are matched by interface name. A device that only one host has is listed in one 
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from . import duration_argument, emit, json_argument, open_source, say
+from . import duration_argument, emit, json_argument, open_source, print_lines
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..views.observer import Observation
 
 GROUP = "data"
@@ -33,38 +34,35 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the differences. Exit code 0: none; 1: at least one."""
-    one, other = _look(args.a, args.seconds), _look(args.b, args.seconds)
-    both = {nic.name for nic in one.facts.nics} & {nic.name for nic in other.facts.nics}
+    first, second = _observe(args.a, args.seconds), _observe(args.b, args.seconds)
+    both = {nic.name for nic in first.facts.nics} & {nic.name for nic in second.facts.nics}
+    a, b = _settings(first, both), _settings(second, both)
     differ = [
-        {"what": what, "a": one_of.get(what), "b": other_of.get(what)}
-        for one_of, other_of in [(_settings(one, both), _settings(other, both))]
-        for what in sorted({*one_of, *other_of})
-        if one_of.get(what) != other_of.get(what)
+        {"what": name, "a": a.get(name), "b": b.get(name)}
+        for name in sorted({*a, *b})
+        if a.get(name) != b.get(name)
     ]
-    here = {found.id: found for found in one.judgement.findings}
-    there = {found.id: found for found in other.judgement.findings}
-    only_a = [here[name] for name in here if name not in there]
-    only_b = [there[name] for name in there if name not in here]
+    only_a, only_b = _only(first, second), _only(second, first)
     if args.json:
         brief = [[{"id": f.id, "severity": f.severity, "title": f.title} for f in side]
                  for side in (only_a, only_b)]  # fmt: skip
         emit({"a": args.a, "b": args.b, "differ": differ,
               "findings": {"only_a": brief[0], "only_b": brief[1]}})  # fmt: skip
         return int(bool(differ or only_a or only_b))
-    for line in differ:
-        say(f"{line['what']}: {_shown(line['a'])} | {_shown(line['b'])}")
+    for row in differ:
+        print_lines(f"{row['what']}: {_text(row['a'])} | {_text(row['b'])}")
     for name, side in ((args.a, only_a), (args.b, only_b)):
-        for found in side:
-            say(f"only {name}: {found.severity} {found.id}: {found.title}")
+        for finding in side:
+            print_lines(f"only {name}: {finding.severity} {finding.id}: {finding.title}")
     if not (differ or only_a or only_b):
         print("no difference")
     return int(bool(differ or only_a or only_b))
 
 
-def _look(where: str, window: float) -> Observation:
+def _observe(where: str, window: float) -> Observation:
     import os
 
-    from .advise import look
+    from .advise import observe
 
     folder = os.path.isdir(where)
     live = where == "live"
@@ -74,29 +72,36 @@ def _look(where: str, window: float) -> Observation:
         netns=None,
         seconds=window,
     )
-    return look(open_source(args), args)
+    return observe(open_source(args), args)
 
 
-def _settings(seen: Observation, both: set[str]) -> dict[str, Any]:
+def _only(here: Observation, there: Observation) -> list[Finding]:
+    """The findings of `here` that `there` does not have."""
+    others = {finding.id for finding in there.judgement.findings}
+    return [finding for finding in here.judgement.findings if finding.id not in others]
+
+
+def _settings(host: Observation, both: set[str]) -> dict[str, object]:
+    """Values by name; of an interface that is not in `both`, its kind and driver only."""
     from dataclasses import fields, is_dataclass
 
-    found: dict[str, Any] = {f"host.{name}": getattr(seen.facts.host, name) for name in HOST}
-    found.update({f"sysctl.{name}": value for name, value in seen.facts.sysctls.items()})
-    for nic in seen.facts.nics:
+    values: dict[str, object] = {f"host.{name}": getattr(host.facts.host, name) for name in HOST}
+    values.update({f"sysctl.{name}": value for name, value in host.facts.sysctls.items()})
+    for nic in host.facts.nics:
         if nic.name not in both:
-            found[nic.name] = f"{nic.kind}, {nic.driver}" if nic.driver else nic.kind
+            values[nic.name] = f"{nic.kind}, {nic.driver}" if nic.driver else nic.kind
             continue
         for name in SETTINGS:
             value = getattr(nic, name)
             if is_dataclass(value):
                 for f in fields(value):
-                    found[f"{nic.name}.{name}.{f.name}"] = getattr(value, f.name)
+                    values[f"{nic.name}.{name}.{f.name}"] = getattr(value, f.name)
             else:
-                found[f"{nic.name}.{name}"] = value
+                values[f"{nic.name}.{name}"] = value
         for feature in nic.features:
-            found[f"{nic.name}.feature.{feature.name}"] = "on" if feature.on else "off"
-    return found
+            values[f"{nic.name}.feature.{feature.name}"] = "on" if feature.on else "off"
+    return values
 
 
-def _shown(value: Any) -> str:
+def _text(value: object) -> str:
     return "–" if value is None else str(value)

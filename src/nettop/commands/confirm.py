@@ -11,7 +11,7 @@ import argparse
 import sys
 
 from ..terms.errors import Refused
-from . import enter_netns, json_argument, netns_argument
+from . import enter_netns_of, json_argument, netns_argument
 from ._argument import whole
 
 GROUP = "change"
@@ -40,8 +40,7 @@ def run(args: argparse.Namespace) -> int:
     from ..terms.errors import sentence
     from .set import finish
 
-    if args.netns is not None:
-        enter_netns(args.netns)
+    enter_netns_of(args)
     journal = Journal()
     try:
         entries = journal.entries()

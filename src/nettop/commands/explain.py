@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import (
@@ -19,8 +19,8 @@ from . import (
     emit,
     json_argument,
     open_source,
+    print_lines,
     profile_argument,
-    say,
     source_arguments,
 )
 from ._argument import target as rule_and_target
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Rule, Silent
     from ..host.source import Source
     from ..views.observer import Observation
+
+    Result = Finding | Silent
 
 MANY = 8  # targets that an error message lists
 GROUP = "look"
@@ -47,65 +49,76 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the explanation; exit code 0 with or without a finding."""
-    from .advise import look
+    from .advise import observe
     from .rules import rule_named
 
     name, _, target = args.rule.partition("@")
     target = args.target or target
     rule = rule_named(name)
     source = open_source(args)
-    last = look(source, args)
-    verdicts = _verdicts(last, rule)
+    last = observe(source, args)
+    results = _results(last, rule)
     if target:
-        if target not in verdicts:
-            here = ", ".join(islice(verdicts, MANY)) or "none"
-            more = f" and {len(verdicts) - MANY:,} more" if len(verdicts) > MANY else ""
-            close = nearest(target, verdicts)
+        if target not in results:
+            targets = ", ".join(islice(results, MANY)) or "none"
+            more = f" and {len(results) - MANY:,} more" if len(results) > MANY else ""
+            near = nearest(target, results)
             raise Refused(
-                f"{name} has no target {target!r} on this host (targets: {here}{more}){close}", 2
+                f"{name} has no target {target!r} on this host (targets: {targets}{more}){near}", 2
             )
-        verdicts = {target: verdicts[target]}
+        results = {target: results[target]}
     if args.json:
-        emit(_document(source, rule, verdicts))
+        emit(_document(source, rule, results))
+    elif target:
+        _print_result(rule, results[target])
     else:
-        _print(rule, verdicts, one=bool(target))
+        _print_rule(rule, results)
     return 0
 
 
-def _verdicts(last: Observation, rule: Rule) -> dict[str, Finding | Silent]:
+def _results(last: Observation, rule: Rule) -> dict[str, Result]:
     """Result by target: findings first, targets that the rule does not apply to last."""
-    said: tuple[Finding | Silent, ...] = (*last.judgement.findings, *last.judgement.silent())
-    return {one.target: one for one in said if one.rule == rule.id}
+    every: tuple[Result, ...] = (*last.judgement.findings, *last.judgement.silent())
+    return {result.target: result for result in every if result.rule == rule.id}
 
 
-def _document(source: Source, rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Any:
+def _document(source: Source, rule: Rule, results: Mapping[str, Result]) -> dict[str, object]:
     from ..advice.rules.explain import data
     from ..advice.rules.rule import Silent
     from .advise import finding_json
 
     targets = [
-        {"target": target, "because": said.because}
-        if isinstance(said, Silent)
-        else {"target": target, "finding": finding_json(source, said)}
-        for target, said in verdicts.items()
+        {"target": target, "because": result.because}
+        if isinstance(result, Silent)
+        else {"target": target, "finding": finding_json(source, result)}
+        for target, result in results.items()
     ]
     return {"rule": data(rule), "targets": targets}
 
 
-def _print(rule: Rule, verdicts: Mapping[str, Finding | Silent], *, one: bool) -> None:
-    from ..advice.rules.explain import page, verdict
+def _print_result(rule: Rule, result: Result) -> None:
+    """Print the result for one target."""
+    from ..advice.rules.explain import verdict
     from ..advice.rules.papers import references
     from ..advice.rules.rule import Silent
     from ..config import rules_folder
 
-    known = references(rules_folder())
-    if not one:
-        say(*_here(rule, verdicts), "", *page(rule, known=known))
-    for said in verdicts.values() if one else ():
-        say(*(_silence(said) if isinstance(said, Silent) else verdict(said, rule, known=known)))
+    if isinstance(result, Silent):
+        print_lines(*_no_finding(result))
+    else:
+        print_lines(*verdict(result, rule, known=references(rules_folder())))
 
 
-def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]:
+def _print_rule(rule: Rule, results: Mapping[str, Result]) -> None:
+    """Print the results on this host, then the rule."""
+    from ..advice.rules.explain import page
+    from ..advice.rules.papers import references
+    from ..config import rules_folder
+
+    print_lines(*_here(rule, results), "", *page(rule, known=references(rules_folder())))
+
+
+def _here(rule: Rule, results: Mapping[str, Result]) -> Iterator[str]:
     """The results on this host: findings with figures, some targets without, the number of others.
 
     A rule can have one target per queue of a large host.
@@ -113,26 +126,27 @@ def _here(rule: Rule, verdicts: Mapping[str, Finding | Silent]) -> Iterator[str]
     from ..advice.rules.explain import figures
     from ..advice.rules.rule import Silent
 
-    if not verdicts:
+    if not results:
         yield f"Here: not applicable, this host has no {rule.over}."
-    silent = [said for said in verdicts.values() if isinstance(said, Silent)]
-    for said in verdicts.values():
-        if not isinstance(said, Silent):
-            yield from (f"Here: {said.id}: {said.title}", *(f"  {one}" for one in figures(said)))
-    judged = [said for said in silent if said.applies]
-    for said in judged[:MANY]:
-        yield from _silence(said, "Here: ")
-    if len(judged) > MANY:
-        yield f"Here: no finding on {len(judged) - MANY:,} more targets."
-    other = [said for said in silent if not said.applies]
-    if len(other) == 1 or (other and not judged):
-        yield from _silence(other[0], "Here: ")
-        other = other[1:]
-    if other:
-        yield f"Here: not applicable to {len(other):,} targets."
+    silent = [result for result in results.values() if isinstance(result, Silent)]
+    for result in results.values():
+        if not isinstance(result, Silent):
+            yield f"Here: {result.id}: {result.title}"
+            yield from (f"  {figure}" for figure in figures(result))
+    applying = [result for result in silent if result.applies]
+    for result in applying[:MANY]:
+        yield from _no_finding(result, "Here: ")
+    if len(applying) > MANY:
+        yield f"Here: no finding on {len(applying) - MANY:,} more targets."
+    others = [result for result in silent if not result.applies]
+    if len(others) == 1 or (others and not applying):
+        yield from _no_finding(others[0], "Here: ")
+        others = others[1:]
+    if others:
+        yield f"Here: not applicable to {len(others):,} targets."
 
 
-def _silence(said: Silent, begin: str = "") -> list[str]:
+def _no_finding(result: Silent, begin: str = "") -> list[str]:
     from ..terms.text import safe, wrap
 
-    return wrap(safe(f"{begin}no finding {said.rule}@{said.target}: {said.because}"), 80)
+    return wrap(safe(f"{begin}no finding {result.rule}@{result.target}: {result.because}"), 80)

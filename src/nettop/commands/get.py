@@ -6,16 +6,29 @@ A setting is `kind.name@target`: ring.rx@eth0, irq.affinity@eth0/rx-0, sysctl.ne
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NotRequired, TypedDict
 
 from ..terms.errors import Refused
-from . import absent, emit, json_argument, open_source, source_arguments
+from . import absent, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
     from ..host.source import Source
 
 GROUP = "change"
 HELP = "show the current value of settings"
+Value = int | str | list[int]
+
+
+class Shown(TypedDict):
+    """One setting in the --json document: its value and limits; what is unknown is left out."""
+
+    value: Value
+    settable: bool
+    default: NotRequired[Value]
+    min: NotRequired[int]
+    max: NotRequired[int]
+    choices: NotRequired[list[str]]
+    because: NotRequired[str]
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,46 +41,46 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the settings. Exit code 2: unknown name, 3: cannot be read."""
     source = open_source(args)
-    found = {text: one(source, text) for text in args.setting}
+    settings = {name: read(source, name) for name in args.setting}
     if args.json:
-        emit(found)
+        emit(settings)
         return 0
-    from ..changes import text as told
-    from ..terms.text import safe
+    from ..changes import text
 
-    for text, known in found.items():
-        value = told(known["value"])
-        more = [f"{key} {told(known[key])}" for key in ("default", "min", "max") if key in known]
-        if not known["settable"]:
-            more.append("cannot be set")
-        if "because" in known:
-            more.append(known["because"])
-        print(safe(f"{text} = {value}" + (f"   ({', '.join(more)})" if more else "")))
+    for name, shown in settings.items():
+        remarks = [f"default {text(shown['default'])}"] if "default" in shown else []
+        remarks += [f"min {shown['min']}"] if "min" in shown else []
+        remarks += [f"max {shown['max']}"] if "max" in shown else []
+        remarks += [] if shown["settable"] else ["cannot be set"]
+        remarks += [shown["because"]] if "because" in shown else []
+        tail = f"   ({', '.join(remarks)})" if remarks else ""
+        print_lines(f"{name} = {text(shown['value'])}{tail}")
     return 0
 
 
-def one(source: Source, text: str) -> dict[str, Any]:
-    """The value and the limits of one setting."""
+def read(source: Source, name: str) -> Shown:
+    """The value and the limits of one setting; Refused for an unknown or unreadable one."""
     from .. import settings
     from ..terms.errors import sentence
 
     try:
-        address = settings.parse(text)
+        address = settings.parse(name)
         value = settings.read(source, address)
         limits = settings.limits(source, address)
     except LookupError as error:
         raise Refused(sentence(error), 2) from None
     except (OSError, ValueError) as error:
         unknown = absent(source, address, error)
-        raise unknown or Refused(f"{text}: {sentence(error)}", 3) from None
-    found: dict[str, Any] = {"value": settings.data(address, value), "settable": limits.settable}
+        raise unknown or Refused(f"{name}: {sentence(error)}", 3) from None
+    shown: Shown = {"value": settings.data(address, value), "settable": limits.settable}
     if limits.default is not None:
-        found["default"] = settings.data(address, limits.default)
-    for name in ("min", "max"):
-        if getattr(limits, name) is not None:
-            found[name] = getattr(limits, name)
+        shown["default"] = settings.data(address, limits.default)
+    if limits.min is not None:
+        shown["min"] = limits.min
+    if limits.max is not None:
+        shown["max"] = limits.max
     if limits.choices:
-        found["choices"] = list(limits.choices)
+        shown["choices"] = list(limits.choices)
     if limits.because:
-        found["because"] = limits.because
-    return found
+        shown["because"] = limits.because
+    return shown

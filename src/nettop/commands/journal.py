@@ -5,10 +5,17 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused
-from . import emit, enter_netns, json_argument, netns_argument, tell_faults
+from . import (
+    emit,
+    enter_netns_of,
+    json_argument,
+    netns_argument,
+    print_lines,
+    report_faults,
+)
 
 if TYPE_CHECKING:
     from ..changes.journal import Entry
@@ -34,57 +41,53 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.outcome import ended, overtaken
     from ..settings import Host
     from ..terms.errors import sentence
-    from ..terms.text import safe
 
-    if args.netns is not None:
-        enter_netns(args.netns)
+    enter_netns_of(args)
     journal = Journal()
     try:
         entries = journal.entries()
-        told = notices(journal)
+        messages = notices(journal)
         host, survey = Host.at(), Survey()
-        overtakings = {e.id: overtaken(e, host, entries, survey) for e in entries if e.open}
-        since = {number: why for number, why in overtakings.items() if why}
+        since = {e.id: overtaken(e, host, entries, survey) for e in entries if e.open}
     except OSError as error:
         raise Refused(sentence(error), 3) from None
-    tell_faults(journal.odd())
+    report_faults(journal.odd())
     if privilege.rooted(journal) and os.path.isdir(ROOTS):
-        where = "nettop: changes made by root are in root's journal: sudo nettop journal"
-        print(where, file=sys.stderr)
+        hint = "nettop: changes made by root are in root's journal: sudo nettop journal"
+        print(hint, file=sys.stderr)
     if args.json:
-        made = [document(entry, since.get(entry.id, "")) for entry in entries]
-        emit({"changes": made, "notices": list(told)})
+        changes = [document(entry, since.get(entry.id, "")) for entry in entries]
+        emit({"changes": changes, "notices": list(messages)})
         return 0
     for entry in entries:
         when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(entry.at))
         where = f" in {entry.netns_name}" if entry.netns_name else ""
         why = f" for {entry.finding}" if entry.finding else ""
         doubt = "?" if entry.state == "begun" else ""
-        shown = entry.wanted + doubt if entry.after is None else entry.after
-        print(
-            safe(f"{entry.id:>4}  {when}  {entry.state:<9} {entry.setting}{where}: "
-                 f"{entry.before} → {shown}   {entry.who}{why}")
-        )  # fmt: skip
-        print(safe(f"      {entry.shell}"))
-        became = entry.because if entry.open else ended(entry)
-        for more in (became, since.get(entry.id)):
-            if more:
-                print(safe(f"      {more}"))
-    for line in told:
-        print(safe(f"note: {line}"))
+        after = entry.wanted + doubt if entry.after is None else entry.after
+        print_lines(
+            f"{entry.id:>4}  {when}  {entry.state:<9} {entry.setting}{where}: "
+            f"{entry.before} → {after}   {entry.who}{why}"
+        )
+        print_lines(f"      {entry.shell}")
+        for remark in (entry.because if entry.open else ended(entry), since.get(entry.id)):
+            if remark:
+                print_lines(f"      {remark}")
+    for message in messages:
+        print_lines(f"note: {message}")
     if not entries:
         print("nettop has changed nothing here.")
     return 0
 
 
-def document(entry: Entry, since: str = "") -> dict[str, Any]:
-    """One entry as data; `since` tells what happened to the setting outside nettop."""
+def document(entry: Entry, since: str = "") -> dict[str, object]:
+    """One entry as data; `since` says what changed the setting outside nettop."""
     from ..changes import data
 
-    namespace = {"inode": entry.netns, "name": entry.netns_name}
+    namespace: dict[str, object] = {"inode": entry.netns, "name": entry.netns_name}
     if entry.netns_cookie:
         namespace["cookie"] = entry.netns_cookie
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "id": entry.id,
         "time": entry.at,
         "who": entry.who,

@@ -7,7 +7,7 @@ window sizes.
 from __future__ import annotations
 
 import argparse
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 from ..terms import formulas as f
 from ..terms import units
@@ -20,6 +20,59 @@ DELAYS: Final = (8, 30, 62, 84, 125)
 RINGS: Final = (256, 512, 1024, 4096, 8192)
 WINDOWS: Final = (212_992, 6 << 20, 16 << 20, 128 << 20)
 LARGEST_MTU: Final = 65536
+
+
+class FrameRow(TypedDict):
+    """The limits at one frame size (bytes with FCS): packets/s, seconds, bit/s of payload."""
+
+    frame: int
+    packets_per_s: float
+    spacing: float
+    goodput: float | None
+
+
+class CoalescingRow(TypedDict):
+    """Interrupts/s of a queue at a delay in µs, and 64-byte frames of each interrupt."""
+
+    usecs: int
+    interrupts_per_s: float
+    packets_each: float
+
+
+class RingRow(TypedDict):
+    """The seconds in which 64-byte frames fill a ring."""
+
+    descriptors: int
+    seconds: float
+
+
+class WindowRow(TypedDict):
+    """The rate in bit/s that a TCP window allows at the round trip time."""
+
+    bytes: int
+    rate: float
+
+
+class Document(TypedDict):
+    """The --json document; rates in bit/s, times in seconds, sizes in bytes."""
+
+    speed: float
+    mtu: int
+    protocol: str
+    ipv6: bool
+    timestamps: bool
+    vlan_tags: int
+    frame: int
+    packets_per_s: float
+    goodput: float | None
+    frames: list[FrameRow]
+    coalescing: list[CoalescingRow]
+    rings: list[RingRow]
+    pause: float
+    sequence_wrap: float
+    rtt: NotRequired[float]
+    bdp: NotRequired[float]
+    windows: NotRequired[list[WindowRow]]
 
 
 def speed(text: str) -> float:
@@ -69,21 +122,21 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the limits."""
-    found = limits(args)
+    document = limits(args)
     if args.json:
-        emit(found)
+        emit(document)
     else:
-        print("\n".join(text(found)))
+        print("\n".join(text(document)))
     return 0
 
 
-def limits(args: argparse.Namespace) -> dict[str, Any]:
-    """The --json document; rates in bit/s, times in seconds."""
+def limits(args: argparse.Namespace) -> Document:
+    """The limits that the arguments describe."""
     rate, vlans = args.speed, args.vlan
     largest = f.frame_bytes(args.mtu, vlans)
     sizes = sorted({*(size + f.TAG * vlans for size in FRAMES), largest})
     smallest = f.max_packets(rate, sizes[0])
-    document: dict[str, Any] = {
+    document: Document = {
         "speed": rate,
         "mtu": args.mtu,
         "protocol": args.protocol,
@@ -136,42 +189,42 @@ def _goodput(args: argparse.Namespace, frame: int) -> float | None:
     return f.max_packets(args.speed, frame) * 8 * payload
 
 
-def text(found: dict[str, Any]) -> list[str]:
+def text(document: Document) -> list[str]:
     """The same document as text."""
-    name = f"{found['protocol'].upper()} over IPv{6 if found['ipv6'] else 4}"
-    tagged = f", {found['vlan_tags']} VLAN tag(s)" if found["vlan_tags"] else ""
-    stamps = " with timestamps" if found["timestamps"] else ""
+    name = f"{document['protocol'].upper()} over IPv{6 if document['ipv6'] else 4}"
+    tagged = f", {document['vlan_tags']} VLAN tag(s)" if document["vlan_tags"] else ""
+    stamps = " with timestamps" if document["timestamps"] else ""
     out = [
-        f"{units.link(found['speed'])}, MTU {found['mtu']}: {name}{stamps}{tagged}",
-        f"  goodput at most   {_exact(found['goodput'])}",
+        f"{units.link(document['speed'])}, MTU {document['mtu']}: {name}{stamps}{tagged}",
+        f"  goodput at most   {_exact(document['goodput'])}",
         "",
         f"  {'frame':>6}  {'packets/s':>13}  {'spacing':>10}  {'goodput':>16}",
     ]
     out += [
         f"  {row['frame']:>6}  {row['packets_per_s']:>13,.0f}  {_time(row['spacing']):>10}"
         f"  {_exact(row['goodput']):>16}"
-        for row in found["frames"]
+        for row in document["frames"]
     ]
     out += ["", "  rx-usecs  interrupts/s a queue  64-byte frames per interrupt"]
     out += [
         f"  {row['usecs']:>8}  {row['interrupts_per_s']:>20,.0f}  {row['packets_each']:>28,.0f}"
-        for row in found["coalescing"]
+        for row in document["coalescing"]
     ]
-    drained = ", ".join(
-        f"{row['descriptors']} in {_time(row['seconds'])}" for row in found["rings"]
+    filled = ", ".join(
+        f"{row['descriptors']} in {_time(row['seconds'])}" for row in document["rings"]
     )
     out += [
         "",
-        f"  time to fill a ring with 64-byte frames: {drained}",
-        f"  longest stop by one pause frame: {_time(found['pause'])}",
-        f"  TCP sequence numbers wrap after {units.seconds(found['sequence_wrap'])}",
+        f"  time to fill a ring with 64-byte frames: {filled}",
+        f"  longest stop by one pause frame: {_time(document['pause'])}",
+        f"  TCP sequence numbers wrap after {units.seconds(document['sequence_wrap'])}",
     ]
-    if "rtt" in found:
-        trip, flying = units.seconds(found["rtt"]), found["bdp"] / 1e6
+    if "rtt" in document and "bdp" in document and "windows" in document:
+        trip, flying = units.seconds(document["rtt"]), document["bdp"] / 1e6
         out += ["", f"  at {trip} round trip the bandwidth-delay product is {flying:,.3f} MB"]
         out += [
             f"  a window of {units.size(row['bytes']):>8} allows {_exact(row['rate'])}"
-            for row in found["windows"]
+            for row in document["windows"]
         ]
     return out
 

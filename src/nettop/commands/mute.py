@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, say
+from . import emit, json_argument, print_lines
 from ._argument import target
 from .rules import every_rule
 
@@ -45,14 +45,11 @@ def run(args: argparse.Namespace) -> int:
     if args.json:
         emit({"muted": after})
     elif args.list:
-        say(*after or ["nothing is muted"])
+        print_lines(*after or ["nothing is muted"])
     else:
-        say(*(f"{name}: {_said(args.remove)}" for name in args.names))
+        state = "unmuted" if args.remove else "muted"
+        print_lines(*(f"{name}: {state}" for name in args.names))
     return 0
-
-
-def _said(remove: bool) -> str:
-    return "unmuted" if remove else "muted"
 
 
 def _changed(before: list[str], names: list[str], *, remove: bool) -> list[str]:

@@ -16,12 +16,20 @@ import argparse
 import os
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ..terms.errors import Refused, nearest
-from . import duration_argument, emit, json_argument, netns_argument, profile_argument, tell_faults
+from . import (
+    duration_argument,
+    emit,
+    enter_netns_of,
+    json_argument,
+    netns_argument,
+    profile_argument,
+    report_faults,
+)
 from ._argument import assignment, assigns, change, whole
-from .test import options_of, stopper, tell, trial_arguments
+from .test import clear_progress, options_of, show_progress, stopper, trial_arguments
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -29,7 +37,7 @@ if TYPE_CHECKING:
     from ..trials.tune import Offer
 
 T = TypeVar("T")
-STARTING = 30.0  # seconds until the traffic of a trial must flow
+STARTING = 30.0  # seconds to wait for the traffic of a trial
 HELD = 2.0  # seconds that a finding must hold before it is tested
 GROUP = "prove"
 HELP = "measure a change against the current state, keep it only if better"
@@ -71,15 +79,12 @@ def bench_of(args: argparse.Namespace) -> Bench:
         raise Refused(f"no test tool {tool!r}{nearest(tool, trials.names())}", 2)
     if args.metric is not None and args.metric not in experiment.METRICS:
         raise Refused(f"no metric {args.metric!r}{nearest(args.metric, experiment.METRICS)}", 2)
-    if getattr(args, "netns", None):
-        from . import enter_netns
-
-        enter_netns(args.netns)
+    enter_netns_of(args)
     if os.geteuid() != 0:
         raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
     return prove.bench(
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
-        budget=args.budget, watch=tell, cancel=stopper(),
+        budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
 
 
@@ -97,15 +102,15 @@ def run(args: argparse.Namespace) -> int:
     return 0 if document["verdict"] == "better" else 1
 
 
-def attempt(work: Any) -> dict[str, Any]:
-    """Run an experiment; errors become one sentence and an exit code."""
+def attempt(work: Callable[[], T]) -> T:
+    """The result of an experiment; its errors become Refused."""
     from ..terms.errors import sentence
     from ..trials.lever import LeverError
     from ..trials.peer import Cancelled, PeerError
     from ..trials.run import TrialError
 
     try:
-        document: dict[str, Any] = work()
+        return work()
     except Cancelled:
         raise Refused("cancelled; all changes are reverted", 4) from None
     except (PeerError, TrialError) as error:
@@ -115,27 +120,28 @@ def attempt(work: Any) -> dict[str, Any]:
     except (LeverError, OSError, ValueError) as error:
         raise Refused(sentence(error), 4) from None
     finally:
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
-    return document
+        clear_progress()
 
 
 def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, str]]]:
-    """The settings to test: as given, or those of a finding seen at rest or under load."""
+    """What to test: the name of the experiment and its settings.
+
+    The settings are given, or those of a finding that holds while idle or under load.
+    """
     if all(map(assigns, args.what)):
         return " ".join(args.what), [assignment(word) for word in args.what]
     if len(args.what) > 1 or "@" not in args.what[0]:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]
-    found = _findings(args, finding)
-    if finding not in found:
+    current = _findings(args, finding)
+    if finding not in current:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
-        found = under_load(on, args.look, lambda: _findings(args, finding))
-    if finding not in found:
-        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, found)}", 2)
-    if not found[finding].wanted:
+        current = under_load(on, args.look, lambda: _findings(args, finding))
+    if finding not in current:
+        raise Refused(f"no finding {finding!r} on this host now{nearest(finding, current)}", 2)
+    if not current[finding].wanted:
         raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
-    return finding, [(w.setting, w.value) for w in found[finding].wanted]
+    return finding, [(w.setting, w.value) for w in current[finding].wanted]
 
 
 def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
@@ -148,23 +154,23 @@ def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
         observer = Observer(Live(), profile=args.profile, window=min(HELD, args.look))
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
-    tell_faults(observer.faults)
-    found: dict[str, Finding] = {}
-    for seen in watch(observer, args.look):
-        found |= {finding.id: finding for finding in seen.judgement.findings}
-        if wanted in found:
+    report_faults(observer.faults)
+    findings: dict[str, Finding] = {}
+    for observation in watch(observer, args.look):
+        findings |= {finding.id: finding for finding in observation.judgement.findings}
+        if wanted in findings:
             break
-    return found
+    return findings
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
     """The findings under load that have a setting to test, largest expected gain first."""
     from ..trials.tune import Offer
 
-    found = under_load(on, args.look, lambda: _findings(args))
+    findings = under_load(on, args.look, lambda: _findings(args))
     return [
         Offer(f.id, f.title, [(w.setting, w.value) for w in f.wanted], f.safety)
-        for f in sorted(found.values(), key=lambda f: -f.gain)
+        for f in sorted(findings.values(), key=lambda f: -f.gain)
         if f.wanted
     ]
 

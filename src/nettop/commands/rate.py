@@ -8,21 +8,50 @@ packets are not frames on a wire (veth, virtio, loopback, merged packets).
 from __future__ import annotations
 
 import argparse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, NotRequired, TypedDict
 
 from ..terms.errors import Refused, nearest
-from . import duration_argument, emit, json_argument, open_source, say, source_arguments
+from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 from ._argument import interface
 
 if TYPE_CHECKING:
     from ..facts.kinds.nic import Nic
-    from ..frame.rates import Frame
+    from ..frame.rates import Entry, Frame
     from ..host.source import Source
 
 GROUP = "look"
 HELP = "measure the rate of an interface: counted, on the wire, payload"
 STILL: Final = ("links", "netclass", "netdev", "drvinfo", "linkmodes", "kernel")
 LARGEST_HEAD: Final = 22  # bytes of the Ethernet header and two VLAN tags
+
+
+class Direction(TypedDict):
+    """One direction: rates in bit/s and packets/s, mean in bytes; None if unknown.
+
+    Without a wire rate, `because` says why and there is no `share` of the link.
+    """
+
+    counted: float | None
+    packets_per_s: float | None
+    mean: float | None
+    wire: float | None
+    payload: float | None
+    share: NotRequired[float | None]
+    because: NotRequired[str]
+
+
+class Document(TypedDict):
+    """The --json document: an interface over `seconds`, its speed in bit/s, both directions."""
+
+    interface: str
+    kind: str
+    driver: str | None
+    speed: float | None
+    mtu: int | None
+    seconds: float
+    fcs_counted: bool
+    rx: Direction
+    tx: Direction
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,15 +65,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Measure, and print both directions."""
     source = open_source(args)
-    found = measure(source, args.interface, args.seconds)
+    document = measure(source, args.interface, args.seconds)
     if args.json:
-        emit(found)
+        emit(document)
     else:
-        say(*text(found))
+        print_lines(*text(document))
     return 0
 
 
-def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
+def measure(source: Source, name: str, seconds: float) -> Document:
     """The --json document; Refused for an unknown name or unreadable counters."""
     from ..facts.joined import build
     from ..sampling.sampler import Sampler
@@ -60,19 +89,19 @@ def measure(source: Source, name: str, wanted: float) -> dict[str, Any]:
     if _entry(first, name) is None:
         reasons = "; ".join(f"{what}: {why}" for what, why in first.missing.items())
         raise Refused(f"cannot read the counters of {name} ({reasons or 'it has none'})", 3)
-    end = first.at + wanted
+    end = first.at + seconds
     while source.now() < end and source.wait(end - source.now()):
         pass
     last = counters.take(("link_stats", "netdev"))
     if last.at <= first.at:
         raise Refused("the recording has only one sample; a rate needs two", 3)
     entry = _entry(last, name)
-    rates = entry.per_s if entry is not None else None
     fcs = any(row.interface == name and row.fcs_counted for row in still.rows("drvinfo"))
-    return document(nics[name], rates, last.at - first.at, fcs=fcs)
+    return document(nics[name], entry, last.at - first.at, fcs=fcs)
 
 
-def _entry(frame: Frame, name: str) -> Any:
+def _entry(frame: Frame, name: str) -> Entry | None:
+    """The counters of an interface: 64-bit ones where they were read."""
     for entry in frame.tables.get("link_stats", ()):
         if entry.now.interface == name:
             return entry
@@ -82,11 +111,17 @@ def _entry(frame: Frame, name: str) -> Any:
     return None
 
 
-def document(nic: Nic, rates: Any, elapsed: float, *, fcs: bool = False) -> dict[str, Any]:
-    """Both directions of an interface; rates in bit/s and packets/s, None if unknown.
+def document(nic: Nic, entry: Entry | None, elapsed: float, *, fcs: bool = False) -> Document:
+    """Both directions of an interface.
 
     `fcs`: the driver's byte counter includes the frame check sequence.
     """
+
+    def one(way: str) -> Direction:
+        rates = entry.per_s if entry is not None else None
+        size, count = (getattr(rates, f"{way}_{unit}", None) for unit in ("bytes", "packets"))
+        return direction(nic, size, count, fcs=fcs)
+
     return {
         "interface": nic.name,
         "kind": nic.kind,
@@ -95,37 +130,29 @@ def document(nic: Nic, rates: Any, elapsed: float, *, fcs: bool = False) -> dict
         "mtu": nic.mtu,
         "seconds": elapsed,
         "fcs_counted": fcs,
-        **{
-            way: direction(
-                nic,
-                getattr(rates, f"{way}_bytes", None),
-                getattr(rates, f"{way}_packets", None),
-                fcs=fcs,
-            )
-            for way in ("rx", "tx")
-        },
+        "rx": one("rx"),
+        "tx": one("tx"),
     }
 
 
-def direction(
-    nic: Nic, size: float | None, count: float | None, *, fcs: bool = False
-) -> dict[str, Any]:
+def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = False) -> Direction:
     """One direction: the counted rate, and the computed wire and TCP payload rates."""
     from ..terms import formulas
 
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
-    found: dict[str, Any] = {"counted": counted, "packets_per_s": count, "mean": mean}
+    found: Direction = {
+        "counted": counted, "packets_per_s": count, "mean": mean, "wire": None, "payload": None,
+    }  # fmt: skip
     why = superpackets(nic, mean)
     if why is not None:
-        return {**found, "wire": None, "payload": None, "because": why}
+        return {**found, "because": why}
     if size is None or count is None:
-        return {**found, "wire": None, "payload": None, "because": "the counter decreased"}
+        return {**found, "because": "the counter decreased"}
     wire = formulas.counted_to_wire(size, count, fcs=fcs)
-    found["wire"] = wire
-    found["payload"] = formulas.counted_to_payload(size, count, fcs=fcs)
-    found["share"] = wire / nic.speed if nic.speed else None
-    return found
+    payload = formulas.counted_to_payload(size, count, fcs=fcs)
+    share = wire / nic.speed if nic.speed else None
+    return {**found, "wire": wire, "payload": payload, "share": share}
 
 
 def superpackets(nic: Nic, mean: float | None) -> str | None:
@@ -139,13 +166,12 @@ def superpackets(nic: Nic, mean: float | None) -> str | None:
     return None
 
 
-def text(found: dict[str, Any]) -> list[str]:
+def text(document: Document) -> list[str]:
     """The same document as text."""
     from ..terms import units
 
-    out = [f"{found['interface']}: over {found['seconds']:.3f} s"]
-    for way, name in (("rx", "received"), ("tx", "sent")):
-        one = found[way]
+    out = [f"{document['interface']}: over {document['seconds']:.3f} s"]
+    for one, name in ((document["rx"], "received"), (document["tx"], "sent")):
         mean = "" if one["mean"] is None else f", mean {one['mean']:.0f} bytes"
         out.append(
             f"  {name:<9} {units.link(one['counted'])} counted, "
@@ -154,9 +180,10 @@ def text(found: dict[str, Any]) -> list[str]:
         if one["wire"] is None:
             out.append(f"  {'':<9} no wire rate: {one['because']}")
             continue
-        share = "" if one["share"] is None else f" ({units.share(one['share'])} of the link)"
+        share = one.get("share")
+        of_link = "" if share is None else f" ({units.share(share)} of the link)"
         out.append(
-            f"  {'':<9} {units.link(one['wire'])} on the wire{share}, "
+            f"  {'':<9} {units.link(one['wire'])} on the wire{of_link}, "
             f"TCP payload at most {units.link(one['payload'])}"
         )
     return out

@@ -60,16 +60,16 @@ def run(args: argparse.Namespace) -> int:
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     try:
-        moments = _record(args, inner, tape.write)
+        samples = _record(args, inner, tape.write)
         tape.keep()
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     finally:
         tape.drop()
     if args.json:
-        emit({"file": args.file, "moments": moments, "bytes": tape.size})
+        emit({"file": args.file, "moments": samples, "bytes": tape.size})
         return 0
-    print(f"{args.file}: {moments} samples, {tape.size / 1024:.0f} KiB", file=sys.stderr)
+    print(f"{args.file}: {samples} samples, {tape.size / 1024:.0f} KiB", file=sys.stderr)
     return 0
 
 
@@ -92,28 +92,28 @@ def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None
     sampler = Sampler(source)
     wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
     due = source.now()
-    moments, most = 0, round(args.seconds / args.interval) + 1
+    samples, most = 0, round(args.seconds / args.interval) + 1
     for number in _STOPS:
         signal.signal(number, signal.default_int_handler)
     try:
         while True:
             frame = sampler.take(wanted)
-            if not frame.tables and not moments:
+            if not frame.tables and not samples:
                 raise Refused("no data of this host can be read", 3)
-            moments += 1
+            samples += 1
             put()
-            if moments == most and not inner.ends:  # a recording is read to its end
-                return moments
+            if samples == most and not inner.ends:  # a recording is read to its end
+                return samples
             # after a slow sample, wait at least half an interval
             due = max(due + args.interval, source.now() + args.interval / 2)
             if not source.wait(due - source.now()):
-                return moments
+                return samples
     except KeyboardInterrupt:
         print("interrupted: saving the samples taken so far", file=sys.stderr)
-    if not moments:
+    if not samples:
         raise Refused("interrupted before the first sample", 3)
     put()
-    return moments
+    return samples
 
 
 @contextmanager

@@ -9,20 +9,20 @@ nettop results learned SETTING       show the effect of a setting in earlier exp
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, tell_faults
+from . import emit, json_argument, print_lines, report_faults
 
 GROUP = "prove"
 HELP = "show stored results of tests and experiments"
-DOINGS = ("list", "show", "compare", "learned")
+Document = Mapping[str, object]  # the JSON of one result
+ACTIONS = ("list", "show", "compare", "learned")
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("doing", nargs="?", choices=DOINGS, default="list")
+    parser.add_argument("action", nargs="?", choices=ACTIONS, default="list")
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="result names from `list`; or a setting"
     )
@@ -33,20 +33,20 @@ def run(args: argparse.Namespace) -> int:
     """List, show or compare."""
     from ..trials import results
 
-    need = {"list": 0, "show": 1, "compare": 2, "learned": 1}[args.doing]
+    need = {"list": 0, "show": 1, "compare": 2, "learned": 1}[args.action]
     if len(args.ids) != need:
-        raise Refused(f"results {args.doing} takes {need} of ID", 2)
-    if args.doing == "list":
-        return _list(list(results.every(tell=lambda fault: tell_faults((fault,)))), args)
-    if args.doing == "learned":
+        raise Refused(f"results {args.action} takes {need} of ID", 2)
+    if args.action == "list":
+        return _list(list(results.every(tell=lambda fault: report_faults((fault,)))), args)
+    if args.action == "learned":
         return _list(results.learned(args.ids[0]), args)
-    found = [_load(name) for name in args.ids]
-    if args.doing == "show":
-        return _show(found[0], args)
-    return _compare(found[0], found[1], args)
+    documents = [_load(name) for name in args.ids]
+    if args.action == "show":
+        return _show(documents[0], args)
+    return _compare(documents[0], documents[1], args)
 
 
-def _load(name: str) -> dict[str, Any]:
+def _load(name: str) -> Document:
     from ..trials import results
 
     try:
@@ -57,21 +57,26 @@ def _load(name: str) -> dict[str, Any]:
         raise Refused(f"no result {name!r}{nearest(name, results.names())}", 2) from None
 
 
-def _list(found: list[dict[str, Any]], args: argparse.Namespace) -> int:
-    from ..trials import results
+def _list(documents: Sequence[Document], args: argparse.Namespace) -> int:
 
     if args.json:
-        emit({"results": [_brief(document) for document in found]})
+        emit({"results": [_brief(document) for document in documents]})
         return 0
-    if not found:
+    if not documents:
         print("no results yet; `nettop test TOOL --to ADDRESS` stores one")
-    for document in found:
-        what, figure, unit = results.headline(document)
-        print(f"{document.get('id', ''):<28} {_figure(figure, unit):<24} {_safe(what)}")
+    for document in documents:
+        print_lines(_line(document))
     return 0
 
 
-def _brief(document: Mapping[str, Any]) -> dict[str, Any]:
+def _line(document: Document) -> str:
+    from ..trials import results
+
+    what, figure, unit = results.headline(document)
+    return f"{document.get('id', '')!s:<28} {_figure(figure, unit):<24} {what}"
+
+
+def _brief(document: Document) -> dict[str, object]:
     from ..trials import results
 
     what, figure, unit = results.headline(document)
@@ -92,13 +97,7 @@ def _figure(figure: float | None, unit: str) -> str:
     return f"{100 * figure:+.1f} % {unit}"
 
 
-def _safe(text: str) -> str:
-    from ..terms.text import safe
-
-    return safe(text)
-
-
-def _show(document: dict[str, Any], args: argparse.Namespace) -> int:
+def _show(document: Document, args: argparse.Namespace) -> int:
     from ..trials import prove, report
 
     if args.json:
@@ -116,37 +115,33 @@ def _show(document: dict[str, Any], args: argparse.Namespace) -> int:
             text = _flat(document)
     except (KeyError, TypeError, ValueError):
         text = _flat(document)  # written by another version: print all values without formatting
-    print(_lines(text), end="")
+    print_lines(*text.splitlines())
     return 0
 
 
-def _lines(text: str) -> str:
-    return "".join(_safe(line) + "\n" for line in text.splitlines())
-
-
-def _flat(document: Mapping[str, Any]) -> str:
+def _flat(document: Document) -> str:
     return "".join(f"{path}: {value}\n" for path, value in sorted(leaves(document).items()))
 
 
-def leaves(value: Any, path: str = "") -> dict[str, Any]:
-    """Every value of a document with its dotted path."""
+def leaves(value: object, path: str = "") -> dict[str, object]:
+    """Every value of a document by its path, such as `latency.p99` or `rows[2].value`."""
     if isinstance(value, Mapping):
         parts = [(f"{path}.{key}" if path else str(key), item) for key, item in value.items()]
     elif isinstance(value, list):
         parts = [(f"{path}[{place}]", item) for place, item in enumerate(value)]
     else:
         return {path: value}
-    found: dict[str, Any] = {}
+    values: dict[str, object] = {}
     for name, item in parts:
-        found |= leaves(item, name)
-    return found
+        values |= leaves(item, name)
+    return values
 
 
-def _compare(a: dict[str, Any], b: dict[str, Any], args: argparse.Namespace) -> int:
+def _compare(a: Document, b: Document, args: argparse.Namespace) -> int:
     from ..trials import results
 
     figures = [results.headline(document) for document in (a, b)]
-    settings = [document.get("settings") or {} for document in (a, b)]
+    settings = [_settings(document) for document in (a, b)]
     differ = {
         name: [s.get(name) for s in settings]
         for name in sorted({*settings[0], *settings[1]})
@@ -156,13 +151,18 @@ def _compare(a: dict[str, Any], b: dict[str, Any], args: argparse.Namespace) -> 
     if args.json:
         emit({"a": _brief(a), "b": _brief(b), "ratio": ratio, "settings": differ})
         return 0
-    for document, (what, figure, unit) in zip((a, b), figures, strict=True):
-        print(f"{document.get('id', ''):<28} {_figure(figure, unit):<24} {_safe(what)}")
+    print_lines(_line(a), _line(b))
     if ratio is not None:
         print(f"second / first: {ratio:.3f} (single runs; use `nettop prove` for a verdict)")
     for name, (old, new) in differ.items():
-        print(_safe(f"  {name}: {old} → {new}"))
+        print_lines(f"  {name}: {old} → {new}")
     return 0
+
+
+def _settings(document: Document) -> Mapping[str, object]:
+    """The settings in force during a test; {} where the result has none."""
+    settings = document.get("settings")
+    return settings if isinstance(settings, dict) else {}
 
 
 def _ratio(first: float | None, second: float | None) -> float | None:

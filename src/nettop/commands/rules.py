@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, tell_faults
+from . import emit, json_argument, report_faults
 
 if TYPE_CHECKING:
     from ..advice.judge.rule_tests import Outcome, Recorded
@@ -56,10 +56,10 @@ def every_rule() -> tuple[Rule, ...]:
     from ..advice.rules.load import RuleError, load
 
     settings = config.load()
-    tell_faults(settings.faults)
+    report_faults(settings.faults)
     try:
         return load(
-            config.rule_folders(), settings.limits, tell=lambda fault: tell_faults((fault,))
+            config.rule_folders(), settings.limits, tell=lambda fault: report_faults((fault,))
         )
     except RuleError as error:
         raise Refused(str(error), 2) from None
@@ -113,9 +113,8 @@ def paths(names: Sequence[str]) -> list[Path]:
     from .. import config
     from ..advice.rules.load import files
 
-    given = [Path(name) for name in names] or config.rule_folders()
     found: list[Path] = []
-    for path in given:
+    for path in [Path(name) for name in names] or config.rule_folders():
         if not path.exists():
             raise Refused(f"no such file or folder: {path}", 2)
         found += files(path) if path.is_dir() else [path]
@@ -127,7 +126,7 @@ def _check(args: argparse.Namespace) -> int:
     from ..advice.rules.load import RuleError, read
     from ..advice.rules.settings import check as check_addresses
 
-    wrong: list[str] = []
+    faults: list[str] = []
     outcomes: list[Outcome] = []
     files = paths(args.names)
     for path in files:
@@ -135,7 +134,7 @@ def _check(args: argparse.Namespace) -> int:
             check_addresses(read(path))
             outcomes += check(path, recorded(path.resolve()))
         except RuleError as error:
-            wrong.append(str(error))
+            faults.append(str(error))
     if args.what == "check":
         outcomes = []
     absent = sum(bool(one.absent) for one in outcomes)
@@ -146,16 +145,16 @@ def _check(args: argparse.Namespace) -> int:
             {"rule": o.rule, "number": o.number, "name": o.name, "passed": o.passed, "why": o.why}
             for o in outcomes
         ]
-        emit({"files": len(files), "wrong": wrong, "tests": tests, "not_run": absent})
+        emit({"files": len(files), "wrong": faults, "tests": tests, "not_run": absent})
     else:
-        for sentence in wrong:
-            print(sentence, file=sys.stderr)
+        for fault in faults:
+            print(fault, file=sys.stderr)
         for one in failed:
             print(f"{one.rule}: test {one.number} ({one.name}): {one.why}")
-        ran_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
-        ran_text += f", {absent} not run (recording not installed)" if absent else ""
-        print(f"{len(files)} rules, {len(wrong)} wrong{ran_text}")
-    return 2 if wrong else int(bool(failed))
+        tests_text = f", {len(outcomes)} tests, {len(failed)} failed" if outcomes else ""
+        tests_text += f", {absent} not run (recording not installed)" if absent else ""
+        print(f"{len(files)} rules, {len(faults)} wrong{tests_text}")
+    return 2 if faults else int(bool(failed))
 
 
 def recorded(path: Path) -> Recorded:

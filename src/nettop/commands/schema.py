@@ -10,14 +10,15 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from ..terms.errors import Refused, nearest
 from . import json_argument, not_utf_8
 
 GROUP = "data"
 HELP = "print the meaning of every field of --json"
-FILE = Path(__file__).parents[1] / "schema.json"
+Page = dict[str, Any]  # a JSON Schema, as schema.json has it
+FILE: Final = Path(__file__).parents[1] / "schema.json"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,24 +41,25 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def load() -> dict[str, Any]:
+def load() -> Page:
     """The schema of all commands."""
-    page: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    page: Page = json.loads(FILE.read_text(encoding="utf-8"))
     return page
 
 
-def of(name: str, page: dict[str, Any]) -> dict[str, Any]:
+def of(name: str, page: Page) -> Page:
     """The schema of one command, with only the definitions that it uses."""
-    wanted, needed = [page["commands"][name]["$ref"].rpartition("/")[2]], {}
-    while wanted:
-        one = wanted.pop()
-        if one not in needed:
-            needed[one] = page["$defs"][one]
-            wanted += _references(needed[one])
+    queue, needed = [page["commands"][name]["$ref"].rpartition("/")[2]], {}
+    while queue:
+        definition = queue.pop()
+        if definition not in needed:
+            needed[definition] = page["$defs"][definition]
+            queue += _references(needed[definition])
     return {"$schema": page["$schema"], **page["commands"][name], "$defs": needed}
 
 
-def _references(node: Any) -> list[str]:
+def _references(node: object) -> list[str]:
+    """The names of the definitions that a part of the schema refers to."""
     if isinstance(node, list):
         return [name for item in node for name in _references(item)]
     if not isinstance(node, dict):

@@ -78,12 +78,12 @@ def run(args: argparse.Namespace) -> int:
 
 def command(args: argparse.Namespace) -> list[str]:
     """The command line of the screen process for one browser."""
-    words = [sys.executable, "-P", "-m", "nettop"]
+    argv = [sys.executable, "-P", "-m", "nettop"]
     for option in ("replay", "root", "netns", "interface", "interval", "profile"):
         value = getattr(args, option, None)
         if value:
-            words.append(f"--{option}={value}")
-    words += ["--demo"] if args.demo else []
-    words += ["--drop-reasons"] if args.drop_reasons else []
-    words += [] if args.write else ["--read-only"]
-    return words
+            argv.append(f"--{option}={value}")
+    argv += ["--demo"] if args.demo else []
+    argv += ["--drop-reasons"] if args.drop_reasons else []
+    argv += [] if args.write else ["--read-only"]
+    return argv

@@ -12,7 +12,7 @@ import argparse
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused
 from . import (
@@ -115,40 +115,45 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     except OSError as error:
         unknown = absent(source, settings.parse(wanted[0][0]), error)
         raise unknown or Refused(sentence(error), 4) from None
-    told = getattr(args, "before", None) or ()
-    before = {text: " ".join(one.split()) for (text, _), one in zip(wanted, told, strict=False)}
+    expected = getattr(args, "before", None) or ()
+    before = {
+        text: " ".join(value.split()) for (text, _), value in zip(wanted, expected, strict=False)
+    }
     changes = tuple(replace(c, before=before.get(c.setting, c.before)) for c in changes)
     wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
     planned = {c.setting for c in changes}
-    same_now = tuple(
-        _so_already(Result(text, value, value, "unchanged", after=value), source)
+    already = tuple(
+        _already(Result(text, value, value, "unchanged", after=value), source)
         for text, value in wanted
         if text not in planned
     )
     notes = [note for c in changes for note in owners.notes(source, c.setting)]
     if args.dry_run:
-        seen = same_now + tuple(forecast(one, source) for one in changes)
-        return _dry(seen, wanted, notes, args, source)
-    results = same_now
+        planned_results = already + tuple(forecast(change, source) for change in changes)
+        return _dry(planned_results, wanted, notes, args, source)
+    results = already
     if changes:
-        results += _do(changes, args, source, notes)
+        results += _apply(changes, args, source, notes)
     if args.keep and os.geteuid() == 0:
         results += _keep(wanted, results, args, source)
     return finish(results, notes, as_json=args.json)
 
 
-def _so_already(seen: Result, source: Source) -> Result:
-    """A change that is so already, and whether that lasts; a journal not read says nothing."""
+def _already(result: Result, source: Source) -> Result:
+    """A setting that has the wanted value already, with a note if a pending change set it.
+
+    Without the note where the journal cannot be read.
+    """
     from ..changes.apply import so_already
     from ..changes.journal import Journal
     from ..settings import Host
 
     if not source.live:
-        return seen
+        return result
     try:
-        return so_already(seen, Host(source=source), Journal())
+        return so_already(result, Host(source=source), Journal())
     except OSError:
-        return seen
+        return result
 
 
 def finish(
@@ -159,7 +164,7 @@ def finish(
     from ..changes import report
 
     if as_json:
-        document: dict[str, Any] = {"changes": [result.json() for result in results]}
+        document: dict[str, object] = {"changes": [result.json() for result in results]}
         if notes:
             document["notes"] = list(dict.fromkeys(notes))
         if files:
@@ -171,34 +176,34 @@ def finish(
 
 
 def _dry(
-    seen: Sequence[Result], wanted: Sequence[tuple[str, str]], notes: Sequence[str],
+    results: Sequence[Result], wanted: Sequence[tuple[str, str]], notes: Sequence[str],
     args: argparse.Namespace, source: Source,
 ) -> int:  # fmt: skip
     """Print the planned results in the form of the real run."""
     from ..changes import persist, report
     from ..terms.text import safe
 
-    seen = [_to_confirm(one, args, source) for one in seen]
+    results = [_to_confirm(result, args, source) for result in results]
     files: dict[str, str] = {}
-    if args.keep and not report.code(seen):
-        if any(one.because for one in seen):
+    if args.keep and not report.code(results):
+        if any(result.because for result in results):
             notes = [*notes, "--keep needs a confirmed change: confirm, then repeat with --keep"]
-        lines = persist.forecasts(wanted, source)
-        pairs = zip(wanted, lines, strict=True)
-        files = persist.preview([one for one, line in pairs if line.state == "planned"], source)
-        seen = [*seen, *lines]
+        kept = persist.forecasts(wanted, source)
+        pairs = zip(wanted, kept, strict=True)
+        files = persist.preview([pair for pair, file in pairs if file.state == "planned"], source)
+        results = [*results, *kept]
     if args.json:
-        return finish(seen, notes, as_json=True, files=files)
-    report.show(seen)
+        return finish(results, notes, as_json=True, files=files)
+    report.show(results)
     for note in dict.fromkeys(notes):
         print(safe(f"note: {note}"))
     for path, text in files.items():
         print(safe(f"would write {path}:"))
         print("\n".join("    " + safe(row) for row in text.splitlines()))
-    return report.code(seen)
+    return report.code(results)
 
 
-def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result:
+def _to_confirm(result: Result, args: argparse.Namespace, source: Source) -> Result:
     """The planned result; its note says if the change would need confirmation."""
     from dataclasses import replace
 
@@ -206,9 +211,9 @@ def _to_confirm(one: Result, args: argparse.Namespace, source: Source) -> Result
     from ..changes.apply import risky
 
     carries = carriers(args, source) if source.live else ()
-    if one.state != "planned" or not risky(settings.parse(one.setting), carries):
-        return one
-    return replace(one, because=f"reverts unless confirmed within {args.confirm:g} s")
+    if result.state != "planned" or not risky(settings.parse(result.setting), carries):
+        return result
+    return replace(result, because=f"reverts unless confirmed within {args.confirm:g} s")
 
 
 def carriers(args: argparse.Namespace, source: Source) -> tuple[str, ...]:
@@ -222,12 +227,12 @@ def peer_of(args: argparse.Namespace) -> str | None:
     """The other end of this SSH session."""
     from ..host.session import ssh_peer
 
-    found: str | None = getattr(args, "ssh_peer", None) or ssh_peer()
-    return found
+    peer: str | None = getattr(args, "ssh_peer", None) or ssh_peer()
+    return peer
 
 
-def told_journal(notes: Sequence[str]) -> Journal:
-    """The journal, once what it has to tell was told; Refused when it cannot be used."""
+def open_journal(notes: Sequence[str]) -> Journal:
+    """The journal, after its messages and these notes are printed; Refused if it is unusable."""
     from ..changes.guard import notices
     from ..changes.journal import Journal
     from ..terms.errors import sentence
@@ -243,7 +248,7 @@ def told_journal(notes: Sequence[str]) -> Journal:
     return journal
 
 
-def _do(
+def _apply(
     changes: Sequence[Change], args: argparse.Namespace, source: Source, notes: Sequence[str]
 ) -> tuple[Result, ...]:
     from dataclasses import replace
@@ -267,7 +272,7 @@ def _do(
             )
             for result in privilege.as_root(changes, options)
         )
-    journal = told_journal(notes)
+    journal = open_journal(notes)
     terms = Terms(args.finding or "", confirm=args.confirm, carries=carriers(args, source))
     host = settings.Host(source=source)
     results = apply(changes, host, journal, terms)

@@ -22,10 +22,10 @@ from . import (
     interface_argument,
     known_interface,
     open_source,
+    print_lines,
     profile_argument,
-    say,
+    report_faults,
     source_arguments,
-    tell_faults,
 )
 from ._argument import whole
 
@@ -98,11 +98,11 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
 
     try:
         settings = load()
-        columns, wrong = chosen_columns(settings.get("columns", {}))
+        columns, faults = chosen_columns(settings.get("columns", {}))
         observer = Observer(host, profile=args.profile, interface=args.interface)
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
-    tell_faults((*observer.faults, *wrong))
+    report_faults((*observer.faults, *faults))
     observer.drop_reasons = observer.drop_reasons or args.drop_reasons
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     view = View(
@@ -118,13 +118,13 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             known_interface(observation.frame, args.interface)
             uncounted = observation.frame.missing.get("drop_reasons")
             if uncounted:  # most panes do not show this message
-                say(f"nettop: cannot count drop reasons: {uncounted}", to=sys.stderr)
+                print_lines(f"nettop: cannot count drop reasons: {uncounted}", to=sys.stderr)
         past = past.add(observation.facts, observation.frame.wall)
         if not first:
-            made, pending = _journal() if host.live else ((), ())
+            changes, pending = _journal() if host.live else ((), ())
             scene = replace(
                 scene_of(observation, past, plans, module.LAZY), units=units,
-                interval=args.interval, journal=made, pending=pending, results=stored(),
+                interval=args.interval, journal=changes, pending=pending, results=stored(),
                 origin=origin(host), studies=studies() if "studies" in module.LAZY else (),
             )  # fmt: skip
             put(module.lines(scene, view, width, height), ascii_only(settings.get("ascii", None)))
@@ -146,7 +146,7 @@ def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     try:
         return journal(Host.at())
     except OSError as error:
-        say(f"nettop: cannot read the journal: {sentence(error)}", to=sys.stderr)
+        print_lines(f"nettop: cannot read the journal: {sentence(error)}", to=sys.stderr)
         return (), ()
 
 
@@ -156,14 +156,14 @@ def put(rows: Sequence[Line], ascii_only: bool) -> None:
     from ..terms.text import fit_line, plain, text_of
 
     colour = sys.stdout.isatty() and "NO_COLOR" not in os.environ
-    told = []
+    lines = []
     for row in rows:
         whole = fit_line(row, sum(len(text) for text, _ in row))
         shown = plain(whole) if ascii_only else whole
         if colour:
-            told.append("".join(f"\033[{SGR[r]}m{t}\033[0m" if r in SGR else t for t, r in shown))
+            lines.append("".join(f"\033[{SGR[r]}m{t}\033[0m" if r in SGR else t for t, r in shown))
         else:
-            told.append(text_of(shown).rstrip())
-    while told and not told[-1].strip():
-        told.pop()
-    control("\n".join(told) + "\n", sys.stdout)
+            lines.append(text_of(shown).rstrip())
+    while lines and not lines[-1].strip():
+        lines.pop()
+    control("\n".join(lines) + "\n", sys.stdout)

@@ -6,10 +6,13 @@ Two samples are taken, --seconds apart. Rates per second are under `per_s`.
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import duration_argument, emit, json_argument, open_source, say, source_arguments
+from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
+
+if TYPE_CHECKING:
+    from ..frame.rates import Entry
 
 GROUP = "data"
 HELP = "print every table that nettop reads"
@@ -45,16 +48,17 @@ def run(args: argparse.Namespace) -> int:
     for name, rows in sorted(tables.items()):
         print(f"{name}: {len(rows)} rows")
         for row in rows[:8]:
-            say("    " + "  ".join(f"{k}={v}" for k, v in row.items() if k != "per_s"))
+            print_lines("    " + "  ".join(f"{k}={v}" for k, v in row.items() if k != "per_s"))
     for name, why in sorted(frame.missing.items()):
-        say(f"not read: {name}: {why}")
+        print_lines(f"not read: {name}: {why}")
     return 0 if tables else 3
 
 
-def _row(entry: Any) -> dict[str, Any]:
+def _row(entry: Entry) -> dict[str, object]:
+    """The values of a row, with its rates under `per_s` after the first sample."""
     from ..frame.fields import values
 
-    now: dict[str, Any] = values(entry.now)
+    now: dict[str, object] = values(entry.now)
     if entry.per_s is not None:
         now["per_s"] = values(entry.per_s, only=("counter", "vector"))
     return now

@@ -14,8 +14,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, netns_argument
-from .test import options_of, stopper, tell, trial_arguments
+from . import emit, enter_netns_of, json_argument, netns_argument
+from .test import options_of, show_progress, stopper, trial_arguments, trial_errors
 
 if TYPE_CHECKING:
     from ..trials.study import Study
@@ -27,7 +27,7 @@ HELP = "repeat a published measurement on this pair of hosts"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "doing", metavar="list|show|run|ID", help="a study ID alone runs that study"
+        "action", metavar="list|show|run|ID", help="a study ID alone runs that study"
     )
     parser.add_argument("id", nargs="?", metavar="ID", help="name of a study, from `list`")
     trial_arguments(parser, need=False)
@@ -44,18 +44,15 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """List, show or run. Exit code 1: no part of the study could run."""
-    if args.doing not in ("list", "show", "run"):
-        args.doing, args.id = "run", args.doing
+    if args.action not in ("list", "show", "run"):
+        args.action, args.id = "run", args.action
     as_json = args.json or args.format == "json"
-    if args.doing == "list":
+    if args.action == "list":
         return _list(as_json=as_json)
     study = _named(args.id)
-    if args.doing == "show":
+    if args.action == "show":
         return _show(study, as_json=as_json)
-    if getattr(args, "netns", None):
-        from . import enter_netns
-
-        enter_netns(args.netns)
+    enter_netns_of(args)
     return _run(study, args, as_json=as_json)
 
 
@@ -75,12 +72,12 @@ def _named(name: str | None) -> Study:
 def _list(*, as_json: bool) -> int:
     from ..trials import study
 
-    found = [_named(name) for name in study.names()]
+    studies = [_named(name) for name in study.names()]
     if as_json:
         keys = ("id", "title", "paper", "place", "tool")
-        emit({"studies": [{key: getattr(s, key) for key in keys} for s in found]})
+        emit({"studies": [{key: getattr(s, key) for key in keys} for s in studies]})
         return 0
-    for one in found:
+    for one in studies:
         print(f"{one.id:<20} {one.title} ({one.paper}, {one.place})")
     return 0
 
@@ -101,26 +98,20 @@ def _show(study: Study, *, as_json: bool) -> int:
         needs += [f"a path of {point.rtt_ms:g} ms"] if point.rtt_ms else []
         needs += [f"{name} = {value}" for name, value in point.settings.items()]
         needs += [f"never run: {point.skip}"] if point.skip else []
-        told = f"  ({', '.join(needs)})" if needs else ""
-        print(f"  {point.name}: {published(point.published)} {study.unit}{told}")
+        remark = f"  ({', '.join(needs)})" if needs else ""
+        print(f"  {point.name}: {published(point.published)} {study.unit}{remark}")
     return 0
 
 
 def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
     from ..trials import report
-    from ..trials import run as runner
     from ..trials import study as studies
-    from ..trials.peer import Cancelled, PeerError
 
-    most = args.seconds
-    try:
+    with trial_errors():
         document = studies.run(
-            study, options_of(args), most=most, only=args.only or "", watch=tell, cancel=stopper()
-        )
-    except (PeerError, runner.TrialError, ValueError) as error:
-        raise Refused(str(error), 3) from None
-    except Cancelled:
-        raise Refused("cancelled; all processes of the test have ended", 4) from None
+            study, options_of(args), most=args.seconds, only=args.only or "",
+            watch=show_progress, cancel=stopper(),
+        )  # fmt: skip
     if as_json:
         emit(document)
     else:

@@ -13,11 +13,21 @@ import argparse
 import signal
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import FrameType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import duration_argument, emit, interface_argument, json_argument, netns_argument, pause
+from . import (
+    duration_argument,
+    emit,
+    enter_netns_of,
+    interface_argument,
+    json_argument,
+    netns_argument,
+    pause,
+)
 from ._argument import host, prefix, whole
 
 if TYPE_CHECKING:
@@ -48,7 +58,7 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
     )
     duration_argument(parser, "--seconds", "length of a measurement (10)", 10.0)
     duration_argument(
-        parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, type=pause
+        parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, parse=pause
     )
     add("--streams", type=whole(1), default=1, help="number of parallel connections (1)")
     add("--reverse", action="store_true", help="the other host sends")
@@ -124,12 +134,12 @@ def cpus(text: str) -> tuple[int, ...]:
     from ..terms import cpulist
 
     try:
-        found = cpulist.parse(text)
+        numbers = cpulist.parse(text)
     except ValueError:
-        found = ()
-    if not found:
+        numbers = ()
+    if not numbers:
         raise argparse.ArgumentTypeError(f"{text[:80]!r} is not a CPU list such as 0-2,5")
-    return found
+    return numbers
 
 
 def sizes(text: str) -> tuple[int, ...]:
@@ -138,14 +148,14 @@ def sizes(text: str) -> tuple[int, ...]:
 
 
 def floats(text: str) -> tuple[float, ...]:
-    """Numbers with commas between; for argparse."""
+    """Numbers separated by commas; for argparse."""
     try:
-        found = tuple(float(word) for word in text.split(","))
+        numbers = tuple(float(part) for part in text.split(","))
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a list such as 64,1472") from None
-    if any(value < 0 for value in found):
+    if any(number < 0 for number in numbers):
         raise argparse.ArgumentTypeError(f"{text!r} contains a negative number")
-    return found
+    return numbers
 
 
 def options_of(args: argparse.Namespace) -> Options:
@@ -171,7 +181,7 @@ def stopper() -> threading.Event:
     return event
 
 
-def tell(progress: Progress) -> None:
+def show_progress(progress: Progress) -> None:
     """Print one progress line per second, rewritten in place on a terminal."""
     from ..terms import units
 
@@ -185,19 +195,40 @@ def tell(progress: Progress) -> None:
     )  # fmt: skip
 
 
+def clear_progress() -> None:
+    """Erase the progress line of a terminal."""
+    if sys.stderr.isatty():
+        print("\r\033[K", end="", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def trial_errors() -> Iterator[None]:
+    """Errors of a trial become Refused; the progress line is erased at the end."""
+    from ..trials.peer import Cancelled, PeerError
+    from ..trials.run import TrialError
+
+    try:
+        yield
+    except (PeerError, TrialError, ValueError) as error:
+        raise Refused(str(error), 3) from None
+    except Cancelled:
+        raise Refused("cancelled; all processes of the test have ended", 4) from None
+    finally:
+        clear_progress()
+
+
 def run(args: argparse.Namespace) -> int:
     """Run the test and print the result. Exit code 3: the result is impossible."""
     from .. import trials
+    from ..trials import run as runner
 
     if args.tool == "list":
         return _list(args)
     if args.tool.replace("_", "-") not in trials.names():
         raise Refused(f"no test tool {args.tool!r}{nearest(args.tool, trials.names())}", 2)
-    if getattr(args, "netns", None):
-        from . import enter_netns
-
-        enter_netns(args.netns)
-    result = one(args.tool, options_of(args))
+    enter_netns_of(args)
+    with trial_errors():
+        result = runner.run(args.tool, options_of(args), show_progress, stopper())
     if not args.no_keep:
         from ..trials import results
 
@@ -207,22 +238,6 @@ def run(args: argparse.Namespace) -> int:
     else:
         print(text(result), end="")
     return 3 if any(not check.ok and check.name == "possible" for check in result.checks) else 0
-
-
-def one(tool: str, options: Options) -> TrialResult:
-    """Run one trial; its errors become Refused."""
-    from ..trials import run as runner
-    from ..trials.peer import Cancelled, PeerError
-
-    try:
-        return runner.run(tool, options, tell, stopper())
-    except (PeerError, runner.TrialError, ValueError) as error:
-        raise Refused(str(error), 3) from None
-    except Cancelled:
-        raise Refused("cancelled; all processes of the test have ended", 4) from None
-    finally:
-        if sys.stderr.isatty():
-            print("\r\033[K", end="", file=sys.stderr, flush=True)
 
 
 def _list(args: argparse.Namespace) -> int:
@@ -243,13 +258,13 @@ def text(result: TrialResult) -> str:
     from ..terms import units
 
     m, o = result.measured, result.options
-    streams, moved = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"
+    streams, verb = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"
     if "connections" in m.details:  # an existing connection, only observed
-        streams, moved = f"{m.details['connections']} connections watched", "moved   "
+        streams, verb = f"{m.details['connections']} connections watched", "moved   "
     lines = [f"{result.tool} {m.version}".rstrip() + f" to {o.to}, {streams}"]
     if m.bits_per_second is not None:
         lines.append(
-            f"  {moved}     {units.scaled(m.bits_per_second, 'b/s')}"
+            f"  {verb}     {units.scaled(m.bits_per_second, 'b/s')}"
             f" over {sum(i.seconds for i in m.intervals) or o.seconds:.0f} s"
         )
     if len(m.intervals) > 1:
@@ -279,7 +294,7 @@ def text(result: TrialResult) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _brief(value: Any) -> str:
+def _brief(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):

@@ -51,12 +51,12 @@ def run(args: argparse.Namespace) -> int:
         show = command("show")
         parser = argparse.ArgumentParser()
         show.arguments(parser)
-        words = ["overview", "--once"]
+        argv = ["overview", "--once"]
         for option in ("replay", "root", "interface", "profile"):
             if getattr(args, option):
-                words += [f"--{option}", str(getattr(args, option))]
-        words += ["--drop-reasons"] if args.drop_reasons else []
-        code: int = show.run(parser.parse_args(words))
+                argv += [f"--{option}", str(getattr(args, option))]
+        argv += ["--drop-reasons"] if args.drop_reasons else []
+        code: int = show.run(parser.parse_args(argv))
         return code
     browser = "TEXTUAL_DRIVER" in os.environ  # `nettop serve`
     if not browser and not (sys.stdin.isatty() and sys.stdout.isatty()):

@@ -68,15 +68,15 @@ def run(args: argparse.Namespace) -> int:
             raise Refused(privilege.become(sys.argv[1:]), 4)
         if unknown:
             raise Refused(f"the journal has no change {unknown[0]}; see nettop journal", 2)
-        made = _made(journal, source, args)
+        results = _undo(journal, source, args)
     except OSError as error:
         raise Refused(sentence(error), 4) from None
-    if not made and not args.json:
+    if not results and not args.json:
         print("Nothing to undo.")
-    return finish(made, (), as_json=args.json)
+    return finish(results, (), as_json=args.json)
 
 
-def _made(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[Result, ...]:
+def _undo(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[Result, ...]:
     from ..changes import report
     from ..changes.apply import Terms
     from ..changes.retract import retract
@@ -87,5 +87,5 @@ def _made(journal: Journal, source: Source, args: argparse.Namespace) -> tuple[R
     if args.forget:
         return forget(journal, args.id, everything=args.all, host=host)
     terms = Terms(confirm=args.confirm, carries=carriers(args, source))
-    made = retract(journal, host, args.id, terms=terms, everything=args.all, force=args.force)
-    return made if args.json else report.await_enter(journal, made)
+    results = retract(journal, host, args.id, terms=terms, everything=args.all, force=args.force)
+    return results if args.json else report.await_enter(journal, results)

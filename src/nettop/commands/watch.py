@@ -17,10 +17,10 @@ from . import (
     json_argument,
     known_interface,
     open_source,
+    print_lines,
     profile_argument,
-    say,
+    report_faults,
     source_arguments,
-    tell_faults,
 )
 from .advise import MARKS, SEVERITIES
 
@@ -50,25 +50,25 @@ def run(args: argparse.Namespace) -> int:
 
     source = open_source(args)
     observer = Observer(source, profile=args.profile, interface=args.interface)
-    tell_faults(observer.faults)
-    open_ones: dict[str, tuple[str, str]] = {}
+    report_faults(observer.faults)
+    before: dict[str, tuple[str, str]] = {}
     worst = len(SEVERITIES)
     first = True
     began = due = source.now()
     while True:
-        seen = observer.step()
+        observation = observer.step()
         if first:  # only checked once: the interface may go and come back later
-            known_interface(seen.frame, args.interface)
+            known_interface(observation.frame, args.interface)
             first = False
-        now = {found.id: (found.severity, found.title) for found in seen.judgement.findings}
+        now = {one.id: (one.severity, one.title) for one in observation.judgement.findings}
         for name, (severity, title) in now.items():
             worst = min(worst, SEVERITIES.index(severity))
-            if name not in open_ones:
-                _line(args, seen.frame.wall, "begins", name, severity, title)
-        for name, (severity, title) in open_ones.items():
+            if name not in before:
+                _line(args, observation.frame.wall, "begins", name, severity, title)
+        for name, (severity, title) in before.items():
             if name not in now:
-                _line(args, seen.frame.wall, "ends", name, severity, title)
-        open_ones = now
+                _line(args, observation.frame.wall, "ends", name, severity, title)
+        before = now
         due += args.interval
         if args.duration is not None and due - began > args.duration:
             break
@@ -87,5 +87,5 @@ def _line(
         print(json.dumps({**line, "severity": severity, "title": title}))
     else:
         mark = MARKS[severity] if event == "begins" else "✓"
-        say(f"{when} {mark} {event} {name}: {title}")
+        print_lines(f"{when} {mark} {event} {name}: {title}")
     sys.stdout.flush()
