@@ -133,9 +133,9 @@ class Desk:
         for setting, value in self.values().items():
             if value != before[setting]:
                 self.written += 1
-                row = squeezed(f"{setting}: {before[setting]} → {value}")
                 assert event.key == "enter", f"{event.key} wrote {setting}"
-                assert any(row in plan for plan in shown), f"{row} was not shown"
+                step_ = (setting, before[setting], value)
+                assert any(leads(plan, *step_) for plan in shown), f"{step_} was not shown"
         # a key acts on the row that was painted last, unless keys have moved the cursor since
         if event.key == "a" and listed and had is None and len(self.late) > late:
             made = self.late[-1](self.app.scene).question
@@ -170,6 +170,18 @@ def key(name: str) -> events.Key:
 def short(setting: str) -> str:
     """A name that no list crops."""
     return setting.partition("@")[0].rpartition(".")[2][:8]
+
+
+def leads(plan: str, setting: str, before: str, after: str) -> bool:
+    """Whether the plan shows the change; an undo of two changes of one setting shows two steps."""
+    values = {*VALUES[setting][1], before, after}
+    reached = {before}
+    for _ in values:
+        reached |= {
+            new for old in reached for new in values
+            if squeezed(f"{setting}: {old} → {new}") in plan
+        }  # fmt: skip
+    return after in reached
 
 
 def squeezed(text: str) -> str:
