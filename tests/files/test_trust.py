@@ -69,8 +69,8 @@ def test_root_obeys_its_own_files_only(
     assert found.values == {"theme": "light"}
     assert not found.muted
     assert not [folder for folder in config.rule_folders() if folder.is_relative_to(user)]
-    assert app.remembered({}).form == View().form
-    app.remember(View(pane="flows"))
+    assert app.saved_view({}).form == View().form
+    app.save_view(View(pane="flows"))
     assert "flows" in (tmp_path / "root/.local/state/nettop/view.json").read_text()
     assert "flows" not in (user / ".local/state/nettop/view.json").read_text()
 
@@ -102,7 +102,7 @@ def test_a_user_is_served_as_ever(user: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(os, "geteuid", lambda: NOBODY)
     assert config.load().values == {"theme": "mono"}
     assert config.load().muted == {"a@b"}
-    assert app.remembered({}).pane == "tests"
+    assert app.saved_view({}).pane == "tests"
     assert config.state_folder() == user / ".local/state/nettop"
 
 

@@ -1,4 +1,4 @@
-"""The story of the README in four scenes: problem, finding, applied, proved."""
+"""The four scenes of the README: problem, finding, change applied, change proved."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from functools import cache
 from scenes import FAR, RING, SACK, WALL, lossy
 
 from nettop.facts import Facts
-from nettop.views.scene import Made, Note, Paper, Pending, Result, Scene, View
+from nettop.views.scene import JournalEntry, Note, Paper, Pending, Result, Scene, View
 
-RATE = 938.4e6 / 8  # bytes/s that arrive once nothing is lost
+RATE = 938.4e6 / 8  # bytes/s received without drops
 
 
 @cache
 def cured() -> Facts:
-    """The same host with 512 descriptors: nothing is lost, the link is full."""
+    """The same host with 512 descriptors: no drops, and the link is full."""
     facts = lossy().facts
     assert facts is not None
     nics = []
@@ -44,14 +44,14 @@ def cured() -> Facts:
 
 
 def applied() -> Scene:
-    """Six seconds after `a`: the losses have stopped, the countdown runs."""
-    made = Made("14", WALL + 61, "ring.rx@eth0", "256", "512", "pending", RING.id, "root")
+    """Six seconds after `a`: the drops have stopped, the countdown runs."""
+    entry = JournalEntry("14", WALL + 61, "ring.rx@eth0", "256", "512", "pending", RING.id, "root")
     return replace(
         lossy(),
         facts=cured(),
         findings=(FAR, SACK),
         wall=WALL + 67,
-        journal=(made,),
+        journal=(entry,),
         pending=(Pending("14", "ring.rx@eth0", WALL + 91),),
         notes=(
             Note("ring.rx@eth0: 256 → 512: pending (read back after the link came up)", "warn"),
@@ -93,7 +93,7 @@ PAPERS = (
     Paper(
         "nasa-4", "Performance implications of CPU affinity (IRQs on CPU 0)",
         "Boscia & Sidhu, NASA NAS", "V Table 4", "bulk", "Mbit/s",
-        tuple((name, told, skip) for name, told, _, _, skip in STUDY.rows),
+        tuple((name, published, skip) for name, published, _, _, skip in STUDY.rows),
         ("The paper had the NIC's interrupts on CPU 0 at both ends.",),
     ),
     Paper(
@@ -109,9 +109,9 @@ PAPERS = (
 
 def proved() -> Scene:
     """The proof: five pairs, kept."""
-    made = Made("14", WALL + 61, "ring.rx@eth0", "256", "512", "applied", RING.id, "root")
+    entry = JournalEntry("14", WALL + 61, "ring.rx@eth0", "256", "512", "applied", RING.id, "root")
     return replace(
-        applied(), journal=(made,), pending=(), wall=WALL + 520,
+        applied(), journal=(entry,), pending=(), wall=WALL + 520,
         results=(PROOF, BEFORE, LATENCY, STUDY), studies=PAPERS,
         notes=(Note(f"{RING.id}: better; kept", "good"),),
     )  # fmt: skip
@@ -120,8 +120,8 @@ def proved() -> Scene:
 FORM = {"tool": "bulk", "to": "192.0.2.20", "peer": "ssh vm8", "streams": "4"}
 
 
-def told(at: int) -> tuple[Scene, View]:
-    """One scene of the story, and how it is looked at."""
+def scene_and_view(at: int) -> tuple[Scene, View]:
+    """The scene and the view of step 1 to 4 of the story."""
     if at == 1:
         return lossy(), View()
     if at == 2:

@@ -1,4 +1,4 @@
-"""An application that records what it is told."""
+"""Actions that record requests instead of carrying them out."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from nettop.views.scene import Scene, View
 SHOTS = pathlib.Path(__file__).parents[2] / "screenshots"
 
 
-class Told:
-    """Remembers what it was asked."""
+class Recorder:
+    """Records the requests of keys."""
 
     def __init__(self) -> None:
-        self.asked: list[Ask] = []
+        self.requests: list[Ask] = []
         self.stopped = False
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
-        self.asked.append(ask)
+        self.requests.append(ask)
 
     def start(self) -> None:
         pass
@@ -26,7 +26,7 @@ class Told:
     def stop(self) -> None:
         self.stopped = True
 
-    def know(self, scene: Scene, view: View) -> None: ...
+    def follow(self, scene: Scene, view: View) -> None: ...
 
     def wait(self, seconds: float) -> bool:
         return True

@@ -19,11 +19,11 @@ from nettop.terms.text import line, text_of
 from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
-from nettop.tui.planning import taken_back
+from nettop.tui.planning import to_undo
 from nettop.tui.reading import Reading
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
-from nettop.views.scene import Ended, Made, Pending, Question, Scene, View
+from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, View
 
 NEW = Found("udp-overflow@python3", "critical", "python3 loses datagrams", "why")
 
@@ -66,14 +66,17 @@ def test_an_open_page_stays_on_its_finding_when_it_ends() -> None:
 
 
 def test_a_row_that_goes_leaves_nothing_under_the_cursor() -> None:
-    one, two = Made("1", 5.0, "a", "0", "1", "applied"), Made("2", 6.0, "b", "0", "1", "applied")
+    one, two = (
+        JournalEntry("1", 5.0, "a", "0", "1", "applied"),
+        JournalEntry("2", 6.0, "b", "0", "1", "applied"),
+    )
     scene = replace(lossy(), journal=(one, two))
     view = painted(View(pane="journal"), scene)
     assert target(view, scene) == "2"
     less = replace(scene, journal=(one,))
     view = painted(view, less)
     assert target(view, less) == ""
-    assert taken_back(target(view, less), view, less) == []
+    assert to_undo(target(view, less), view, less) == []
     moved, _ = pressed("j", view, less)
     assert target(moved, less) == "1"
 
@@ -93,8 +96,8 @@ def test_nothing_is_chosen_before_it_was_painted() -> None:
 def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_there() -> None:
     before = with_findings(SACK, RING)
     after = merge(before, with_findings(RING))
-    made = Made("7", after.wall, "sysctl.net.ipv4.tcp_sack", "0", "1", "applied", SACK.id)
-    other = Made("8", after.wall + 9, "sysctl.vm.x", "0", "1", "applied")
+    made = JournalEntry("7", after.wall, "sysctl.net.ipv4.tcp_sack", "0", "1", "applied", SACK.id)
+    other = JournalEntry("8", after.wall + 9, "sysctl.vm.x", "0", "1", "applied")
     done = replace(after, journal=(made, other))
     view = View(pane="advisor")
     rows = told(done, view).splitlines()
@@ -103,18 +106,18 @@ def test_a_finding_that_was_put_right_is_listed_as_done_and_taken_back_from_ther
                for row in rows)  # fmt: skip
     view = painted(view.at(on=SACK.id), done)
     assert "journal 7; u undoes it" in told(done, view)
-    assert taken_back(SACK.id, view, done) == [made]
-    assert taken_back(RING.id, view, done) == [other]
+    assert to_undo(SACK.id, view, done) == [made]
+    assert to_undo(RING.id, view, done) == [other]
     undone = replace(done, journal=(replace(made, state="undone"), other))
     assert "ended 14:14:20" in told(undone, view)
 
 
 def test_what_waits_for_its_confirmation_is_taken_back_together() -> None:
-    made = tuple(Made(str(n), 5.0 + n, f"s{n}", "0", "1", "pending") for n in range(3))
+    made = tuple(JournalEntry(str(n), 5.0 + n, f"s{n}", "0", "1", "pending") for n in range(3))
     scene = replace(
         lossy(), journal=made, pending=tuple(Pending(m.id, m.setting, lossy().wall) for m in made)
     )
-    assert taken_back("", View(), scene) == list(reversed(made))
+    assert to_undo("", View(), scene) == list(reversed(made))
     assert "2 more changes are pending: c keeps all" in told(scene, View())
 
 

@@ -189,7 +189,7 @@ def test_the_engine_looks_for_cycles_itself(monkeypatch: pytest.MonkeyPatch) -> 
         engine.stopping = len(alive) >= 60
 
     engine.post = post
-    monkeypatch.setattr("nettop.tui.engine.CLEARED", 20)
+    monkeypatch.setattr("nettop.tui.engine.COLLECT_EVERY", 20)
     gc.collect()
     gc.disable()
     try:

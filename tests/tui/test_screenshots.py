@@ -32,7 +32,7 @@ class Shot:
 
     def scene(self) -> tuple[Scene, View]:
         if self.host.startswith("story"):
-            return stories.told(int(self.host[-1]))
+            return stories.scene_and_view(int(self.host[-1]))
         if self.host in SCENES:
             return SCENES[self.host](), self.view
         return recorded(self.host, self.view), self.view

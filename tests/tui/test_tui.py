@@ -11,7 +11,7 @@ from dataclasses import fields, replace
 
 import pytest
 from scenes import healthy, lossy, storied
-from tui_app import SHOTS, Told
+from tui_app import SHOTS, Recorder
 
 from nettop import panes
 from nettop.commands import open_source
@@ -28,18 +28,18 @@ from nettop.views.scene import Note, Scene, Step, View
 
 async def test_keys_reach_panes_and_actions() -> None:
     app = Nettop(View(), lossy())
-    told = Told()
-    app.actions = told
+    recorder = Recorder()
+    app.actions = recorder
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.press("5", "j", "a")
         assert app.view.pane == "advisor"
-        assert told.asked == [Ask("apply", "app-on-other-node@3391")]
+        assert recorder.requests == [Ask("apply", "app-on-other-node@3391")]
         await pilot.press("tab")
         assert app.view.pane == "tests"
         await pilot.press("shift+tab", "question_mark")
         assert app.view.help
         await pilot.press("escape", "1", "q")
-    assert told.stopped
+    assert recorder.stopped
     assert app.return_code == 0
 
 
@@ -223,7 +223,7 @@ def test_only_this_host_s_view_is_kept(
     live = argparse.Namespace(replay=None, root=None, netns=None, demo=False, interval=None)
     starter.run(live, open_source(live))
     assert '"journal"' in kept.read_text()
-    starter.remember(View(pane="flows"))
+    starter.save_view(View(pane="flows"))
     before = kept.read_text()
     recording.demo = True
     starter.run(recording, open_source(recording, pace=1.0, loop=True))
@@ -236,13 +236,13 @@ def test_only_this_host_s_view_is_kept(
 def test_the_view_is_remembered(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     view = replace(View(pane="flows", nic="eth0"), form={"to": "192.0.2.1"}).at(sort=2, invert=True)
-    starter.remember(view)
-    again = starter.remembered({})
+    starter.save_view(view)
+    again = starter.saved_view({})
     assert (again.pane, again.nic, again.spot.sort, again.spot.invert) == ("flows", "eth0", 2, True)
     assert again.form == {"to": "192.0.2.1"}
     for rubbish in ("{", "[]", '{"pane": 3, "sort": 1}', '{"pane": "nope", "fold": "x"}'):
         (tmp_path / "nettop" / "view.json").write_text(rubbish)
-        assert starter.remembered({}).pane == "overview"
+        assert starter.saved_view({}).pane == "overview"
 
 
 def test_the_theme_follows_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -314,9 +314,9 @@ def test_configured_columns_reach_the_view(
         monkeypatch.setenv(variable, str(tmp_path))
     (tmp_path / "nettop").mkdir()
     (tmp_path / "nettop" / "config.toml").write_text('[columns]\nflows = ["limit", "peer"]')
-    starter.remember(View(pane="journal"))
-    assert starter.remembered(configured().values).columns == {"flows": ("limit", "peer")}
-    assert starter.first(configured().values).columns == {"flows": ("limit", "peer")}
+    starter.save_view(View(pane="journal"))
+    assert starter.saved_view(configured().values).columns == {"flows": ("limit", "peer")}
+    assert starter.initial_view(configured().values).columns == {"flows": ("limit", "peer")}
 
 
 def test_the_keys_need_no_textual() -> None:

@@ -12,7 +12,6 @@ from scenes import RING, lossy
 from nettop.changes import Change
 from nettop.changes.journal import Entry, Journal
 from nettop.host.source import Live
-from nettop.panes.cores import spread_of
 from nettop.trials import prove
 from nettop.trials import result as trials
 from nettop.trials.result import Standing
@@ -23,7 +22,8 @@ from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import Bench, options_of
 from nettop.views.kept import result_of
-from nettop.views.scene import Made, Scene, View
+from nettop.views.scene import JournalEntry, Scene, View
+from nettop.views.spread import spread_of
 
 WANTED = [("ring.rx@eth0", "512")]
 FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "reverse": "no"}
@@ -124,7 +124,7 @@ def test_an_export_is_written_as_it_was_shown(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     now = Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip()
-    made = Made("1", 5.0, "sysctl.net.ipv4.tcp_sack", "0", now, "applied")
+    made = JournalEntry("1", 5.0, "sysctl.net.ipv4.tcp_sack", "0", now, "applied")
     heard = Heard(replace(lossy(), journal=(made,)))
     actions = Actions(Live(), heard, lambda: None)
     actions.planning.do_export(Ask("export"), View(pane="journal"), heard.scene)
@@ -244,7 +244,7 @@ def test_without_rights_the_line_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     other = "0" if now == "1" else "1"
     changing.change([Change("sysctl.net.ipv4.tcp_sack", now, other)], "")
     assert "needs root: sudo" in heard.last
-    assert not changing.rooted
+    assert not changing.used_sudo
     assert Path("/proc/sys/net/ipv4/tcp_sack").read_text().strip() == now
 
 
@@ -335,7 +335,7 @@ def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
         heard.scene = replace(heard.scene, journal=made, pending=pending)
 
     look()
-    changing.take_back([heard.scene.journal[0].id])
+    changing.undo([heard.scene.journal[0].id])
     assert (mtu.read_text().strip(), "pending" in heard.last) == ("1500", True)
     before = heard.scene  # this countdown was not yet on the screen
     look()

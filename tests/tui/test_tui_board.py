@@ -99,7 +99,7 @@ async def test_no_color_holds_for_every_theme(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("NO_COLOR", "1")
     app = Nettop(View(), lossy(), theme="mono")
     async with app.run_test(size=(100, 30)) as pilot:
-        app.wear("dark")
+        app.set_theme("dark")
         await pilot.pause()
         inks = [s.style for y in range(30) for s in app.board.render_line(y)]
         assert {ink.color and ink.color.name for ink in inks if ink} == {"default"}

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 from scenes import SCENES, lossy, storied
-from tui_app import Told
+from tui_app import Recorder
 
 from nettop import panes
 from nettop.tui import guide, keys
@@ -134,22 +134,22 @@ async def test_a_question_is_answered_by_enter_or_escape() -> None:
     sheets = (("shell", (((" one", ""),),)), ("sysctl", (((" two", ""),),)))
     question = Question("Export", sheets, "export", "write the file here")
     app = Nettop(View(pane="journal"), replace(storied(), question=question))
-    told = Told()
-    app.actions = told
+    recorder = Recorder()
+    app.actions = recorder
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause()
         shown = "\n".join("".join(t for t, _ in row) for row in app.board.shown)
         assert "write the file here" in shown
         assert " one" in shown
         await pilot.press("u", "right")
-        assert told.asked == []
+        assert recorder.requests == []
         await pilot.press("enter")
-        assert told.asked == [Ask("agree", value="sysctl")]
+        assert recorder.requests == [Ask("agree", value="sysctl")]
         assert app.scene.question is None
         app.scene = replace(app.scene, question=question)
         await pilot.press("escape")
         assert app.scene.question is None
-        assert len(told.asked) == 1
+        assert len(recorder.requests) == 1
 
 
 def test_an_interrupt_is_moved_by_typing() -> None:

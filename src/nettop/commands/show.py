@@ -32,7 +32,7 @@ from ._argument import whole
 if TYPE_CHECKING:
     from ..host.source import Source
     from ..terms.text import Line
-    from ..views.scene import Made, Pending
+    from ..views.scene import JournalEntry, Pending
 
 GROUP = "look"
 HELP = "print a pane of the screen as text"
@@ -137,7 +137,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
             return 0
 
 
-def _journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
+def _journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     """The journal entries; one message if the journal cannot be read."""
     from ..settings import Host
     from ..terms.errors import sentence

@@ -1,8 +1,8 @@
 """Panes: one screen a module, pure functions from a scene to lines of (text, role).
 
-`declared.Pane` lists the names that a pane module has: required ones (`TITLE`, `KEY`, `LEGEND`,
-`NEEDS`, `items`, `lines`) and optional ones (its own keys, what Enter, ← → and Esc do in it). A
-module with a `KEY` is a pane; every other module here is shared by panes. A new pane is one new
+`declared.Pane` lists the names that a pane module declares: required ones (`TITLE`, `KEY`,
+`LEGEND`, `NEEDS`, `items`, `lines`) and optional ones (its own keys; what Enter, ← → and Esc do). A
+module with a `KEY` is a pane; panes share the other modules of this folder. A new pane is one new
 file.
 """
 
@@ -22,8 +22,8 @@ from .table import names_of
 @cache
 def names() -> tuple[str, ...]:
     """The names of all panes, in the order of their keys."""
-    found = {name: import_module(f"{__name__}.{name}") for name in modules(__path__[0])}
-    panes = (name for name, module in found.items() if is_pane(module))
+    parts = {name: import_module(f"{__name__}.{name}") for name in modules(__path__[0])}
+    panes = (name for name, module in parts.items() if is_pane(module))
     return tuple(sorted(panes, key=lambda name: pane(name).KEY))
 
 
@@ -38,7 +38,7 @@ def pane(name: str) -> Pane:
 
 
 def columns(name: str) -> tuple[str, ...]:
-    """The column names of a pane's table, as in the configuration; () for a pane without choice.
+    """The column names of a pane's table, as in the configuration; () if it cannot be configured.
 
     KeyError for an unknown pane.
     """
@@ -50,22 +50,23 @@ def chosen_columns(
 ) -> tuple[dict[str, tuple[str, ...]], list[str]]:
     """The columns of each pane's table, from `[columns]` of the configuration; and the faults.
 
-    An unknown table, or one with an unknown column, is left out; a fault says so.
+    An unknown table, or one with an unknown column, is ignored and reported as a fault.
     """
     chosen: dict[str, tuple[str, ...]] = {}
     faults: list[str] = []
     with_tables = [name for name in names() if columns(name)]
-    for table, wanted in configured.items():
+    for table, value in configured.items():
         known = columns(table) if table in with_tables else ()
-        strange = [name for name in wanted if name not in known] if isinstance(wanted, list) else []
+        listed = value if isinstance(value, list) else []
+        unknown = [name for name in listed if name not in known]
         if not known:
             near = nearest(table, with_tables) or f"; there are {', '.join(with_tables)}"
             faults.append(f"config.toml: columns of an unknown table {table!r}{near}")
-        elif not isinstance(wanted, list) or not wanted:
+        elif not listed:
             faults.append(f"config.toml: columns.{table} is a list of {', '.join(known)}")
-        elif strange:
-            near = nearest(str(strange[0]), known) or f"; there are {', '.join(known)}"
-            faults.append(f"config.toml: columns.{table} has no column {strange[0]!r}{near}")
+        elif unknown:
+            near = nearest(str(unknown[0]), known) or f"; there are {', '.join(known)}"
+            faults.append(f"config.toml: columns.{table} has no column {unknown[0]!r}{near}")
         else:
-            chosen[table] = tuple(wanted)
+            chosen[table] = tuple(listed)
     return chosen, faults

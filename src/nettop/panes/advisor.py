@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..advice.language.words import named, told
+from ..advice.language.words import named
+from ..advice.language.words import told as value_text
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..terms.units import seconds
 from ..views.ask import Key, Next
@@ -12,7 +13,7 @@ from ..views.scene import Scene, View, under
 from . import listed
 from .clock import clock
 from .listed import Listed
-from .parts import listing, matches, section, severity, waiting
+from .parts import RISKS, listing, matches, section, severity, waiting
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Cite, Finding
@@ -21,29 +22,22 @@ TITLE = "Advisor"
 KEY = "5"
 LEGEND: Final = (
     "✗ loss or fault now · ! costs performance now · ▸ could be better · · information; ✓ done, "
-    "○ ended, ◇ muted. Silent rules give their reasons."
+    "○ ended, ◇ muted. SILENT RULES: rules without a finding, with the reason."
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
 BOUND = PAGED = True
-ABREAST: Final = 170  # columns from which findings and silent rules stand side by side
-RISKS: Final = {
-    "none": ("no interruption", "good"),
-    "queues": ("the queues restart: a few packets are lost", "warn"),
-    "link": ("the link may drop for seconds; reverts unless confirmed", "warn"),
-    "reboot": ("takes effect at the next boot", "dim"),
-    "advice": ("advice only; nettop does not apply it", "dim"),
-}
+ABREAST: Final = 170  # columns from which findings and silent rules are side by side
 
 
 def shown(scene: Scene, view: View) -> list[Listed]:
-    """The findings that match the filter: in the judge's order, then done, ended and muted ones."""
+    """The findings that match the filter: most severe first, then done, ended and muted ones."""
 
-    def wanted(one: Listed) -> bool:
-        words = (one.finding.title, one.finding.severity) if one.finding is not None else ()
-        return matches(view.spot.filter, one.id, one.state, *words)
+    def passes(row: Listed) -> bool:
+        texts = (row.finding.title, row.finding.severity) if row.finding is not None else ()
+        return matches(view.spot.filter, row.id, row.state, *texts)
 
-    return [one for one in listed.listed(scene) if wanted(one)]
+    return [row for row in listed.listed(scene) if passes(row)]
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -100,11 +94,11 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
             line(("  # " if not step.because else "  ", "dim"), (step.shell or step.setting, "key"))
         )
         risk, kind = RISKS.get(step.risk, (step.risk, "dim"))
-        told = line(("    ", ""), f"{step.setting}: {step.before} → {step.after}")
-        if line_cells(told) + cells(risk) + 4 <= width:
-            out.append((*told, (f"   {risk}", kind)))
-        else:  # a risk is never cut
-            out += [told, *paragraph(risk, width, kind, 4)]
+        change = line(("    ", ""), f"{step.setting}: {step.before} → {step.after}")
+        if line_cells(change) + cells(risk) + 4 <= width:
+            out.append((*change, (f"   {risk}", kind)))
+        else:  # a risk is never cropped
+            out += [change, *paragraph(risk, width, kind, 4)]
         if step.because:
             out.append(line((f"    {step.because}", "warn")))
     for text in finding.advice:
@@ -116,18 +110,18 @@ def state(one: Listed, width: int) -> list[Line]:
     """The state of a finding that is done, ended or muted, and what can be done."""
     mark, role = listed.MARKS[one.state]
     if one.state == "muted":
-        told = "muted: still judged. m unmutes it"
-        return [fit_line(line((f" {mark} {told}", role)), width)]
+        text = "muted: still evaluated. m unmutes it"
+        return [fit_line(line((f" {mark} {text}", role)), width)]
     ended = f"{mark} no longer holds: ended {clock(one.wall)}"
     out = [line((f" {ended}", role if one.state == "done" else "warn"))]
-    for made in one.changes:
-        told = f"{made.setting}: {made.before} → {made.after}, journal {made.id}; u undoes it"
-        out += paragraph(told, width, "good", 3)
+    for entry in one.changes:
+        text = f"{entry.setting}: {entry.before} → {entry.after}, journal {entry.id}; u undoes it"
+        out += paragraph(text, width, "good", 3)
     return out
 
 
 def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
-    """One finding in full: evidence, commands, why, sources, what points the other way."""
+    """One finding in full: evidence, commands, reason, sources, contrary evidence."""
     finding = one.finding
     out: list[Line] = state(one, width) if one.state else []
     if finding is None:
@@ -141,7 +135,7 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
         longest = max(cells(named(item["field"])) for item in finding.evidence)
         wide = min(max(36, longest + 3), width * 2 // 3)
         for item in finding.evidence:
-            value = told(item["field"], item["value"], item.get("unit") or "")
+            value = value_text(item["field"], item["value"], item.get("unit") or "")
             out.append(
                 line((fit(f"  {named(item['field'])}", wide) + " ", "dim"), (value, "strong"))
             )
@@ -164,31 +158,31 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
 
 def silence(scene: Scene, width: int, height: int) -> list[Line]:
     """The rules without a finding, with their reasons."""
-    looked = [one for one in scene.silent if one.applies]
-    out = [section("SILENT RULES", f"{len(looked)}", width)]
-    told = looked[: max(0, height - 1)]
-    names = [f"{one.rule}@{one.target}" if one.target else one.rule for one in told]
+    silent = [result for result in scene.silent if result.applies]
+    out = [section("SILENT RULES", f"{len(silent)}", width)]
+    shown = silent[: max(0, height - 1)]
+    names = [f"{result.rule}@{result.target}" if result.target else result.rule for result in shown]
     wide = min(38, max(map(len, names), default=0) + 2)
-    for one, name in zip(told, names, strict=True):
-        out.append(line((fit(f"  {name}", wide), "dim"), (" ", ""), (one.because, "")))
+    for result, name in zip(shown, names, strict=True):
+        out.append(line((fit(f"  {name}", wide), "dim"), (" ", ""), (result.because, "")))
     return out
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The list on top, the one under the cursor below; Enter gives it the whole pane."""
+    """The list, and below it the finding under the cursor; or the opened finding alone."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
-    found = shown(scene, view)
-    if not found and not view.spot.open:
-        quiet = (
+    rows = shown(scene, view)
+    if not rows and not view.spot.open:
+        text = (
             "no finding matches the filter" if view.spot.filter else "no findings on this host now"
         )
-        out = [section("FINDINGS", "", width), line((f" ✓ {quiet}", "good"))]
+        out = [section("FINDINGS", "", width), line((f" ✓ {text}", "good"))]
         return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
     if width >= ABREAST and scene.silent:  # silent rules at the right
         half = width * 3 // 5
-        left = findings(scene, view, found, half - 1, height)
+        left = findings(scene, view, rows, half - 1, height)
         right = silence(scene, width - half, height)
         left += [()] * (height - len(left))
         bar = line(("│", "faint"))
@@ -196,28 +190,28 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             fit_line(fit_line(a, half - 1) + bar + b, width)
             for a, b in zip(left, right + [()] * (height - len(right)), strict=True)
         ]
-    out = findings(scene, view, found, width, height)
+    out = findings(scene, view, rows, width, height)
     if height - len(out) > 4 and scene.silent:
         out.append(())
         out += silence(scene, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
 
 
-def findings(scene: Scene, view: View, found: list[Listed], width: int, height: int) -> list[Line]:
+def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
     """The list and the finding under the cursor, in at most `height` lines."""
     out: list[Line] = []
     if view.spot.open:
         every = listed.listed(scene)
         one = next((one for one in every if one.id == view.spot.open), None)
-        full = detail(one, scene, width) if one is not None else forgotten(view.spot.open)
+        full = detail(one, scene, width) if one is not None else gone(view.spot.open)
     else:
-        cursor = under(tuple(one.id for one in found), view.spot)
-        room = min(len(found), max(1, (height - 1) // 3))
-        out.append(section("FINDINGS", listed.count(found), width))
-        longest = max(len(one.id) for one in found)
-        rows = [listed.row(one, width, "", longest) for one in found]
-        out += listing(rows, cursor, width, room)
-        full = detail(found[cursor], scene, width) if cursor >= 0 else forgotten(view.spot.on)
+        cursor = under(tuple(one.id for one in rows), view.spot)
+        room = min(len(rows), max(1, (height - 1) // 3))
+        out.append(section("FINDINGS", listed.count(rows), width))
+        longest = max(len(one.id) for one in rows)
+        table = [listed.row(one, width, "", longest) for one in rows]
+        out += listing(table, cursor, width, room)
+        full = detail(rows[cursor], scene, width) if cursor >= 0 else gone(view.spot.on)
     left = height - len(out)
     top = max(0, min(view.spot.top, len(full) - left))
     body = full[top : top + left]
@@ -229,9 +223,9 @@ def findings(scene: Scene, view: View, found: list[Listed], width: int, height: 
     return out + body
 
 
-def forgotten(name: str) -> list[Line]:
-    """Of a finding that is not listed any more."""
+def gone(name: str) -> list[Line]:
+    """The lines for a finding that is no longer listed."""
     return [
         line((f" ○ {name} no longer holds", "warn")),
-        line(("   and is not listed any more. ↑ ↓ choose another", "dim")),
+        line(("   and is no longer listed. ↑ ↓ select another", "dim")),
     ]

@@ -1,4 +1,4 @@
-"""The question before something is written: exactly what would be done, and the keys."""
+"""The question before a write: what exactly would be done, and the keys."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ..terms.text import Line, cells, ends, fit_line, line
 from ..views.scene import Question, View
 from .parts import section
 
-INDENT = "     "  # before the rest of a row that is too long
+INDENT = "     "  # of the further rows of a line that is too long
 
 
 def place(view: View, question: Question) -> int:
@@ -17,7 +17,7 @@ def place(view: View, question: Question) -> int:
 
 
 def needs(question: Question, view: View, width: int) -> int:
-    """The number of lines that show the longest sheet whole."""
+    """The number of lines that the longest sheet needs."""
     sheets = range(len(question.sheets))
     longest = max(
         (len(_rows(question, replace(view, sheet=at), width)) for at in sheets), default=0
@@ -29,9 +29,9 @@ def lines(question: Question, view: View, width: int, height: int) -> list[Line]
     """The question over the pane: its sheet, scrolled, between the title and the keys."""
     name, _ = question.sheets[place(view, question)]
     many = len(question.sheets)
-    told = f"{place(view, question) + 1} of {many} ← →" if many > 1 else ""
+    pages = f"{place(view, question) + 1} of {many} ← →" if many > 1 else ""
     part = _part(question, view, width, height)
-    out = [section(question.title, told, width)]
+    out = [section(question.title, pages, width)]
     if name:
         out.append(line((f" {name}", "head")))
     out += [(), *part.rows[part.top : part.bottom]]
@@ -48,14 +48,14 @@ def lines(question: Question, view: View, width: int, height: int) -> list[Line]
 
 
 def shown(question: Question, view: View, width: int, height: int) -> View:
-    """The view after the question was painted in `height` lines: what of it has been read.
+    """The view after the question was painted in `height` lines: which rows have been shown.
 
-    Rows count as read when all rows before them were on the screen too.
+    A row counts as read when all rows before it were on the screen too.
     """
     part = _part(question, view, width, height)
     read = max(view.read, part.bottom) if part.top <= view.read else view.read
     unread = len(part.rows) - read if question.whole else 0
-    if part.bottom <= part.top:  # no row of it was on the screen
+    if part.bottom <= part.top:  # no row was on the screen
         unread = -1
     return replace(view, scroll=part.top, read=read, unread=unread)
 
@@ -78,14 +78,14 @@ def _part(question: Question, view: View, width: int, height: int) -> _Part:
 
 
 def _rows(question: Question, view: View, width: int) -> list[Line]:
-    """The sheet with its doubts above it; a row that is too long goes on in the next."""
+    """The warnings, then the sheet; a line that is too long takes several rows."""
     _, body = question.sheets[place(view, question)]
-    doubts = [line((f" ! {told}", "warn")) for told in question.doubts]
-    return [part for row in (*doubts, *body) for part in folded(row, width)]
+    warnings = [line((f" ! {text}", "warn")) for text in question.warnings]
+    return [part for row in (*warnings, *body) for part in folded(row, width)]
 
 
 def folded(row: Line, width: int) -> list[Line]:
-    """A line as as many as it takes to show all of it, broken at spaces where there are some."""
+    """One line as several rows of at most `width` cells, broken at spaces if possible."""
     out: list[Line] = []
     now: list[tuple[str, str]] = []
     used = 0
@@ -95,14 +95,14 @@ def folded(row: Line, width: int) -> list[Line]:
             room = max(1, width - 1 - used)
             cut = rest.rfind(" ", 1, room + 1)
             if cut < 1 and used > len(INDENT):
-                cut = 0  # the whole word goes on in the next row
+                cut = 0  # the whole word moves to the next row
             elif cut < 1:
                 cut = _fitting(rest, room)
             now.append((rest[:cut], role))
             out.append(line(*now))
             rest = rest[cut:].lstrip(" ") if cut < len(rest) and rest[cut] == " " else rest[cut:]
             now, used = [(INDENT, "")], len(INDENT)
-            if width <= len(INDENT) + 2:  # too narrow for an indentation
+            if width <= len(INDENT) + 2:  # too narrow to indent
                 now, used = [], 0
         now.append((rest, role))
         used += cells(rest)
@@ -110,7 +110,7 @@ def folded(row: Line, width: int) -> list[Line]:
 
 
 def _fitting(text: str, room: int) -> int:
-    """How many characters of the text fill at most `room` cells; at least one."""
+    """The number of characters that fit into `room` cells; at least one."""
     count = used = 0
     while count < len(text) and used + cells(text[count]) <= room:
         used += cells(text[count])

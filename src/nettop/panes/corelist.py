@@ -1,4 +1,4 @@
-"""Cores as a table: node, load by kind, interrupts, queues, processes, losses."""
+"""Cores as a table: node, load by kind, interrupts, queues, processes, drops."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ COLUMNS: Final = (
 
 
 def core_cells(core: Core) -> tuple[Cell, ...]:
-    """One core, a cell a column."""
+    """The cells of one core, one per column."""
     load = core_load(core)
     parts = [(getattr(core, name), glyph, role) for name, _, glyph, role in KINDS]
     hot = "bad" if (load or 0) >= 90 else "warn" if (load or 0) >= 70 else ""
@@ -62,7 +62,7 @@ def _rate(per_s: float | None) -> tuple[str, str]:
 
 
 def listed(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> list[Line]:
-    """All cores when they fit `height`; of more, a heat map of all and the busiest as rows."""
+    """All cores if they fit into `height`; else a heat map of all, and the busiest as rows."""
     cores = facts.cores
     if height < 3 or not cores:
         return []
@@ -72,13 +72,13 @@ def listed(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) ->
         out = grid.heats(cores, width, height)
         busiest = sorted(cores, key=lambda core: (-grid.weight(core), core.cpu))
         shown = busiest[: max(0, height - len(out) - 1)]
-    told = [core_cells(core) for core in shown]
-    table = fitted(COLUMNS, width, chosen or _known(told))
-    return [*out, table.heading(), *(table.row(cells) for cells in told)]
+    rows = [core_cells(core) for core in shown]
+    table = fitted(COLUMNS, width, chosen or _known(rows))
+    return [*out, table.heading(), *(table.row(cells) for cells in rows)]
 
 
 def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
-    """The columns with a known value for any core."""
+    """The columns in which at least one core has a known value."""
     names = names_of(COLUMNS)
     return tuple(
         name
@@ -88,6 +88,6 @@ def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:
 
 
 def shows(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> bool:
-    """Whether to show the table instead of compact rows: wide enough, or columns are configured."""
+    """Whether to show this table instead of compact rows: wide enough, or columns are chosen."""
     whole = len(facts.cores) + 1 <= height
     return bool(chosen) or (width >= 110 and whole) or width >= 160

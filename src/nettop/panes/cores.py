@@ -29,13 +29,13 @@ NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs
 SORTS = 4
 BOUND = True
 _CELL = 6
-_HEAD = 17  # columns of a row's interrupt number and rate
+_HEAD = 17  # cells of a row's interrupt number and rate
 _PACKETS = 10
 _SORTS = ("name", "interrupts", "packets", "core")
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
-MANY = 16  # queues or cores that are all shown
-LATELY = 5  # rows from which the load over time is shown
-HOT = 90.0  # percent busy: the queues of such a core come first
+MANY = 16  # with more queues or cores, idle ones are folded
+RECENT = 5  # free rows from which the load over time is shown
+HOT = 90.0  # percent: the queues of a core with this load come first
 
 
 def rows_of(scene: Scene, view: View) -> list[Row]:
@@ -50,11 +50,11 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
         key = (queue.nic, queue.irq if queue.irq is not None else queue.name)
         by.setdefault(key, []).append(queue)
     rows = [(f"{group[0].nic}/{group[0].name}", group) for group in by.values()]
-    wanted = view.spot.filter
-    rows = [r for r in rows if matches(wanted, r[0], r[1][0].irq_name, str(r[1][0].irq))]
+    text = view.spot.filter
+    rows = [r for r in rows if matches(text, r[0], r[1][0].irq_name, str(r[1][0].irq))]
     sort = view.spot.sort % len(_SORTS)
     if sort:
-        rows.sort(key=lambda r: _figure(r[1], sort), reverse=not view.spot.invert)
+        rows.sort(key=lambda r: _sort_value(r[1], sort), reverse=not view.spot.invert)
         return rows
     if view.spot.invert:
         rows.reverse()
@@ -73,7 +73,8 @@ def order(spot: Spot) -> str:
     return f"by {_SORTS[sort]} {'▼' if down else '▲'}   "
 
 
-def _figure(group: Sequence[Queue], sort: int) -> float:
+def _sort_value(group: Sequence[Queue], sort: int) -> float:
+    """The value by which a row is sorted in that order of `_SORTS`."""
     if sort == 1:
         return float(max(q.irq_per_s or 0.0 for q in group))
     if sort == 2:
@@ -92,29 +93,10 @@ def setting(here: str) -> str:
     return f"irq.affinity@{here}" if here else ""
 
 
-def spread_of(scene: Scene, nic: str) -> tuple[str, list[tuple[str, str]]]:
-    """Each interrupt of an interface to a core of its own on its node, in order; names and values.
-
-    Threads that share a core come after every core has one.
-    """
-    facts = scene.facts
-    known = {n.name: n for n in facts.nics} if facts is not None else {}
-    queues = [q for q in facts.queues if q.nic == nic and q.irq is not None] if facts else []
-    if facts is None or nic not in known or not queues:
-        return nic, []
-    cores = {c.cpu: c for c in facts.cores}
-    near = [cpu for cpu in known[nic].local_cpus or () if cpu in cores] or sorted(cores)
-    near.sort(key=lambda cpu: (cpu != min((*cores[cpu].siblings, cpu)), cpu))
-    by: dict[int, str] = {}
-    for queue in sorted(queues, key=lambda q: (q.number, q.direction)):
-        by.setdefault(queue.irq or 0, f"irq.affinity@{nic}/{queue.name}")
-    return nic, [(name, str(near[i % len(near)])) for i, name in enumerate(by.values())]
-
-
 def of_interest(facts: Facts, rows: Sequence[Row], fold: bool) -> list[Core]:
-    """The cores that get a column: all, or those that serve the rows shown, work or run a process.
+    """The cores that have a column: all, or those that serve the rows, are busy or run a process.
 
-    Of many, only those that serve the rows shown or are nearly full: a matrix has its diagonal.
+    With many cores, only those that serve the rows shown or are nearly full.
     """
     if not fold or len(facts.cores) <= MANY:
         return list(facts.cores)
@@ -132,7 +114,7 @@ def of_interest(facts: Facts, rows: Sequence[Row], fold: bool) -> list[Core]:
 
 
 def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
-    """Interrupts per second by IRQ and CPU, as the kernel's table tells."""
+    """Interrupts per second by IRQ and CPU, from /proc/interrupts."""
     out: dict[int, Mapping[int, float]] = {}
     if scene.frame is None:
         return out
@@ -149,11 +131,11 @@ def spread(scene: Scene) -> Mapping[int, Mapping[int, float]]:
 def cell(
     group: Sequence[Queue], cpu: int, rates: Mapping[int, Mapping[int, float]]
 ) -> tuple[str, str]:
-    """One crossing of a queue and a core."""
+    """The cell of a queue and a core: text and role."""
     first = group[0]
-    seen = rates.get(first.irq, {}) if first.irq is not None else {}
-    rate = seen.get(cpu, 0.0)
-    if not seen and cpu == first.cpu:
+    by_cpu = rates.get(first.irq, {}) if first.irq is not None else {}
+    rate = by_cpu.get(cpu, 0.0)
+    if not by_cpu and cpu == first.cpu:
         rate = first.irq_per_s or 0.0
     if rate >= 0.5:
         return brief(round(rate)), "accent"
@@ -169,7 +151,7 @@ def cell(
 
 
 def label_of(rows: Sequence[Row], cores: int, width: int) -> tuple[int, bool]:
-    """The width of a row's head, and whether it tells packets: names whole where there is room."""
+    """The width of a row's head, whether it has the packet rate; names are whole if they fit."""
     longest = max((cells(whole(name, group)) for name, group in rows), default=0) + 1
     free = width - cores * _CELL
     if free >= _HEAD + _PACKETS + 11 or width >= 100:
@@ -179,12 +161,12 @@ def label_of(rows: Sequence[Row], cores: int, width: int) -> tuple[int, bool]:
 
 
 def whole(name: str, group: Sequence[Queue]) -> str:
-    """The name of a row: the queues that share its interrupt."""
+    """The name of a row: all queues that share its interrupt."""
     return name + ("+" + group[1].name if len(group) > 1 else "")
 
 
 def head_lines(cores: Sequence[Core], label: int, width: int) -> list[Line]:
-    """Node, number and load of each column's core."""
+    """The heading of the matrix: node, number and load of each column's core."""
     nodes: list[tuple[str, str]] = [(" " * label, "")]
     numbers: list[tuple[str, str]] = [(fit(" CORE", label), "head")]
     loads: list[tuple[str, str]] = [(fit(" busy", label), "dim")]
@@ -201,8 +183,8 @@ def head_lines(cores: Sequence[Core], label: int, width: int) -> list[Line]:
         load = core_load(core)
         role = load_role(load)
         loads.append((level(load).rjust(1), grid.main_kind(core)))
-        told = "–" if load is None else f"{load:.0f}%"
-        loads.append((fit(told, _CELL - 2, ">") + " ", role if role in ("bad", "warn") else "dim"))
+        text = "–" if load is None else f"{load:.0f}%"
+        loads.append((fit(text, _CELL - 2, ">") + " ", role if role in ("bad", "warn") else "dim"))
     out = [fit_line(tuple(nodes), width)] if any(c.node is not None for c in cores) else []
     return [*out, fit_line(tuple(numbers), width), fit_line(tuple(loads), width)]
 
@@ -214,12 +196,12 @@ def matrix_row(
     rates: Mapping[int, Mapping[int, float]],
     label: int,
     *,
-    tells: bool = True,
+    with_packets: bool = True,
 ) -> Line:
-    """One queue: its name and interrupt, rates (packets if it `tells`), a cell for each core."""
+    """One row: queue, interrupt, interrupt rate, packet rate if asked for, a cell for each core."""
     first = group[0]
     full = whole(name, group)
-    wide = label - _HEAD - _PACKETS * tells
+    wide = label - _HEAD - _PACKETS * with_packets
     off = any(q.off_node for q in group)
     loads = {core.cpu: core_load(core) or 0.0 for core in cores}
     hot = bool(first.irq_per_s) and loads.get(-1 if first.cpu is None else first.cpu, 0.0) >= HOT
@@ -235,7 +217,7 @@ def matrix_row(
             + " ",
             "strong",
         ),
-        (fit(packets(load) if known else "–", _PACKETS, ">") if tells else "", "dim"),
+        (fit(packets(load) if known else "–", _PACKETS, ">") if with_packets else "", "dim"),
         ("  ", ""),
     )
     crossings: list[tuple[str, str]] = []
@@ -253,33 +235,36 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     facts = scene.facts
     rows = rows_of(scene, view)
     if not rows:
-        say = "no queue matches the filter" if view.spot.filter else "no queue interrupts are known"
-        out = [section("QUEUES × CORES", "", width), fit_line(line((f" {say} here", "dim")), width)]
+        text = (
+            "no queue matches the filter" if view.spot.filter else "no queue interrupts are known"
+        )
+        head = section("QUEUES × CORES", "", width)
+        out = [head, fit_line(line((f" {text} here", "dim")), width)]
     else:
         out = matrix(scene, view, rows, width, height)
     if height - len(out) >= 3:
         known = [load for c in facts.cores if (load := core_load(c)) is not None]
-        told = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
+        idle = f"   {sum(load < 5 for load in known)} of {len(known)} idle" if known else ""
         out.append(
             section(
                 "CORES",
-                f"█ softirq ▓ irq ▒ system ░ user{told}",
+                f"█ softirq ▓ irq ▒ system ░ user{idle}",
                 width,
             )
         )
-        wanted = view.columns.get("cores", ())
-        if corelist.shows(facts, width, height - len(out), wanted):
-            out += corelist.listed(facts, width, height - len(out), wanted)
+        columns = view.columns.get("cores", ())
+        if corelist.shows(facts, width, height - len(out), columns):
+            out += corelist.listed(facts, width, height - len(out), columns)
         else:
             out += grid.block(facts, width, height - len(out))
-    if height - len(out) >= LATELY:
+    if height - len(out) >= RECENT:
         past = history.load(scene, width, height - len(out) - 1)
         out += [(), *past] if past else []
     return [fit_line(one, width) for one in out[:height]]
 
 
 def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: int) -> list[Line]:
-    """The rows around the cursor against the cores that they are about, and the cursor's words."""
+    """The rows around the cursor, the cores of interest as columns, the cursor's row in words."""
     facts = scene.facts
     if facts is None:
         return []
@@ -287,34 +272,37 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     heads = 3 + any(c.node is not None for c in facts.cores)
     cursor = under(tuple(name for name, _ in rows), view.spot)
     visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
-    seen = [rows[index] for index in visible]
-    cores = of_interest(facts, seen, view.fold)
-    label, tells = label_of(seen, len(cores), width)
+    drawn = [rows[index] for index in visible]
+    cores = of_interest(facts, drawn, view.fold)
+    label, with_packets = label_of(drawn, len(cores), width)
     room = max(1, (width - label) // _CELL)
     left = max(0, min(view.spot.left, len(cores) - room))
     here = rows[cursor] if cursor >= 0 else None
     serves = here[1][0].cpu if here is not None else None
     serving = next((i for i, c in enumerate(cores) if c.cpu == serves), None)
-    if view.spot.left == 0 and serving is not None and serving >= room:  # keep its cell in sight
+    if view.spot.left == 0 and serving is not None and serving >= room:  # keep its cell visible
         left = min(serving - room // 2, len(cores) - room)
     shown = cores[left : left + room]
-    told = f"{len(rows)} queues × {len(facts.cores)} cores"
+    remark = f"{len(rows)} queues × {len(facts.cores)} cores"
     if len(shown) < len(facts.cores):
         how = "z unfolds, ← →" if view.fold else "← →, z folds"
-        told += f", {len(facts.cores) - len(shown)} not shown ({how})"
-    told = f"{order(view.spot)}{told}"
+        remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
+    remark = f"{order(view.spot)}{remark}"
     rates = spread(scene)
-    drawn = [matrix_row(name, group, shown, rates, label, tells=tells) for name, group in seen]
-    out = [section("QUEUES × CORES", told, width), *head_lines(shown, label, width)]
+    table = [
+        matrix_row(name, group, shown, rates, label, with_packets=with_packets)
+        for name, group in drawn
+    ]
+    out = [section("QUEUES × CORES", remark, width), *head_lines(shown, label, width)]
     at = cursor - visible.start if here is not None else -1
-    out += listing(drawn, at, width, len(drawn))
+    out += listing(table, at, width, len(table))
     out.append(explain(here, facts, width) if here is not None else ())
     return out[:height]
 
 
-def explain(found: Row, facts: Facts, width: int) -> Line:
-    """The queue under the cursor: where it is served, where it may be; and the keys, whole."""
-    _, group = found
+def explain(row: Row, facts: Facts, width: int) -> Line:
+    """The queue under the cursor: its core, the cores that may serve it, the keys."""
+    _, group = row
     queue = group[0]
     core = next((c for c in facts.cores if c.cpu == queue.cpu), None)
     parts = [f" {queue.irq_name or queue.name}"]
@@ -336,5 +324,5 @@ def explain(found: Row, facts: Facts, width: int) -> Line:
     keys = "   e move  S spread "
     if queue.irq is None:
         parts, keys = [*parts, "no interrupt of its own"], ""
-    told = crop(" · ".join(parts), width - len(keys))
-    return fit_line(line((told, "warn" if queue.off_node else "dim"), (keys, "key")), width)
+    text = crop(" · ".join(parts), width - len(keys))
+    return fit_line(line((text, "warn" if queue.off_node else "dim"), (keys, "key")), width)

@@ -1,10 +1,10 @@
 """The cursor: the id of the row that was painted under it.
 
-A row number would mean another row as soon as one comes or goes. So a cursor is bound to the id of
+Rows come and go, so a row number soon means another row. The cursor is therefore bound to the id of
 its row when that row is painted, and a key acts on that id only.
 
-Panes with keys that change or stop something declare `BOUND`. In the others the cursor keeps its
-place (flows: the busiest; history: now) and rows pass under it.
+Panes with keys that change or stop something declare `BOUND`. In other panes the cursor keeps its
+place when rows move (flows: the busiest; history: now).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ def paged(view: View) -> bool:
 def target(view: View, scene: Scene) -> str:
     """The id under the cursor: of a finding, setting, queue, flow, result or change.
 
-    `scene` is the one that was painted last. Empty where there is no row, before the first paint,
-    and where the row of the cursor is gone.
+    `scene` is the one that was painted last. Empty if there is no row, before the first paint, and
+    if the row of the cursor is gone.
     """
     if paged(view):
         return view.spot.open
@@ -35,7 +35,7 @@ def target(view: View, scene: Scene) -> str:
 
 
 def moved(view: View, scene: Scene, by: int) -> View:
-    """The cursor `by` rows further; on a page, the text scrolled."""
+    """The cursor moved by `by` rows; on a page, the text scrolled."""
     items = pane(view.pane).items(scene, view)
     if paged(view) or not items:
         return view.at(top=max(0, view.spot.top + by))
@@ -56,13 +56,13 @@ def bound(view: View, scene: Scene) -> View:
 
 
 def kept(before: View, after: View, scene: Scene) -> View:
-    """The view after a key; its cursor is free where the key hid its row (filter, other NIC)."""
+    """The view after a key; the cursor is reset if the key hid its row (filter, other NIC)."""
     here = pane(after.pane)
-    hid = (
+    hidden = (
         after.pane == before.pane
         and here.BOUND
         and after.spot.on
         and after.spot.on not in here.items(scene, after)
         and after.spot.on in here.items(scene, before)
     )
-    return after.at(on="", index=0) if hid else after
+    return after.at(on="", index=0) if hidden else after

@@ -1,4 +1,4 @@
-"""What a pane module declares. A module that leaves out an optional name has the default here."""
+"""The names that a pane module declares; an optional name that is absent has the default here."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from types import ModuleType
 
 from ..terms.text import Line
 from ..views.ask import Key, Next
-from ..views.scene import Made, Scene, View
+from ..views.scene import JournalEntry, Scene, View
 from .parts import Column
 
 
@@ -18,7 +18,7 @@ def _sideways(view: View, scene: Scene, by: int) -> View:  # noqa: ARG001
 
 
 def _escape(view: View, scene: Scene) -> View:  # noqa: ARG001
-    """Close the opened row, else clear the filter."""
+    """Close the opened row; if none is open, clear the filter."""
     if view.spot.open:
         return view.at(open="", top=0)
     return view.at(filter="") if view.spot.filter else view
@@ -34,17 +34,18 @@ class Pane:
 
     TITLE: str
     KEY: str  # the digit that opens it
-    LEGEND: str  # the meaning of its signs, for the help
+    LEGEND: str  # the meaning of its symbols, for the help
     NEEDS: tuple[str, ...]  # tables read only while it is shown
     items: Callable[[Scene, View], tuple[str, ...]]  # ids of the rows, in the order shown
-    lines: Callable[[Scene, View, int, int], list[Line]]  # of width and height, at most height
+    lines: Callable[[Scene, View, int, int], list[Line]]  # at most `height` lines of `width` cells
 
     # -- what it draws ----------------------------------------------------------------------------
-    COLUMNS: Sequence[Column] = ()  # of its table: the configuration may choose among them
+    COLUMNS: Sequence[Column] = ()  # of its table; the configuration may select some
     LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
     SORTS: int = 1  # number of sort orders
-    BOUND: bool = False  # the cursor stays on the row that was painted under it, by id
-    PAGED: bool = False  # a row has a text: page keys scroll it, arrows too once it is opened
+    BOUND: bool = False  # the cursor stays on the row that was painted under it
+    PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
+    PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
     # -- what keys do ----------------------------------------------------------------------------
     KEYS: tuple[Key, ...] = ()  # keys of its own
@@ -52,14 +53,14 @@ class Pane:
     sideways: Callable[[View, Scene, int], View] = _sideways  # ← →: -1 or 1
     escape: Callable[[View, Scene], View] = _escape
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
-    command: Callable[[str], str] = _itself  # what `y` copies where no finding has a command
-    undoes: Callable[[Scene, str], list[Made] | None] | None = None  # `u`; None: the default
-    exports: Callable[[Scene], list[Made]] | None = None  # `x`; default: the plan under the cursor
+    command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
+    undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
+    exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan
     moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
 
 
 def is_pane(module: ModuleType) -> bool:
-    """Whether a module of this folder is a pane: every other one is a part that panes share."""
+    """Whether a module of this folder is a pane; the others are parts that panes share."""
     return hasattr(module, "KEY")
 
 

@@ -20,7 +20,7 @@ TITLE = "Flows"
 KEY = "4"
 LEGEND: Final = (
     "LIMIT is what limits the flow. APP and IRQ are the cores of its process and its interrupts, "
-    "DISTANCE is that between them. – is unknown."
+    "DISTANCE is the distance between them. –: unknown."
 )
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
@@ -52,16 +52,16 @@ LIMITS: Final = {  # Flow.limit in words
     "bus": "limited by the bus",
     "provider": "limited by the provider",
 }
-SPLIT: Final = 28  # lines from which the flow under the cursor is shown below any list
-BELOW: Final = 14  # lines it takes at the least
-WIDE: Final = 110  # columns from which an opened flow's figures stand two abreast
+SPLIT: Final = 28  # lines from which the flow under the cursor is always shown below the list
+BELOW: Final = 14  # lines that it needs
+WIDE: Final = 110  # columns from which the figures of an opened flow are in two columns
 TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
     ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
     ("rtt", "accent", lambda t: t.rtt, "s"),
     ("cwnd", "system", lambda t: t.cwnd, "segments"),
     ("retransmits", "bad", lambda t: t.retransmits, "segments/s"),
 )
-_ROWS: Final = 2000  # a list longer than this is filtered, not read
+_ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
 def _key(flow: Flow, column: int) -> float | str | None:
@@ -72,24 +72,23 @@ def _key(flow: Flow, column: int) -> float | str | None:
     )[column % 8]  # fmt: skip
 
 
-_SORTED: Final = {1: 2, 2: 3, 3: 5, 4: 6, 5: 7, 6: 0, 7: 1}  # order → column that is marked
+_SORTED: Final = {1: 2, 2: 3, 3: 5, 4: 6, 5: 7, 6: 0, 7: 1}  # sort order → its column
 
 
 def rows_of(scene: Scene, view: View) -> list[Flow]:
-    """The flows shown: filtered, sorted (first by rate)."""
+    """The flows shown: filtered and sorted; by default by rate."""
     facts = scene.facts
     if facts is None:
         return []
-    wanted = view.spot.filter
-    found = [
+    flows = [
         f
         for f in facts.flows
         if (not view.nic or f.nic == view.nic)
-        and matches(wanted, f.id, f.process, f.nic, f.limit, f.distance, f.queue)
+        and matches(view.spot.filter, f.id, f.process, f.nic, f.limit, f.distance, f.queue)
     ]
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
-    return sort_rows(found, lambda f: _key(f, sort), down=down)[:_ROWS]
+    return sort_rows(flows, lambda f: _key(f, sort), down=down)[:_ROWS]
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -105,14 +104,14 @@ def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
 
 
 def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
-    """One flow, a cell a column."""
+    """The cells of one flow, one per column."""
     name = flow.process or "?"
-    who = f"{name}[{flow.pid}]" if flow.pid is not None else name
+    process = f"{name}[{flow.pid}]" if flow.pid is not None else name
     bad = bool(flow.far and flow.bulk)
     limit = flow.limit or UNKNOWN
     retr = flow.retransmits_per_s
     return (
-        (who, "user" if flow.bulk else ""),
+        (process, "user" if flow.bulk else ""),
         f"{flow.remote}:{flow.remote_port}",
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
@@ -137,9 +136,9 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
 def detail(
     flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
 ) -> list[Line]:
-    """One flow opened: what limits it, where it runs, its figures, its last minutes.
+    """One flow in full: its limit, its cores, its figures, graphs of the last minutes.
 
-    A graph moves with every second, and each of its rows is written anew: at `most` so many.
+    A graph has at most `most` rows: every second all of its rows are written to the terminal.
     """
     out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
     out.append(
@@ -206,14 +205,14 @@ def detail(
         ),
     ]
     shown = facts if height >= 20 or width >= WIDE else facts[:4]
-    told = [line((fit(f" {label}", 13), "dim"), text) for label, text in shown]
-    out += in_columns(told, 2, width // 2, width) if width >= WIDE else told
+    rows = [line((fit(f" {label}", 13), "dim"), text) for label, text in shown]
+    out += in_columns(rows, 2, width // 2, width) if width >= WIDE else rows
     out += traces(flow, scene.past, (width, height - len(out)), most)
     return [fit_line(one, width) for one in out[:height]]
 
 
 def traces(flow: Flow, past: Past, size: tuple[int, int], most: int) -> list[Line]:
-    """Its last minutes, in `size` columns and rows: two graphs abreast where it is wide."""
+    """Graphs of the last minutes in `size` columns and rows; side by side if there is room."""
     width, height = size
     across = 2 if width >= WIDE else 1
     each = width // across
@@ -223,22 +222,22 @@ def traces(flow: Flow, past: Past, size: tuple[int, int], most: int) -> list[Lin
         values = past.flow(flow.id, value)
         known = [v for v in values if v is not None]
         top = max(known, default=0.0)
-        told = "not known yet"
+        remark = "not known yet"
         if known:
             span = "" if blocks else f" in {seconds(past.fine[-1].at - past.moments()[0].at)}"
-            told = f"now {amount(known[-1], unit)}, peak {amount(top, unit)}{span}"
+            remark = f"now {amount(known[-1], unit)}, peak {amount(top, unit)}{span}"
         drawn = area(values, each - 2, rows, top or 1.0) if known else []
-        blocks.append([section(label, told, each), *(line((f" {t}", role)) for t in drawn)])
+        blocks.append([section(label, remark, each), *(line((f" {t}", role)) for t in drawn)])
     shown = blocks[: height // (rows + 1) * across]
     deep = [beside(shown[at : at + across], each, width) for at in range(0, len(shown), across)]
     return [row for block in deep for row in block]
 
 
 def counted(shown: int, facts: Facts) -> str:
-    """How many flows are shown of how many there are; facts are made of the busiest only."""
+    """The number of flows shown, and of all; facts exist for the busiest flows only."""
     known = len(facts.flows)
-    others = sum(f.protocol != "tcp" for f in facts.flows)
-    every = max(known, facts.host.tcp_flows + others)
+    not_tcp = sum(f.protocol != "tcp" for f in facts.flows)
+    every = max(known, facts.host.tcp_flows + not_tcp)
     if every == known:
         return f"{count(shown)} of {count(known)}"
     if shown == known:
@@ -247,7 +246,7 @@ def counted(shown: int, facts: Facts) -> str:
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The list, with the flow under the cursor below it where there is room; or the opened flow."""
+    """The list, and the flow under the cursor below it if there is room; or the opened flow."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
@@ -262,7 +261,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
     total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
-    told = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    remark = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     cursor = chosen(tuple(f.id for f in shown), view.spot)
     roomy = height >= SPLIT or len(shown) + 2 + BELOW <= height
     below = max(BELOW, height - 2 - max(5, len(shown))) if shown and roomy else 0
@@ -271,17 +270,17 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
-    out = [section("FLOWS", told, width), table.heading(_SORTED.get(sort, -1), down=down)]
+    out = [section("FLOWS", remark, width), table.heading(_SORTED.get(sort, -1), down=down)]
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
         out += detail(shown[cursor], scene, width, below, "Enter the whole screen", 3)
     if not shown:
         why = facts.missing.get("sockets_tcp")
-        say = (
+        text = (
             f" flows cannot be read: {why}"
             if why
             else " no flow" + " matches" * bool(view.spot.filter)
         )
-        out.append(line((say, "dim")))
+        out.append(line((text, "dim")))
     return [fit_line(one, width) for one in out[:height]]

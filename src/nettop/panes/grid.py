@@ -1,4 +1,4 @@
-"""Cores as rows of stacked bars; when there are many, a heat map and the busiest as rows."""
+"""Cores as rows of stacked bars; if there are many, a heat map and the busiest as rows."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from ..terms.units import percent
 from .parts import KINDS, core_load, kinds
 
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
-_NARROW: Final = 50  # columns that the row of a busy core needs among many
+_NARROW: Final = 50  # columns of a core's row below the heat map
 
 
 def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
-    """Cores by NUMA node where there are several, else by shared L3, else all together."""
+    """Cores by NUMA node if there are several nodes; else by shared L3; else in one group."""
     nodes: dict[int | None, list[Core]] = {}
     for core in cores:
         nodes.setdefault(core.node, []).append(core)
@@ -36,15 +36,15 @@ def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
 
 
 def main_kind(core: Core) -> str:
-    """The role of the largest kind of a core's time."""
+    """The role of the kind of work that takes most of a core's time."""
     if core.idle is None or core.idle > 97:
         return "idle"
     shares = [share or 0.0 for share in _SHARES(core)]
     return KINDS[shares.index(max(shares))][3]
 
 
-def who(core: Core) -> Line:
-    """The queues that interrupt a core and the processes on it."""
+def users_of(core: Core) -> Line:
+    """The queues that interrupt a core and the processes that run on it."""
     queues = line((" ".join(core.queues[:3]), "accent")) if core.queues else ()
     more = line((f" +{len(core.queues) - 3}", "dim")) if len(core.queues) > 3 else ()
     names = line((" ".join(core.processes[:2]), "user")) if core.processes else ()
@@ -67,15 +67,15 @@ def core_row(core: Core, width: int, digits: int) -> Line:
         ),
         (fit(kinds(core) if (load or 0) >= 1 else "", 12), hot or "dim"),
     )
-    return fit_line(head + who(core), width)
+    return fit_line(head + users_of(core), width)
 
 
 def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line]:
-    """A character a core: its height is the load, its colour the kind; or several a cell.
+    """One character per core (or per several): its height is the load, its colour the kind of work.
 
-    A gap where another L3 begins, `│` where another node does; neither is broken by a line's end.
+    There is a gap before the next L3 and `│` before the next node; lines end there if possible.
     """
-    numbered = not name and rows > 1  # each line begins with its first core's number
+    numbered = not name and rows > 1  # each line begins with the number of its first core
     label = f" {name:<8}" if name else " " * (6 if numbered else 1)
     room = max(8, width - len(label) - 1)
     out: list[Line] = []
@@ -93,29 +93,29 @@ def heat(name: str, members: Sequence[Core], width: int, rows: int) -> list[Line
 
 
 def _busiest(cell: Sequence[Core]) -> Core:
-    """The busiest of the cores that share a cell; mostly it is alone there."""
+    """The busiest of the cores that share a cell; usually there is one."""
     return cell[0] if len(cell) == 1 else max(cell, key=lambda core: core_load(core) or 0.0)
 
 
 def _caches(members: Sequence[Core], room: int, rows: int) -> list[list[Sequence[Core]]]:
-    """The cores of each cell, by the L3 that they share; all together where gaps do not help."""
-    # siblings are numbered far apart: each cache is met twice
+    """The cores of each cell, grouped by shared L3; one group if there is no room for gaps."""
+    # siblings have distant numbers: each cache occurs twice
     caches = 1 + sum(a.l3[:1] != b.l3[:1] for a, b in pairwise(members))
     spaced = caches > 1 and len(members) >= 4 * caches
     cells = room - min(caches, room // 4) if spaced else room
     each = max(1, -(-len(members) // (max(8, cells) * max(1, rows))))
     chunks = [members[i : i + each] for i in range(0, len(members), each)]
-    found: list[list[Sequence[Core]]] = []
+    groups: list[list[Sequence[Core]]] = []
     for chunk in chunks:
-        if found and not (spaced and chunk[0].l3[:1] != found[-1][0][0].l3[:1]):
-            found[-1].append(chunk)
+        if groups and not (spaced and chunk[0].l3[:1] != groups[-1][0][0].l3[:1]):
+            groups[-1].append(chunk)
         else:
-            found.append([chunk])
-    return found
+            groups.append([chunk])
+    return groups
 
 
 def _rows(caches: list[list[Sequence[Core]]], room: int) -> list[list[list[Sequence[Core]]]]:
-    """The cells of each line, with a column for each gap; equally many caches in each."""
+    """The cells of each line, with a column for each gap; all lines have equally many caches."""
     whole = sum(map(len, caches)) + len(caches) - 1
     abreast = -(-len(caches) // max(1, -(-whole // room)))
     out: list[list[list[Sequence[Core]]]] = []
@@ -131,7 +131,7 @@ def _rows(caches: list[list[Sequence[Core]]], room: int) -> list[list[list[Seque
 
 
 def merge(parts: Sequence[tuple[str, str]]) -> Line:
-    """Neighbours of one role as one part: fewer escapes on the wire."""
+    """Adjacent parts with the same role joined: fewer escape sequences for the terminal."""
     out: list[tuple[str, str]] = []
     for text, role in parts:
         if out and out[-1][1] == role:
@@ -200,13 +200,13 @@ def block(facts: Facts, width: int, height: int) -> list[Line]:
 
 
 def in_columns(rows: Sequence[Line], across: int, each: int, width: int) -> list[Line]:
-    """Rows in so many columns, filled downwards."""
+    """Rows in `across` columns of `each` cells, filled column by column."""
     deep = -(-len(rows) // across)
     return beside([list(rows[i * deep : (i + 1) * deep]) for i in range(across)], each, width)
 
 
 def beside(columns: Sequence[Sequence[Line]], each: int, width: int) -> list[Line]:
-    """Columns of lines side by side."""
+    """Columns of lines side by side; each column is `each` cells wide."""
     deep = max((len(column) for column in columns), default=0)
     out = []
     for index in range(deep):

@@ -1,4 +1,4 @@
-"""History: rates, loss and load over minutes to hours, with a ruler between two marks."""
+"""History: rates, drops and load over minutes to hours, with a ruler between two marks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Key, Next
 from ..views.past import Moment
-from ..views.scene import Made, Scene, View, nic_of
+from ..views.scene import JournalEntry, Scene, View, nic_of
 from .cursor import moved
 from .grid import merge
 from .parts import flow_words, section
@@ -26,11 +26,11 @@ SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
 _LABEL: Final = 11
 MARGIN: Final = _LABEL + 5  # columns beside a graph
 MOST: Final = 40  # rows of both directions together
-QUIET: Final = 0.15  # of the scale: a direction that never passes it is drawn in fewer rows
+QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer rows
 
 
 def span(view: View) -> float:
-    """The seconds shown."""
+    """The length of the time shown, in seconds."""
     return SPANS[max(0, min(len(SPANS) - 1, view.zoom))]
 
 
@@ -46,7 +46,7 @@ KEYS: Final = (
 
 
 def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
-    """Set mark A, then mark B; the third time clear both."""
+    """Set mark A, then mark B; the third Enter clears both."""
     if not here:
         return view, None
     return replace(view, marks=(*view.marks, float(here)) if len(view.marks) < 2 else ()), None
@@ -58,26 +58,26 @@ def sideways(view: View, scene: Scene, by: int) -> View:
 
 
 def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
-    """Clear the marks, else the filter, else follow the present again."""
+    """Clear the marks; if there are none, the filter; else move the cursor to now."""
     if view.marks:
         return replace(view, marks=())
     return view.at(filter="") if view.spot.filter else view.at(on="", index=0, top=0)
 
 
-def seen(scene: Scene, view: View) -> tuple[Moment, ...]:
-    """The moments in the span."""
+def visible(scene: Scene, view: View) -> tuple[Moment, ...]:
+    """The moments in the time shown."""
     return scene.past.moments(span(view))
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """The moments a cursor can be on (about 120 whatever the span); the newest is first."""
-    found = seen(scene, view)
-    step = max(1, len(found) // 120)
-    return tuple(f"{m.at:.3f}" for m in found[::-1][::step])
+    """The moments that the cursor can be on, newest first; about 120 for every span."""
+    moments = visible(scene, view)
+    step = max(1, len(moments) // 120)
+    return tuple(f"{m.at:.3f}" for m in moments[::-1][::step])
 
 
 def cursor_at(scene: Scene, view: View) -> float | None:
-    """The moment under the cursor; None: it follows the present."""
+    """The time of the moment under the cursor; None if the cursor stays at now."""
     return float(view.spot.on) if view.spot.on and scene.past.fine else None
 
 
@@ -89,24 +89,26 @@ def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> tupl
         return ("the ruler needs two moments",)
     first, last = inside[0].ports[nic], inside[-1].ports[nic]
     duration = inside[-1].at - inside[0].at
-    told = [seconds(duration)]
+    texts = [seconds(duration)]
     for name in ("rx", "tx"):
-        was, now = getattr(first, f"{name}_total"), getattr(last, f"{name}_total")
-        was_p, now_p = (
+        before, after = getattr(first, f"{name}_total"), getattr(last, f"{name}_total")
+        before_p, after_p = (
             getattr(first, f"{name}_packets_total"),
             getattr(last, f"{name}_packets_total"),
         )
         rates = [v for m in inside if (v := getattr(m.ports[nic], name)) is not None]
-        if was is None or now is None or now < was:
-            told.append(f"{name} total not known")
+        if before is None or after is None or after < before:
+            texts.append(f"{name} total not known")
             continue
         peak = f", peak {scaled(max(rates) * 8, 'b/s')}" if rates else ""
-        packets = f", {count(now_p - was_p)} packets" if None not in (was_p, now_p) else ""
-        told.append(
-            f"{name} {count(now - was)} bytes ({size(now - was)}){packets}, "
-            f"average {scaled((now - was) * 8 / duration, 'b/s')}{peak}"
+        packets = ""
+        if before_p is not None and after_p is not None:
+            packets = f", {count(after_p - before_p)} packets"
+        texts.append(
+            f"{name} {count(after - before)} bytes ({size(after - before)}){packets}, "
+            f"average {scaled((after - before) * 8 / duration, 'b/s')}{peak}"
         )
-    return tuple(told)
+    return tuple(texts)
 
 
 def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | None:
@@ -120,7 +122,7 @@ def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | No
 
 def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
     """The moment drawn in that column of the screen; None outside the graph."""
-    moments = seen(scene, view)
+    moments = visible(scene, view)
     points = max(10, width - MARGIN)
     column = x - _LABEL - 4
     if not moments or not 0 <= column < points:
@@ -133,7 +135,7 @@ def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
 def band(
     title: str, values: list[float | None], unit: str, size: tuple[int, int], role: str, top: float
 ) -> list[Line]:
-    """One graph of `size` columns and rows; at its left the scale, what it is, and the present."""
+    """One graph of `size` columns and rows; at its left the scale, the title and the last value."""
     room, rows = size
     known = [v for v in values if v is not None]
     now = f"now {scaled(known[-1], unit)}" if known else "not known"
@@ -151,7 +153,7 @@ def band(
 
 
 def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
-    """Load of the busiest cores over time, one a row."""
+    """The load of the busiest cores over time, one core per row."""
     if not moments:
         return []
     cpus = moments[-1].cpus
@@ -181,19 +183,19 @@ def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
 
 
 def load(scene: Scene, width: int, rows: int) -> list[Line]:
-    """The load of the busiest cores over the last minutes, under a heading; none without a past."""
+    """The load of the busiest cores over the last minutes; [] before there are two samples."""
     moments = scene.past.fine[-max(1, width - MARGIN) :]
     if rows < 2 or len(moments) < 2:
         return []
-    told = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"
-    return [section("LOAD", told, width), *heat(moments, width - MARGIN, rows - 1)]
+    remark = f"last {seconds(moments[-1].at - moments[0].at)}, now at the right"
+    return [section("LOAD", remark, width), *heat(moments, width - MARGIN, rows - 1)]
 
 
 def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> list[Line]:
-    """The time axis: the cursor, the two marks, and where changes were made."""
+    """The time axis: the cursor, the two marks, and the changes that were made."""
     marks = [" "] * room
-    for made in scene.journal:
-        at = made.wall - (moments[-1].wall - moments[-1].at) if moments else 0.0
+    for entry in scene.journal:
+        at = entry.wall - (moments[-1].wall - moments[-1].at) if moments else 0.0
         if moments and moments[0].at <= at <= moments[-1].at:
             column = column_of(at, moments, room)
             if column is not None:
@@ -223,44 +225,43 @@ def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> lis
 def reading(
     scene: Scene, view: View, moments: Sequence[Moment], nic: str, width: int
 ) -> list[Line]:
-    """The figures between the marks, else those under the cursor and a hint."""
+    """The figures between two marks; without them, those under the cursor, and a hint."""
     if len(view.marks) == 2:
-        passed = between(scene.past.moments(), nic, view.marks)
-        return flow_words([line(("A–B", "key")), *(line((p, "strong")) for p in passed)], width)
+        texts = between(scene.past.moments(), nic, view.marks)
+        return flow_words([line(("A–B", "key")), *(line((t, "strong")) for t in texts)], width)
     here = cursor_at(scene, view)
-    found = min(moments, key=lambda m: abs(m.at - here)) if moments and here is not None else (
-        moments[-1] if moments else None
-    )  # fmt: skip
+    moment = moments[-1] if moments else None
+    if moments and here is not None:
+        moment = min(moments, key=lambda m: abs(m.at - here))
     hint = "Enter mark B" if view.marks else "← → move, Enter mark A"
-    port = found.ports.get(nic) if found is not None else None
-    if port is None or found is None:
+    port = moment.ports.get(nic) if moment is not None else None
+    if port is None or moment is None:
         return [line((f" {hint}", "dim"))]
-    told = f" rx {scene.units.rate(port.rx)}  tx {scene.units.rate(port.tx)}"
+    rates = f"rx {scene.units.rate(port.rx)}  tx {scene.units.rate(port.tx)}"
     if port.lost:
-        told += f"  lost {port.lost:,.0f}/s"
-    words = [line((told[1:], "strong")), line((hint, "key"))]
-    made = change_at(scene, moments, found)
-    if made is not None:
-        words.append(
-            line((f"◆ {made.setting} {made.before} → {made.after}: {made.state}", "accent"))
-        )
-    return flow_words(words, width)
+        rates += f"  lost {port.lost:,.0f}/s"
+    parts = [line((rates, "strong")), line((hint, "key"))]
+    change = change_at(scene, moments, moment)
+    if change is not None:
+        text = f"◆ {change.setting} {change.before} → {change.after}: {change.state}"
+        parts.append(line((text, "accent")))
+    return flow_words(parts, width)
 
 
-def change_at(scene: Scene, moments: Sequence[Moment], found: Moment) -> Made | None:
-    """The change made nearest the moment, within a fiftieth of what is shown."""
+def change_at(scene: Scene, moments: Sequence[Moment], moment: Moment) -> JournalEntry | None:
+    """The change nearest to the moment, if it is within a fiftieth of the time shown."""
     near = max(2.0, (moments[-1].wall - moments[0].wall) / 50)
-    close = [m for m in scene.journal if abs(m.wall - found.wall) <= near]
-    return min(close, key=lambda m: abs(m.wall - found.wall), default=None)
+    close = [entry for entry in scene.journal if abs(entry.wall - moment.wall) <= near]
+    return min(close, key=lambda entry: abs(entry.wall - moment.wall), default=None)
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Receive, send, loss and the busiest cores over the same time, with the ruler below."""
+    """Receive rate, send rate, drops and the busiest cores over the same time; the ruler below."""
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else ""
-    moments = seen(scene, view)
-    told = f"last {seconds(span(view))}   [ ] zoom   ◆ change"
-    out = [section(f"HISTORY {name}", told, width)]
+    moments = visible(scene, view)
+    remark = f"last {seconds(span(view))}   [ ] zoom   ◆ change"
+    out = [section(f"HISTORY {name}", remark, width)]
     if len(moments) < 2:
         out.append(line((" collecting the first samples …", "dim")))
         return [fit_line(one, width) for one in out[:height]]
@@ -273,7 +274,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     rx = [None if p is None or p.rx is None else p.rx * 8 for p in shown]
     tx = [None if p is None or p.tx is None else p.tx * 8 for p in shown]
     lost = [None if p is None else p.lost for p in shown]
-    top = max((v for v in (*rx, *tx) if v is not None), default=0.0)  # one scale: seen side by side
+    top = max((v for v in (*rx, *tx) if v is not None), default=0.0)  # one scale: they are compared
     worst = max((v for v in lost if v is not None), default=0.0)
     gap = 1 if left - cores >= 14 else 0
     low = max(1, (left - cores) // 5) if worst else 1

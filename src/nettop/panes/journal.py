@@ -6,13 +6,13 @@ from typing import Final
 
 from ..terms.text import Line, fit_line, line
 from ..terms.units import seconds
-from ..views.scene import STANDING, Made, Scene, View, under
+from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
 
 TITLE = "Journal"
 KEY = "8"
-LEGEND: Final = "● in force, ↺ taken back. Pending reverts and outside changes are listed below."
+LEGEND: Final = "● in force, ↺ reverted. Pending reverts and outside changes are listed below."
 NEEDS: tuple[str, ...] = ()
 BOUND = True
 STATES: Final = {
@@ -28,54 +28,53 @@ STATES: Final = {
 OVERTAKEN: Final = ("! overtaken", "warn")
 
 
-def rows_of(scene: Scene, view: View) -> list[Made]:
-    """The entries shown, newest first."""
-    found = [
-        d for d in scene.journal if matches(view.spot.filter, d.id, d.setting, d.state, d.finding)
-    ]
-    return sorted(found, key=lambda d: -d.wall)
+def rows_of(scene: Scene, view: View) -> list[JournalEntry]:
+    """The entries that match the filter, newest first."""
+    text = view.spot.filter
+    rows = [e for e in scene.journal if matches(text, e.id, e.setting, e.state, e.finding)]
+    return sorted(rows, key=lambda entry: -entry.wall)
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The entries in the order shown."""
-    return tuple(made.id for made in rows_of(scene, view))
+    return tuple(entry.id for entry in rows_of(scene, view))
 
 
 def command(here: str) -> str:
-    """The command that takes the change back."""
+    """The command that reverts the change."""
     return f"nettop undo {here}" if here else ""
 
 
-def undoes(scene: Scene, here: str) -> list[Made]:
-    """The change under the cursor, where it is in force."""
-    return [made for made in scene.journal if made.id == here and made.state in STANDING]
+def undoes(scene: Scene, here: str) -> list[JournalEntry]:
+    """The change under the cursor, if it is in force."""
+    return [entry for entry in scene.journal if entry.id == here and entry.state in IN_FORCE]
 
 
-def exports(scene: Scene) -> list[Made]:
-    """The changes in force; files that keep them are no setting."""
+def exports(scene: Scene) -> list[JournalEntry]:
+    """The changes in force, without the files that make settings persistent."""
     return [
-        made
-        for made in scene.journal
-        if made.state in STANDING and not made.setting.startswith("kept.")
+        entry
+        for entry in scene.journal
+        if entry.state in IN_FORCE and not entry.setting.startswith("kept.")
     ]
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The list, and below it the entry under the cursor in words."""
     shown = rows_of(scene, view)
-    standing = sum(d.state in ("applied", "rounded", "pending") and not d.since for d in shown)
+    in_force = sum(e.state in ("applied", "rounded", "pending") and not e.since for e in shown)
     out = [
         section(
             "JOURNAL",
-            f"{standing} in force of {len(shown)}   u undo  c confirm  s persist  x export",
+            f"{in_force} in force of {len(shown)}   u undo  c confirm  s persist  x export",
             width,
         )
     ]
     if not shown:
-        told = "no changes: each change is written here before it is applied"
+        text = "no changes: each change is written here before it is applied"
         if scene.origin:
-            told = f"{scene.origin}: its changes are in the journal of that host"
-        out.append(line((f" {told}", "dim")))
+            text = f"{scene.origin}: its changes are in the journal of that host"
+        out.append(line((f" {text}", "dim")))
         return [fit_line(one, width) for one in out[:height]]
     columns = (
         Column(" STATE", 12), Column("SETTING", 34, grow=3), Column("BEFORE", 10, grow=1),
@@ -84,21 +83,21 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     )  # fmt: skip
     sizes = widths(columns, width)
     out.append(heading(columns, sizes))
-    cursor = under(tuple(d.id for d in shown), view.spot)
+    cursor = under(tuple(entry.id for entry in shown), view.spot)
     table = []
-    for made in shown:
-        state, role = _state(made)
+    for entry in shown:
+        state, role = _state(entry)
         table.append(
             row(
                 (
                     (f" {state}", role),
-                    made.setting,
-                    (made.before, "dim"),
-                    (made.after, "strong"),
-                    (when(made.wall)[:19], "dim"),
-                    (made.finding or "by hand", "dim"),
-                    (made.who, "dim"),
-                    (made.id, "dim"),
+                    entry.setting,
+                    (entry.before, "dim"),
+                    (entry.after, "strong"),
+                    (when(entry.wall)[:19], "dim"),
+                    (entry.finding or "by hand", "dim"),
+                    (entry.user, "dim"),
+                    (entry.id, "dim"),
                 ),
                 columns,
                 sizes,
@@ -107,13 +106,13 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     below = 4 if height >= 12 else 0
     out += listing(table, cursor, width, min(len(table), height - len(out) - below))
     if below and cursor >= 0:
-        made = shown[cursor]
-        state, role = _state(made)
-        out.append(section(made.id, when(made.wall), width))
-        out.append(line(f" {made.setting}: {made.before} → {made.after}", (f"   {state}", role)))
-        waits = next((p for p in scene.pending if p.id == made.id), None)
-        if waits is not None:
-            left = max(0.0, waits.deadline - scene.wall)
+        entry = shown[cursor]
+        state, role = _state(entry)
+        out.append(section(entry.id, when(entry.wall), width))
+        out.append(line(f" {entry.setting}: {entry.before} → {entry.after}", (f"   {state}", role)))
+        pending = next((p for p in scene.pending if p.id == entry.id), None)
+        if pending is not None:
+            left = max(0.0, pending.deadline - scene.wall)
             out.append(
                 line(
                     (
@@ -122,12 +121,12 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
                     )
                 )
             )
-        for more, role in ((made.since, "warn"), (made.because, "dim")):
-            if more:
-                out.append(line((f" {more}", role)))
+        for text, role in ((entry.since, "warn"), (entry.because, "dim")):
+            if text:
+                out.append(line((f" {text}", role)))
     return [fit_line(one, width) for one in out[:height]]
 
 
-def _state(made: Made) -> tuple[str, str]:
-    """The word for a change's state, and its colour."""
-    return OVERTAKEN if made.since else STATES.get(made.state, (made.state, ""))
+def _state(entry: JournalEntry) -> tuple[str, str]:
+    """The text and role of a change's state."""
+    return OVERTAKEN if entry.since else STATES.get(entry.state, (entry.state, ""))

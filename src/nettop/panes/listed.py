@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line, cells, crop, ends, fit, line
 from ..views.mutes import may_mute, mutes
-from ..views.scene import STANDING, Ended, Made, Scene
+from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
 from .clock import clock
 from .parts import severity
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
 
-SLACK: Final = 5.0  # seconds by which a change may precede the first sight of its finding
+SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -23,69 +23,70 @@ class Listed:
     """One row of the list of findings."""
 
     id: str  # of the finding; of a muted one, the name on the list of muted findings
-    state: str = ""  # "" holds; done, ended, muted
-    finding: Finding | None = None  # None: a name on the list of muted findings that holds nowhere
+    state: str = ""  # done, ended or muted; empty: it holds
+    finding: Finding | None = None  # None: a muted name that holds on no target
     wall: float = 0.0  # when it ended
-    changes: tuple[Made, ...] = ()  # of one that is done: what was changed for it, newest first
+    changes: tuple[JournalEntry, ...] = ()  # made for it if it is done, newest first
 
 
 def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
-    """Those that hold in the judge's order; then done, ended (the latest first) and muted ones."""
-    holding = [Listed(found.id, "", found) for found in scene.findings]
+    """The findings that hold, most severe first; then done, ended (latest first) and muted ones."""
+    holding = [Listed(finding.id, "", finding) for finding in scene.findings]
     done: list[Listed] = []
     ended: list[Listed] = []
     for one in scene.ended:
-        made = changes_for(one, scene)
-        row = Listed(one.finding.id, "done" if made else "ended", one.finding, one.wall, made)
-        (done if made else ended).append(row)
+        changes = changes_for(one, scene)
+        state = "done" if changes else "ended"
+        row = Listed(one.finding.id, state, one.finding, one.wall, changes)
+        (done if changes else ended).append(row)
     if not muted:
         return [*holding, *done, *ended]
-    quiet = [Listed(name, "muted", muted_by(name, scene)) for name in scene.mutes]
-    return [*holding, *done, *ended, *quiet]
+    hidden = [Listed(name, "muted", muted_by(name, scene)) for name in scene.mutes]
+    return [*holding, *done, *ended, *hidden]
 
 
 def muted_by(name: str, scene: Scene) -> Finding | None:
-    """The first muted finding that this name is the name of, else one that it may mute."""
-    known = sorted(scene.muted, key=lambda found: not mutes(name, found))
-    return next((found for found in known if may_mute(name, found)), None)
+    """The first muted finding with exactly this name; else one that the name may mute."""
+    known = sorted(scene.muted, key=lambda finding: not mutes(name, finding))
+    return next((finding for finding in known if may_mute(name, finding)), None)
 
 
-def changes_for(one: Ended, scene: Scene) -> tuple[Made, ...]:
-    """The changes that were made for a finding since it was first seen, and still stand."""
+def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
+    """The changes in force that were made for a finding while it held."""
     began = one.wall - one.finding.held - SLACK
-    found = [
-        made
-        for made in scene.journal
-        if made.finding == one.finding.id
-        and made.state in STANDING
-        and not made.since
-        and made.wall >= began
+    changes = [
+        entry
+        for entry in scene.journal
+        if entry.finding == one.finding.id
+        and entry.state in IN_FORCE
+        and not entry.since
+        and entry.wall >= began
     ]
-    return tuple(sorted(found, key=lambda made: -made.wall))
+    return tuple(sorted(changes, key=lambda entry: -entry.wall))
 
 
-def undoes(scene: Scene, here: str) -> list[Made] | None:
-    """The changes that `u` takes back for a finding that is done; None for another one."""
+def undoes(scene: Scene, here: str) -> list[JournalEntry] | None:
+    """The changes that `u` undoes for a finding that is done; None for other findings."""
     done = next((one for one in listed(scene) if one.id == here and one.changes), None)
     return list(done.changes) if done is not None else None
 
 
 def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
-    """One finding in a line: mark, id, sentence; at the right its keys, or what became of it."""
+    """One finding in one line: mark, id, title; at the right its keys, or its state."""
     mark, role = MARKS.get(one.state, severity(one.finding))
     name = min(longest, max(20, width // 4))
     head = line((f" {mark} ", role), (fit(one.id, name), role if role != "dim" else ""), "  ")
-    told = keys if not one.state else f"{became(one)} "
+    tail = keys if not one.state else f"{state_text(one)} "
     title = one.finding.title if one.finding is not None else "does not hold now"
-    room = width - name - 6 - cells(told)
-    if one.state and room < 1:  # what became of it comes before what it was
-        return line(*head, (crop(told, max(0, width - name - 5)), "dim"))
-    said = line((crop(title, room), "dim" if one.state else ""))
-    return ends(head + said, line((told, "key" if not one.state else "dim")), width)
+    room = width - name - 6 - cells(tail)
+    if one.state and room < 1:  # the state is more important than the title
+        return line(*head, (crop(tail, max(0, width - name - 5)), "dim"))
+    body = line((crop(title, room), "dim" if one.state else ""))
+    return ends(head + body, line((tail, "key" if not one.state else "dim")), width)
 
 
-def became(one: Listed) -> str:
-    """The state of a finding that is done, ended or muted, with its key."""
+def state_text(one: Listed) -> str:
+    """The state of a finding that is done, ended or muted, with the key that changes it."""
     if one.state == "done":
         return "done  u undoes it"
     if one.state == "ended":
@@ -95,9 +96,9 @@ def became(one: Listed) -> str:
 
 def count(rows: list[Listed]) -> str:
     """The number of findings by state."""
-    hold = sum(not one.state for one in rows)
-    told = [f"{hold}, most severe first" if hold else "none"]
-    for state, more in (("done", ""), ("ended", ""), ("muted", " (M)")):
-        many = sum(one.state == state for one in rows)
-        told += [f"{many} {state}{more}"] if many else []
-    return ", ".join(told)
+    holding = sum(not one.state for one in rows)
+    texts = [f"{holding}, most severe first" if holding else "none"]
+    for state, key in (("done", ""), ("ended", ""), ("muted", " (M)")):
+        number = sum(one.state == state for one in rows)
+        texts += [f"{number} {state}{key}"] if number else []
+    return ", ".join(texts)

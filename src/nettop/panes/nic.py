@@ -1,4 +1,4 @@
-"""NIC: every setting with its value, limit and what is recommended; identity and counters."""
+"""NIC: every setting with its value, limit and recommendation; hardware and counters."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from .table import fitted
 TITLE = "NIC"
 KEY = "3"
 LEGEND: Final = (
-    "LIMIT is the maximum of the driver; fixed: the driver does not change it. ▸ is the value that "
-    "a finding recommends."
+    "LIMIT is the maximum of the driver; fixed: the driver cannot change it. ▸ is the value that a "
+    "finding recommends."
 )
 NEEDS: tuple[str, ...] = (
     "nicstats_raw", "ethstats", "module", "fec", "linkmodes", "links", "qdiscs",
@@ -61,16 +61,16 @@ def _of(
         if now is None:
             continue
         most = getattr(value, f"{fact}_max", None)
-        told = ("on" if now else "off") if isinstance(now, bool) else str(now)
+        text = ("on" if now else "off") if isinstance(now, bool) else str(now)
         unit = next((f.metadata.get("unit", "") for f in fields(value) if f.name == fact), "")
         yes = "only" if most is not None and now == most and most <= 1 else "yes"
         yield Setting(
-            f"{group}.{name}@{nic.name}", told, "" if most is None else str(most), yes, unit
+            f"{group}.{name}@{nic.name}", text, "" if most is None else str(most), yes, unit
         )
 
 
 def settings(nic: Nic) -> list[Setting]:
-    """Every setting this interface has; one the driver does not offer is not listed."""
+    """The settings of this interface, without those that the driver does not offer."""
     out = [
         *_of(nic, "ring", nic.ring, "rx tx rx-jumbo rx-mini"),
         *_of(nic, "channels", nic.channels, "combined rx tx"),
@@ -95,8 +95,8 @@ def settings(nic: Nic) -> list[Setting]:
         ("gro-flush-timeout", nic.gro_flush_timeout, "ns"),
     ):
         if value is not None:
-            told = ("on" if value else "off") if isinstance(value, bool) else str(value)
-            out.append(Setting(f"napi.{name}@{nic.name}", told, unit=unit))
+            text = ("on" if value else "off") if isinstance(value, bool) else str(value)
+            out.append(Setting(f"napi.{name}@{nic.name}", text, unit=unit))
     for name in ("gso_max_size", "gro_max_size"):
         value = getattr(nic, name)
         if value is not None:
@@ -119,13 +119,13 @@ def recommended(scene: Scene) -> dict[str, str]:
 
 
 def rows_of(scene: Scene, view: View) -> list[Setting]:
-    """The settings shown: filtered; the recommended ones first."""
+    """The settings that match the filter; those with a recommendation first."""
     nic = nic_of(scene, view)
     if nic is None:
         return []
     better = recommended(scene)
-    found = [s for s in settings(nic) if matches(view.spot.filter, s.address)]
-    return sorted(found, key=lambda s: s.address not in better)
+    rows = [s for s in settings(nic) if matches(view.spot.filter, s.address)]
+    return sorted(rows, key=lambda s: s.address not in better)
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -144,15 +144,15 @@ def command(here: str) -> str:
 
 
 def state(nic: Nic) -> str:
-    """The link in words."""
+    """The state of the link: speed and duplex, or that there is no link."""
     if nic.carrier is False:
         return "NO LINK"
-    told = [link(nic.speed) if nic.speed else "", nic.duplex if nic.speed and nic.duplex else ""]
-    return " ".join(filter(None, told)) or ("up, no nominal speed" if nic.carrier else "unknown")
+    parts = [link(nic.speed) if nic.speed else "", nic.duplex if nic.speed and nic.duplex else ""]
+    return " ".join(filter(None, parts)) or ("up, no nominal speed" if nic.carrier else "unknown")
 
 
 def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
-    """What the interface is: (label, text, role)."""
+    """Hardware and place of the interface: label, text, role."""
     pcie = nic.pcie
     slot = ""
     if pcie.width is not None and pcie.speed is not None:
@@ -164,7 +164,7 @@ def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
         slot += f" of × {pcie.max_width}"
     queues = f"{nic.rx_queues or '?'} receive, {nic.tx_queues or '?'} send, {nic.irqs} interrupts"
     power = None if nic.module_power is None else f"{nic.module_power:.1f} dBm received"
-    told = [
+    rows = [
         ("driver", " ".join(filter(None, (nic.driver or nic.kind, nic.driver_version))), ""),
         ("firmware", nic.firmware or "", ""),
         (
@@ -186,16 +186,16 @@ def identity(nic: Nic, scene: Scene) -> list[tuple[str, str, str]]:
     ]
     if scene.frame is not None:
         own = [r for r in scene.frame.rows("drvinfo") if getattr(r, "interface", None) == nic.name]
-        told += [
+        rows += [
             ("version", str(getattr(r, "version", "")), "")
             for r in own[:1]
             if not nic.driver_version
         ]
-    return [entry for entry in told if entry[1]]
+    return [row for row in rows if row[1]]
 
 
 def counters(scene: Scene, view: View, width: int) -> list[Line]:
-    """Counters with rate and total: rising loss counters first, idle ones last."""
+    """Counters with rate and total: drop counters that rise first, idle counters last."""
     nic = nic_of(scene, view)
     if nic is None:
         return []
@@ -205,21 +205,22 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
         Column("total since creation", 20, ">"),
     )
     sizes = widths(columns, width)
-    found: list[tuple[tuple[bool, bool, str], Line]] = []
+    rows: list[tuple[tuple[bool, bool, str], Line]] = []
     for name, rate, total, bad in _values(scene, view, nic):
         if not matches(view.spot.filter, name):
             continue
         role = "bad" if bad and rate else "warn" if bad and total else "" if rate else "dim"
         each = scene.units.rate(rate) if name in ("rx_bytes", "tx_bytes") else per_second(rate)
-        told = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
-        found.append(((not (bad and rate), not rate, name), told))
-    found.sort(key=lambda pair: pair[0])
-    return [heading(columns, sizes), *(told for _, told in found)]
+        text = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
+        rows.append(((not (bad and rate), not rate, name), text))
+    rows.sort(key=lambda pair: pair[0])
+    return [heading(columns, sizes), *(text for _, text in rows)]
 
 
 def _values(
     scene: Scene, view: View, nic: Nic
 ) -> Iterator[tuple[str, float | None, float | None, bool]]:
+    """Each counter: name, rate per second, total, whether it counts drops or errors."""
     if view.raw and scene.frame is not None:
         tables = scene.frame.tables
         for entry in (*tables.get("nicstats_raw", ()), *tables.get("ethstats", ())):
@@ -236,9 +237,9 @@ def _values(
 
 
 def queues(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
-    """The interface's queues: which core serves each, and its part of the packets."""
-    found = [q for q in (scene.facts.queues if scene.facts else ()) if q.nic == nic.name]
-    if height < 4 or not found:
+    """The interface's queues: the core of each, and its share of the packets."""
+    own = [q for q in (scene.facts.queues if scene.facts else ()) if q.nic == nic.name]
+    if height < 4 or not own:
         return []
     columns = (
         Column(" queue", 10, grow=1), Column("IRQ", 5, ">"), Column("core", 5, ">"),
@@ -246,14 +247,14 @@ def queues(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
         Column("RPS, XPS", 12, grow=2),
     )  # fmt: skip
     sizes = widths(columns, width)
-    busiest = sorted(found, key=lambda q: (-(q.packets_per_s or 0.0), q.direction, q.number))
-    out = [section("QUEUES", f"{count(len(found))}, busiest first", width)]
+    busiest = sorted(own, key=lambda q: (-(q.packets_per_s or 0.0), q.direction, q.number))
+    out = [section("QUEUES", f"{count(len(own))}, busiest first", width)]
     out.append(heading(columns, sizes))
     return out + [row(queue_cells(queue), columns, sizes) for queue in busiest[: height - 2]]
 
 
 def queue_cells(queue: Queue) -> tuple[Cell, ...]:
-    """One queue of the interface, a cell a column."""
+    """The cells of one queue, one per column."""
     return (
         f" {queue.name}",
         (amount(queue.irq), "dim"),
@@ -266,23 +267,23 @@ def queue_cells(queue: Queue) -> tuple[Cell, ...]:
 
 
 def setting_cells(setting: Setting, better: dict[str, str]) -> tuple[Cell, ...]:
-    """One setting, a cell a column."""
+    """The cells of one setting, one per column."""
     name = setting.address.rsplit("@", 1)[0]
-    wanted = better.get(setting.address, "")
-    differs = wanted not in ("", setting.now)
+    value = better.get(setting.address, "")
+    differs = value not in ("", setting.now)
     fixed = setting.settable != "yes"
     limit = setting.most if not fixed else "fixed" if not setting.most else f"only {setting.most}"
     return (
         (name, "warn" if differs else "dim" if fixed else ""),
         (setting.now, "strong" if not fixed else "dim"),
         (limit, "dim"),
-        (f"▸ {wanted}" if differs else "", "good"),
+        (f"▸ {value}" if differs else "", "good"),
         (setting.unit, "dim"),
     )
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Settings at the left; what the interface is and what it counted at the right."""
+    """Settings at the left; hardware, counters and queues at the right."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []

@@ -1,4 +1,4 @@
-"""The result of a test, proof or study in full; two results compared."""
+"""One result of a test, proof or study in full; a comparison of two results."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .parts import Column, flow_words, heading, row, section, widths
 
 
 def figure(value: float, unit: str) -> str:
-    """A figure of an experiment in its unit."""
+    """A value of an experiment with its unit."""
     return scaled(value, "b/s") if unit.startswith("bit/s") else f"{value:.4g} {unit}".rstrip()
 
 
@@ -23,7 +23,7 @@ def verdict_role(verdict: str) -> str:
 
 
 def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
-    """Rates per second as a graph with its top figure."""
+    """A graph of the rate of each second, in bit/s, with its maximum."""
     if not intervals or rows < 1:
         return []
     top = max(intervals) or 1.0
@@ -39,27 +39,28 @@ def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
     ]
 
 
-def pairs(found: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
-    """Each pair of a proof: how it was, how it was changed, and the difference.
+def pairs(result: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
+    """Each pair of a proof: the value before, the value after, the difference.
 
-    The difference is a part of the median before, as in the interval; `skip` leaves out the first.
+    The difference is relative to the median before, as in the interval. The first `skip` pairs are
+    left out.
     """
-    both = list(zip(found.before, found.after, strict=False))[skip:]
-    base = median(found.before) if found.before else 0.0
-    top = max((*found.before, *found.after), default=0.0) or 1.0
+    both = list(zip(result.before, result.after, strict=False))[skip:]
+    base = median(result.before) if result.before else 0.0
+    top = max((*result.before, *result.after), default=0.0) or 1.0
     room = max(4, (width - 43) // 2)
     out = [
         line(("   pair ", "dim"), (fit("before", room + 13), "head"), (fit("after", room), "head"))
     ]
     for number, (a, b) in enumerate(both[: max(0, rows - 1)], skip + 1):
         parts: list[tuple[str, str]] = [(f"   {number:>3}  ", "dim")]
-        better = (b > a) == (found.higher is not False)
+        better = (b > a) == (result.higher is not False)
         for value, role in ((a, "dim"), (b, "good" if better else "bad")):
             filled, rest = bar(value / top, room)
             parts += [
                 (filled, role),
                 (rest, "faint"),
-                (fit(figure(value, found.unit), 12, ">"), ""),
+                (fit(figure(value, result.unit), 12, ">"), ""),
             ]
             parts.append((" ", ""))
         change = (b - a) / base if base else 0.0
@@ -70,9 +71,9 @@ def pairs(found: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
     return out[: max(0, rows)]
 
 
-def span(found: Result, width: int) -> list[Line]:
-    """The interval of the difference on a scale with nought on it."""
-    low, high = found.interval
+def span(result: Result, width: int) -> list[Line]:
+    """The confidence interval of the difference on a scale that includes zero."""
+    low, high = result.interval
     edge = max(abs(low), abs(high), 0.01) * 1.15
     room = max(11, width - 22)
 
@@ -81,8 +82,8 @@ def span(found: Result, width: int) -> list[Line]:
 
     cells = [("─", "faint")] * room
     for place in range(at(low), at(high) + 1):
-        cells[place] = ("━", verdict_role(found.verdict))
-    cells[at(found.middle)] = ("●", verdict_role(found.verdict))
+        cells[place] = ("━", verdict_role(result.verdict))
+    cells[at(result.middle)] = ("●", verdict_role(result.verdict))
     if cells[at(0.0)][0] == "─":
         cells[at(0.0)] = ("│", "strong")
     return [
@@ -91,47 +92,45 @@ def span(found: Result, width: int) -> list[Line]:
     ]
 
 
-def so_far(found: Result, width: int, height: int) -> list[Line]:
-    """The pairs of a proof that runs, the latest last, and the interval of their difference."""
+def so_far(result: Result, width: int, height: int) -> list[Line]:
+    """The latest pairs of a running proof, and the interval of their difference."""
     shown = max(1, height - 5)
-    count = min(len(found.before), len(found.after))
-    out = pairs(found, width, shown + 1, skip=max(0, count - shown))
-    if found.after:
-        low, high = found.interval
-        told = f"{found.middle:+.1%}, {low:+.1%} to {high:+.1%}"
+    count = min(len(result.before), len(result.after))
+    out = pairs(result, width, shown + 1, skip=max(0, count - shown))
+    if result.after:
+        low, high = result.interval
+        interval = f"{result.middle:+.1%}, {low:+.1%} to {high:+.1%}"
         of = f"{count} pair{'s' if count > 1 else ''}"
-        out.append(line((f"   so far {told} of {of}", "strong")))
-        out += span(found, width) if height >= 9 else []
+        out.append(line((f"   so far {interval} of {of}", "strong")))
+        out += span(result, width) if height >= 9 else []
     return out
 
 
-def result(found: Result, width: int, height: int) -> list[Line]:
+def result(one: Result, width: int, height: int) -> list[Line]:
     """One result in full."""
-    out = [section(f"RESULT {found.id}", when(found.wall), width)]
-    role = verdict_role(found.verdict)
-    out.append(
-        line((f" {found.tool} ", "head"), found.title, (f"   {found.verdict.upper()}", role))
-    )
-    words = [line((f"{label} ", "dim"), (text, "strong")) for label, text in found.figures]
-    if found.bits_per_second:
-        words.insert(0, line((scaled(found.bits_per_second, "b/s"), "strong")))
+    out = [section(f"RESULT {one.id}", when(one.wall), width)]
+    role = verdict_role(one.verdict)
+    out.append(line((f" {one.tool} ", "head"), one.title, (f"   {one.verdict.upper()}", role)))
+    words = [line((f"{label} ", "dim"), (text, "strong")) for label, text in one.figures]
+    if one.bits_per_second:
+        words.insert(0, line((scaled(one.bits_per_second, "b/s"), "strong")))
     out += flow_words(words, width)
     left = height - len(out)
-    if found.before:
+    if one.before:
         if left >= 6:
-            out += span(found, width)
-        out += pairs(found, width, height - len(out))
-    elif found.rows:
-        out += table(found.rows, found.unit, width, left)
+            out += span(one, width)
+        out += pairs(one, width, height - len(out))
+    elif one.rows:
+        out += table(one.rows, one.unit, width, left)
     else:
-        out += plot(found.intervals, width, max(0, min(5, left)))
+        out += plot(one.intervals, width, max(0, min(5, left)))
     return [fit_line(one, width) for one in out[:height]]
 
 
 def table(
     rows: Sequence[tuple[str, str, str, str, str]], unit: str, width: int, height: int
 ) -> list[Line]:
-    """A study's points: published and measured side by side."""
+    """The points of a study: published and measured values side by side."""
     columns = (
         Column(" POINT", 16, grow=2), Column("PUBLISHED", 15, ">"), Column("MEASURED", 10, ">"),
         Column("RATIO", 6, ">"), Column(unit, 14, grow=3),
@@ -148,18 +147,18 @@ def table(
     return out[: max(0, height)]
 
 
-def paper(found: Paper, last: Result | None, width: int, height: int) -> list[Line]:
-    """One study: what is repeated, what it needs, and the latest figures beside the published."""
-    out = [section(f"STUDY {found.id}", "Enter run it", width)]
-    out.append(line((f" {found.title}", "strong")))
-    out.append(line((f" {found.paper}, {found.place}; tool {found.tool}", "dim")))
-    out += [line((f" {told}", "warn")) for told in found.requires[: max(0, height - 8)]]
+def paper(study: Paper, last: Result | None, width: int, height: int) -> list[Line]:
+    """One study: its table, its requirements, the published and the latest measured values."""
+    out = [section(f"STUDY {study.id}", "Enter run it", width)]
+    out.append(line((f" {study.title}", "strong")))
+    out.append(line((f" {study.paper}, {study.place}; tool {study.tool}", "dim")))
+    out += [line((f" {text}", "warn")) for text in study.requires[: max(0, height - 8)]]
     if last is not None:
         out.append(line((f" measured here {when(last.wall)}", "accent")))
         rows = last.rows
     else:
-        rows = tuple((name, told, "–", "", skip) for name, told, skip in found.points)
-    out += table(rows, found.unit, width, height - len(out))
+        rows = tuple((name, published, "–", "", skip) for name, published, skip in study.points)
+    out += table(rows, study.unit, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
 
 
@@ -167,16 +166,16 @@ def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
     """Two results compared: figures, ratio, and the settings that differed."""
     out = [section("COMPARE", "Enter on another; Esc ends", width)]
     for name, one in (("A", a), ("B", b)):
-        said = scaled(one.bits_per_second, "b/s") if one.bits_per_second is not None else ""
-        told = "  ".join(f"{x} {y}" for x, y in one.figures)
+        rate = scaled(one.bits_per_second, "b/s") if one.bits_per_second is not None else ""
+        figures = "  ".join(f"{label} {text}" for label, text in one.figures)
         out.append(
-            line((f" {name} ", "key"), (fit(said, 12), "strong"), f"{one.tool} {one.title}  ",
-                 (told, "dim"))
+            line((f" {name} ", "key"), (fit(rate, 12), "strong"), f"{one.tool} {one.title}  ",
+                 (figures, "dim"))
         )  # fmt: skip
     if a.bits_per_second and b.bits_per_second is not None:
         ratio = b.bits_per_second / a.bits_per_second
-        sure = "single runs: p (prove) gives a verdict"
-        out.append(line((f" B / A = {ratio:.3f}  ", "strong"), (sure, "dim")))
+        remark = "single runs: p (prove) gives a verdict"
+        out.append(line((f" B / A = {ratio:.3f}  ", "strong"), (remark, "dim")))
     differ = [
         (name, a.settings.get(name, "–"), b.settings.get(name, "–"))
         for name in sorted({*a.settings, *b.settings})

@@ -1,4 +1,4 @@
-"""Overview: problems, the path of packets with its losses, load of cores, findings."""
+"""Overview: problems, the packet path with its drops, the load of the cores, findings."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-GRAPH: Final = 4  # rows of the last minutes
-EMPTY: Final = 20  # rows to spare from which they take twice as many
-SHORT: Final = 4  # rows to spare from which the load of cores over time is worth its heading
+GRAPH: Final = 4  # rows of the graphs of the last minutes
+EMPTY: Final = 20  # free rows from which these graphs have twice as many
+SHORT: Final = 4  # free rows above which the load of cores over time is shown
 UNLIMITED: Final = (None, "none", "application")
-FULL: Final = ("cpu", "bus", "provider")  # limits of this host, to be lifted here
+FULL: Final = ("cpu", "bus", "provider")  # limits that are in this host
 BUSY: Final = 5.0  # percent idle below which the CPUs are full
-ROOMY: Final = 48  # rows from which they have a place of their own
+ROOMY: Final = 48  # rows from which room is reserved for the graphs
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The findings: those that hold, then what was done and what has ended."""
+    """The findings: those that hold, then those that are done, then those that ended."""
     return tuple(one.id for one in listed.listed(scene, muted=False))
 
 
@@ -60,23 +60,23 @@ def verdict(scene: Scene, width: int) -> Line:
     if serious:
         first = serious[0]
         mark, role = severity(first)
-        say = f" {mark} {len(serious)} problem{'s' * (len(serious) > 1)}: "
+        text = f" {mark} {len(serious)} problem{'s' * (len(serious) > 1)}: "
         if width < 50:
             return fit_line(
                 line((f" {mark} ", role), (crop(first.title, width - 3), "strong")), width
             )
         hint = line(("Enter why ", "dim")) if width >= 60 else ()
-        room = width - len(say) - 12  # the hint and its margins
-        return ends(line((say, role), (crop(first.title, room), "strong")), hint, width)
+        room = width - len(text) - 12  # the hint and its margins
+        return ends(line((text, role), (crop(first.title, room), "strong")), hint, width)
     facts = scene.facts
     if facts is not None and not facts.cores:
-        told = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
-        return fit_line(line((told, "warn")), width)
-    still = facts is not None and facts.cores and facts.cores[0].idle is None
-    if still and scene.origin.startswith("directory"):
-        told = " · a directory has settings only, no rates"
-        return fit_line(line((told, "dim")), width)
-    if still:
+        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
+        return fit_line(line((text, "warn")), width)
+    no_rates = facts is not None and facts.cores and facts.cores[0].idle is None
+    if no_rates and scene.origin.startswith("directory"):
+        text = " · a directory has settings only, no rates"
+        return fit_line(line((text, "dim")), width)
+    if no_rates:
         return fit_line(line((" … measuring the first interval", "dim")), width)
     advice = len(scene.findings)
     more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
@@ -84,13 +84,13 @@ def verdict(scene: Scene, width: int) -> Line:
         facts.paths if facts is not None else (), key=lambda one: one.lost or 0.0, default=None
     )
     if losing is not None and losing.lost:
-        told = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
-        return fit_line(line((f"{told} {losing.nic}; no finding yet", "warn"), (more, "")), width)
-    return fit_line(line(*sound(scene), (more, "")), width)
+        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
+        return fit_line(line((f"{text} {losing.nic}; no finding yet", "warn"), (more, "")), width)
+    return fit_line(line(*without_loss(scene), (more, "")), width)
 
 
-def sound(scene: Scene) -> tuple[tuple[str, str], ...]:
-    """The verdict without loss: the limit that the busiest flow or the CPUs reach, if any."""
+def without_loss(scene: Scene) -> tuple[tuple[str, str], ...]:
+    """The verdict if nothing is lost: the limit that the busiest flow or the CPUs reach, if any."""
     facts = scene.facts
     if facts is None:
         return ()
@@ -117,7 +117,7 @@ def keys_of(scene: Scene, one: listed.Listed) -> str:
 
 
 def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The interfaces: rates, share of the link, loss, link."""
+    """The interfaces: rates, share of the link, drops, link."""
     facts = scene.facts
     if facts is None or height < 3:
         return []
@@ -139,7 +139,7 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     sizes = widths(columns, width)
     out = [heading(columns, sizes)]
     for nic in every[: height - 1]:
-        gone = lost(nic.per_s)
+        drops = lost(nic.per_s)
         mark = "▸ " if shown is not None and nic.name == shown.name else "  "
         pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)}"
         out.append(
@@ -151,8 +151,8 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
                     scene.units.rate(nic.per_s.tx_bytes),
                     _load(path.load_of(nic, "tx")),
                     (
-                        per_second(gone) if gone else "0" if gone == 0 else UNKNOWN,
-                        "bad" if gone else "dim",
+                        per_second(drops) if drops else "0" if drops == 0 else UNKNOWN,
+                        "bad" if drops else "dim",
                     ),
                     (pps, "dim"),
                     (path.title(nic), "dim"),
@@ -174,12 +174,12 @@ def _load(load: float | None) -> tuple[str, str]:
     if load is None:
         return "", ""
     filled, rest = bar(load, 3)
-    told = f"{min(999, load * 100):>3.0f}%"
-    return f"{filled}{rest} {told}"[:8], "good" if (load or 0) < 0.98 else "accent"
+    percent_text = f"{min(999, load * 100):>3.0f}%"
+    return f"{filled}{rest} {percent_text}"[:8], "good" if (load or 0) < 0.98 else "accent"
 
 
 def processes(scene: Scene, width: int, height: int) -> list[Line]:
-    """The processes that move packets: their core and its distance to their interrupts."""
+    """The busiest network processes: their core and its distance from their interrupts."""
     facts = scene.facts
     if facts is None or height < 2:
         return []
@@ -207,7 +207,7 @@ def processes(scene: Scene, width: int, height: int) -> list[Line]:
         rates = (process.rx_per_s, process.tx_per_s)
         if process.udp and not any(rates):  # the kernel counts no bytes of datagrams
             rates = (None, None)
-        loud = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
+        bad = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
         blank = "bytes unknown" if process.udp and rates == (None, None) else ""
         out.append(
             row(
@@ -215,7 +215,7 @@ def processes(scene: Scene, width: int, height: int) -> list[Line]:
                     (f"  {process.name}[{process.pid}]", "user"), _number(process.cpu),
                     _number(process.node), percent(process.user), percent(process.system),
                     scene.units.rate(rates[0]), scene.units.rate(rates[1]),
-                    (f"✗ {where.upper()}" if loud else where or blank, "bad" if loud else "dim"),
+                    (f"✗ {where.upper()}" if bad else where or blank, "bad" if bad else "dim"),
                 ),
                 columns, sizes,
             )
@@ -231,23 +231,23 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """The top findings, with the keys of the one under the cursor."""
     if height < 2:
         return []
-    found = listed.listed(scene, muted=False)
-    cursor = under(tuple(one.id for one in found), view.spot)
-    longest = max((len(one.id) for one in found), default=0)
+    every = listed.listed(scene, muted=False)
+    cursor = under(tuple(one.id for one in every), view.spot)
+    longest = max((len(one.id) for one in every), default=0)
     rows = [
         listed.row(one, width, keys_of(scene, one) if at == cursor else "", longest)
-        for at, one in enumerate(found)
+        for at, one in enumerate(every)
     ]
     if not rows:
-        quiet = len({s.rule for s in scene.silent if s.applies})
-        told = f" none; {quiet} silent rules (5 shows why)" if quiet else " none"
-        told += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
-        return [section("FINDINGS", "", width), fit_line(line((told, "dim")), width)]
+        silent = len({result.rule for result in scene.silent if result.applies})
+        text = f" none; {silent} silent rules (5 shows why)" if silent else " none"
+        text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
+        return [section("FINDINGS", "", width), fit_line(line((text, "dim")), width)]
     hold = len(scene.findings)
-    told = f"{count(len(rows))}" if len(rows) > height - 1 else ""
+    remark = f"{count(len(rows))}" if len(rows) > height - 1 else ""
     if len(rows) > hold:
-        told = f"{hold} hold, {len(rows) - hold} done or ended"
-    return [section("FINDINGS", told, width), *listing(rows, cursor, width, height - 1)]
+        remark = f"{hold} hold, {len(rows) - hold} done or ended"
+    return [section("FINDINGS", remark, width), *listing(rows, cursor, width, height - 1)]
 
 
 def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -258,8 +258,9 @@ def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         rates = f" {nic.name} rx {scene.units.rate(nic.per_s.rx_bytes)}"
         out.append(line((crop(rates, width), "")))
         out.append(line((crop(f" tx {scene.units.rate(nic.per_s.tx_bytes)}", width), "")))
-        gone = lost(nic.per_s)
-        out.insert(1, line((f" ✗ {per_second(gone, 'lost')}", "bad"))) if gone else None
+        drops = lost(nic.per_s)
+        if drops:
+            out.insert(1, line((f" ✗ {per_second(drops, 'lost')}", "bad")))
     if scene.facts is not None:
         out += grid.block(scene.facts, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
@@ -273,9 +274,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if height < 12 or width < 50:
         return tiny(scene, view, width, height)
     facts = scene.facts
-    top = [verdict(scene, width), *way(scene, view, width, height)]
-    kept = GRAPH + 2 if height >= ROOMY and len(scene.past.fine) > 1 else 0
-    left = height - len(top) - kept
+    top = [verdict(scene, width), *path_of(scene, view, width, height)]
+    reserved = GRAPH + 2 if height >= ROOMY and len(scene.past.fine) > 1 else 0
+    left = height - len(top) - reserved
     low = min(1 + max(1, len(items(scene, view))), 5 if left >= 16 else 4)
     tables = plan(scene, view, width, left - low)
     mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
@@ -292,7 +293,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     )
     parts = [part for part in (top, cores, *tables, last) if part]
     spare = height - sum(map(len, parts))
-    graphs = lately(scene, view, width, spare)
+    graphs = recent(scene, view, width, spare)
     parts[0] = top + graphs
     spare -= len(graphs)
     room = spare - len(parts)  # a gap before each part
@@ -309,8 +310,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     return [fit_line(one, width) for one in out[:height]]
 
 
-def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
-    """Graphs of the last minutes, in one of two heights so that the rest does not move."""
+def recent(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
+    """Graphs of the last minutes; two possible heights, so that the other parts rarely move."""
     nic = nic_of(scene, view)
     if nic is None or spare <= GRAPH:
         return []
@@ -318,7 +319,7 @@ def lately(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
 
 
 def unread(scene: Scene, width: int) -> list[Line]:
-    """What could not be read, and why."""
+    """The tables that could not be read, with the reasons."""
     missing = scene.facts.missing if scene.facts is not None else {}
     out = [section("NOT READ", "", width)]
     out += [
@@ -327,28 +328,30 @@ def unread(scene: Scene, width: int) -> list[Line]:
     return out
 
 
-def way(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The path through the chosen interface."""
+def path_of(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The packet path through the chosen interface."""
     nic = nic_of(scene, view)
     if nic is None or scene.facts is None:
         return []
-    found = path.of(scene.facts, nic.name)
-    say = {"rx": "receive · ", "tx": "send · "}.get(found.direction if found else "", "")
-    out = [section(f"PATH {nic.name}", say + path.title(nic), width)]
+    way = path.of(scene.facts, nic.name)
+    direction = {"rx": "receive · ", "tx": "send · "}.get(way.direction if way else "", "")
+    out = [section(f"PATH {nic.name}", direction + path.title(nic), width)]
     out.append(path.rates(nic, scene.units, width))
-    if found is not None:
-        out += path.stages(found, width, 4 if height >= 18 else 3)
+    if way is not None:
+        out += path.stages(way, width, 4 if height >= 18 else 3)
     return out + path.reasons(scene.facts, width)
 
 
 def plan(scene: Scene, view: View, width: int, room: int) -> list[list[Line]]:
-    """Interfaces and processes, in what the cores can spare of `room` lines."""
+    """Interfaces and processes, in the lines of `room` that the cores do not need."""
     if scene.facts is None or room < 9:
         return []
     cores = scene.facts.cores
-    wants = 2 + (len(cores) if width < 76 else -(-len(cores) // 2))
-    spare = room - min(wants, max(5, room * 2 // 3))
+    wanted = 2 + (len(cores) if width < 76 else -(-len(cores) // 2))
+    spare = room - min(wanted, max(5, room * 2 // 3))
     many = sum(n.kind != "loopback" for n in scene.facts.nics)
-    plugs = ports(scene, view, width, min(1 + spare // 2, 10)) if many > 1 or spare >= 6 else []
-    running = processes(scene, width, min(spare - len(plugs), 9))
-    return [part for part in (plugs, running) if len(part) > 1]
+    interfaces = (
+        ports(scene, view, width, min(1 + spare // 2, 10)) if many > 1 or spare >= 6 else []
+    )
+    running = processes(scene, width, min(spare - len(interfaces), 9))
+    return [part for part in (interfaces, running) if len(part) > 1]

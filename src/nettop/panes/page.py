@@ -1,4 +1,4 @@
-"""The whole screen as lines: header, pane, notes and countdown, footer. Pure."""
+"""The whole screen as lines: header, pane, notes and countdown, footer. Pure functions."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ from collections.abc import Callable
 
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
+from ..views.form import PROMPTS
 from ..views.scene import Scene, View
 from . import asking, cursor, names, pane
 
-PROCESSOR_FROM = 140  # columns that the header must have for the processor's name
-REASON = 24  # columns from which it is begun why the profile is what it is
-PROMPTS = {  # what a proof needs to know: what is asked, what Enter does
-    "form.to": ("address of the peer", "continues"),
-    "form.peer": ("command prefix that reaches the peer (ssh host2), or empty:", "shows the plan"),
-}
+PROCESSOR_FROM = 140  # columns from which the header has the processor's name
+REASON = 24  # free columns from which the reason for the profile is shown
 Guide = Callable[[View, int, int], list[Line]]
 
 
 def header(scene: Scene, view: View, width: int) -> Line:
-    """Host, kernel, profile with its reason; at the right the state of nettop."""
+    """Host, kernel and profile with its reason; at the right the state of nettop."""
     facts = scene.facts
     left: list[tuple[str, str]] = [(" nettop ", "brand"), (" ", "")]
     if facts is not None:
@@ -54,12 +51,12 @@ def header(scene: Scene, view: View, width: int) -> Line:
 
 
 def fit_to(row: Line, width: int) -> Line:
-    """The line cropped to a width, not padded."""
+    """The line, cropped to a width if it is longer, but not padded."""
     return row if line_cells(row) <= width else fit_line(row, max(0, width))
 
 
 def footer(view: View, width: int) -> Line:
-    """The panes with their keys, and where help is."""
+    """The panes with their keys, and the keys of help and quit; or the text that is typed."""
     if view.typing:
         return fit_line(
             line(
@@ -72,8 +69,8 @@ def footer(view: View, width: int) -> Line:
         )
     if view.editing and (view.proving or not view.editing.startswith("form.")):
         name, does = PROMPTS.get(view.editing, (f"{view.editing} =", "shows the plan"))
-        asked = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
-        return ends(asked, line((f"Enter {does}  Esc cancel ", "dim")), width)
+        prompt = line((f" {name} ", "key"), (f"{view.draft}▏", "input"))
+        return ends(prompt, line((f"Enter {does}  Esc cancel ", "dim")), width)
     parts: list[tuple[str, str]] = []
     for name, text in tabs(view, width):
         here = name == view.pane
@@ -84,7 +81,7 @@ def footer(view: View, width: int) -> Line:
 
 
 def tabs(view: View, width: int) -> list[tuple[str, str]]:
-    """Each pane and its title as the width allows."""
+    """The name of each pane and its title, shortened if there is little room."""
     out = []
     for name in names():
         title = pane(name).TITLE
@@ -96,7 +93,7 @@ def tabs(view: View, width: int) -> list[tuple[str, str]]:
 
 
 def pane_at(view: View, width: int, x: int) -> str:
-    """Which pane's title is at that column of the footer; empty for none."""
+    """The pane whose title is at that column of the footer; empty for none."""
     at = 0
     for name, text in tabs(view, width):
         wide = 2 + len(text)
@@ -107,7 +104,7 @@ def pane_at(view: View, width: int, x: int) -> str:
 
 
 def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
-    """The countdown of pending changes, the running test, the last note, the filter."""
+    """The countdown of pending changes, the running test, the latest note, the filter."""
     out: list[Line] = []
     many = len(scene.pending)
     for pending in scene.pending[: 2 if many <= 2 else 1]:
@@ -129,11 +126,12 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
         rest = f"       {many - 1} more changes are pending: c keeps all, u undoes all"
         out.append(fit_line(line((rest, "warn")), width))
     now = scene.progress
-    if now is not None and view.pane != "tests":
+    if now is not None and not pane(view.pane).PROGRESS:
         rest = f", {seconds(max(0.0, now.seconds - now.elapsed))} left" if now.seconds else ""
-        told = line((f" ● {now.title}: ", "accent"), f"{now.stage or 'runs'}{rest}")
-        keys = line((f"{pane('tests').KEY} shows it  Ctrl-X stops ", "key"))
-        out.append(ends(fit_to(told, width - line_cells(keys) - 1), keys, width))
+        text = line((f" ● {now.title}: ", "accent"), f"{now.stage or 'runs'}{rest}")
+        shows = "".join(f"{pane(name).KEY} shows it  " for name in names() if pane(name).PROGRESS)
+        keys = line((f"{shows}Ctrl-X stops ", "key"))
+        out.append(ends(fit_to(text, width - line_cells(keys) - 1), keys, width))
     if scene.notes:
         note = scene.notes[-1]
         out.append(fit_line(line((f" {crop(note.text, width - 2)}", note.role)), width))
@@ -157,10 +155,10 @@ def compose(
     """The screen: exactly `height` lines of exactly `width` cells; `guide` draws the help."""
     width, height = max(1, width), max(1, height)
     framed = _framed(width, height)
-    extra, body_rows, asked_rows = _rooms(scene, view, width, height)
-    asked: list[Line] = []
+    extra, body_rows, question_rows = _rooms(scene, view, width, height)
+    question: list[Line] = []
     if scene.question is not None:
-        asked = asking.lines(scene.question, view, width, asked_rows)
+        question = asking.lines(scene.question, view, width, question_rows)
     if body_rows <= 0:
         body = []
     elif view.help and guide is not None:
@@ -170,7 +168,7 @@ def compose(
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))
-    out += asked
+    out += question
     out += extra
     if framed:
         out.append(footer(view, width))
@@ -178,9 +176,9 @@ def compose(
 
 
 def painted(scene: Scene, view: View, width: int, height: int) -> View:
-    """The view after this scene was painted under it: cursor bound, question read as far as shown.
+    """The view after `compose` drew this scene, view and size.
 
-    Bound to what `compose` drew for the same scene, view and size.
+    The cursor is bound to the row that was painted. Rows of a question that were shown are read.
     """
     width, height = max(1, width), max(1, height)
     if not view.help:
@@ -195,10 +193,10 @@ def _framed(width: int, height: int) -> bool:
 
 
 def _rooms(scene: Scene, view: View, width: int, height: int) -> tuple[list[Line], int, int]:
-    """The notes below, and the rows that the pane and the question have."""
+    """The lines of the bulletin, the rows of the pane, the rows of the question."""
     extra = bulletin(scene, view, width)[: max(0, height - 4)]
     room = height - len(extra) - (2 if _framed(width, height) else 0)
-    asked = 0
+    needed = 0
     if scene.question is not None:
-        asked = max(0, min(room, asking.needs(scene.question, view, width)))
-    return extra, room - asked, asked
+        needed = max(0, min(room, asking.needs(scene.question, view, width)))
+    return extra, room - needed, needed

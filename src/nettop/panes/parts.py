@@ -1,4 +1,4 @@
-"""Pieces several panes share: headings, tables, windows on long lists, severities, losses."""
+"""Parts that several panes share: headings, tables, lists that scroll, severities, loads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,14 @@ MARKS: Final = {
     "advice": ("▸", "accent"),
     "info": ("·", "dim"),
 }
-KINDS: Final = (  # of CPU time: fact, short name, glyph, role; the kernel's hidden work first
+RISKS: Final = {  # of a setting: text, role
+    "none": ("no interruption", "good"),
+    "queues": ("the queues restart: a few packets are lost", "warn"),
+    "link": ("the link may drop for seconds; reverts unless confirmed", "warn"),
+    "reboot": ("takes effect at the next boot", "dim"),
+    "advice": ("advice only; nettop does not apply it", "dim"),
+}
+KINDS: Final = (  # of CPU time: fact, short name, glyph, role; interrupt work first
     ("softirq", "si", "█", "softirq"),
     ("irq", "hi", "▓", "irq"),
     ("system", "sy", "▒", "system"),
@@ -33,7 +40,7 @@ KINDS: Final = (  # of CPU time: fact, short name, glyph, role; the kernel's hid
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: heading, width, alignment; `grow` columns share the room that is left."""
+    """One column: heading, width, alignment; `grow` is its part of the width that is left."""
 
     title: str
     width: int
@@ -42,7 +49,7 @@ class Column:
 
 
 def section(title: str, right: str = "", width: int = 80) -> Line:
-    """A heading with a rule to the edge and, at its end, a remark."""
+    """A heading with a line to the right edge and a remark at its end."""
     head = f" {title} "
     tail = f" {right} " if right else ""
     rule = width - cells(head) - cells(tail)
@@ -52,17 +59,17 @@ def section(title: str, right: str = "", width: int = 80) -> Line:
 
 
 def widths(columns: Sequence[Column], width: int) -> list[int]:
-    """The width of each column; what does not fit is dropped from the right (0)."""
+    """The width of each column; 0 for a column for which there is no room."""
     out, left = [], width
     for column in columns:
-        need = column.width + 1  # the last, too: a figure does not touch the edge
+        need = column.width + 1  # the last too: its text does not touch the edge
         out.append(column.width if need <= left else 0)
         left -= need if need <= left else 0
-    hungry = sum(c.grow for c, w in zip(columns, out, strict=True) if w)
-    if left > 0 and hungry:
+    shares = sum(c.grow for c, w in zip(columns, out, strict=True) if w)
+    if left > 0 and shares:
         for index, column in enumerate(columns):
             if out[index] and column.grow:
-                out[index] += left * column.grow // hungry
+                out[index] += left * column.grow // shares
     return out
 
 
@@ -100,7 +107,7 @@ def row(values: Sequence[Cell], columns: Sequence[Column], sizes: Sequence[int])
 
 
 def window(count: int, cursor: int, height: int) -> range:
-    """Which of `count` rows to show in `height` lines so that the cursor is among them."""
+    """The indexes of the rows, of `count`, that are shown in `height` lines around the cursor."""
     if count <= height:
         return range(count)
     top = max(0, min(cursor - height // 2, count - height))
@@ -110,7 +117,7 @@ def window(count: int, cursor: int, height: int) -> range:
 def listing(
     rows: Sequence[Line], cursor: int, width: int, height: int, *, marked: bool = True
 ) -> list[Line]:
-    """A window on rows with the one under the cursor selected."""
+    """The rows around the cursor in at most `height` lines; the cursor's row is highlighted."""
     if height <= 0:
         return []
     span = window(len(rows), cursor, height)
@@ -122,7 +129,7 @@ def listing(
 
 
 def severity(finding: Finding | None) -> tuple[str, str]:
-    """The mark and role of a finding's severity; of none, those of information."""
+    """The mark and role of a finding's severity; without a finding, those of `info`."""
     return MARKS.get(finding.severity if finding is not None else "info", MARKS["info"])
 
 
@@ -135,7 +142,7 @@ def matches(wanted: str, *texts: str | None) -> bool:
 
 
 def sort_rows(rows: Sequence[T], key: Callable[[T], float | str | None], *, down: bool) -> list[T]:
-    """Rows by a figure that may be unknown: the unknown last, whatever the direction."""
+    """Rows sorted by a value; rows whose value is unknown (None) are last in both directions."""
     known = [r for r in rows if key(r) is not None]
     rest = [r for r in rows if key(r) is None]
     known.sort(key=cast("Callable[[T], float]", key), reverse=down)
@@ -143,12 +150,12 @@ def sort_rows(rows: Sequence[T], key: Callable[[T], float | str | None], *, down
 
 
 def core_load(core: Core) -> float | None:
-    """How busy a core is, percent."""
+    """The load of a core in percent; None if it is unknown."""
     return None if core.idle is None else max(0.0, 100.0 - core.idle)
 
 
 def load_role(percent: float | None) -> str:
-    """The role of a load."""
+    """The role of a load in percent."""
     if percent is None or percent < 1:
         return "idle"
     return "bad" if percent >= 90 else "warn" if percent >= 70 else "good"
@@ -181,7 +188,7 @@ def join(parts: Sequence[Line], gap: str = "  ") -> Line:
 
 
 def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int = 1) -> list[Line]:
-    """Pieces set like words in a paragraph: as many a line as fit."""
+    """Parts filled like words of a paragraph: as many per line as fit."""
     out: list[Line] = []
     current: list[Line] = []
     used = indent
@@ -198,7 +205,7 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
 
 
 __all__ = [
-    "KINDS", "MARKS", "Cell", "Column", "core_load", "ends", "flow_words", "heading", "join",
-    "kinds", "listing", "load_role", "matches", "row", "section", "severity", "sort_rows",
+    "KINDS", "MARKS", "RISKS", "Cell", "Column", "core_load", "ends", "flow_words", "heading",
+    "join", "kinds", "listing", "load_role", "matches", "row", "section", "severity", "sort_rows",
     "waiting", "widths", "window",
 ]  # fmt: skip

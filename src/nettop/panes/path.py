@@ -1,4 +1,4 @@
-"""The path of packets through one interface, drawn from the wire to the process with its losses."""
+"""The packet path through one interface, from the wire to the process, with drops."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from ..terms.text import Line, bar, cells, ends, fit, fit_line, line, line_cells
 from ..terms.units import Units, brief, link, packets, per_second, scaled, share
 
 _SHORT: Final = {"packets/s": "pps", "bit/s": "b/s", "interrupts/s": "irq/s"}
-_FEW_CELLS: Final[dict[str, Callable[[float], str]]] = {  # where a stage has eight cells
+_FEW_CELLS: Final[dict[str, Callable[[float], str]]] = {  # for a stage of eight cells
     "pps": lambda rate: f"{brief(rate)}/s",
     "% softirq": lambda load: f"{load:.0f}% si",
 }
 
 
 def of(facts: Facts, nic: str, direction: str = "") -> Path | None:
-    """The path of an interface: the direction asked, else the lossier, else the busier."""
-    found = [p for p in facts.paths if p.nic == nic and direction in ("", p.direction)]
-    if not found:
+    """The path of an interface in a direction; by default the one with more drops, else traffic."""
+    paths = [p for p in facts.paths if p.nic == nic and direction in ("", p.direction)]
+    if not paths:
         return None
-    return max(found, key=lambda p: (p.lost or 0.0, _rate(p), p.direction == "rx"))
+    return max(paths, key=lambda p: (p.lost or 0.0, _rate(p), p.direction == "rx"))
 
 
 def _rate(path: Path) -> float:
@@ -32,20 +32,20 @@ def _rate(path: Path) -> float:
 
 def title(nic: Nic) -> str:
     """Driver, speed, MTU, node and link state of an interface."""
-    bits = [nic.driver or nic.kind]
+    parts = [nic.driver or nic.kind]
     if nic.speed:
-        bits.append(link(nic.speed))
+        parts.append(link(nic.speed))
     if nic.mtu:
-        bits.append(f"MTU {nic.mtu}")
+        parts.append(f"MTU {nic.mtu}")
     if nic.node is not None:
-        bits.append(f"node {nic.node}")
+        parts.append(f"node {nic.node}")
     if nic.carrier is False:
-        bits.append("NO LINK")
-    return " · ".join(bits)
+        parts.append("NO LINK")
+    return " · ".join(parts)
 
 
 def load_of(nic: Nic, direction: str) -> float | None:
-    """Load against what TCP can carry; None for a link whose nominal speed says nothing (veth)."""
+    """The load relative to the TCP capacity; None if the nominal speed has no meaning (veth)."""
     if nic.kind in ("veth", "tunnel", "bridge", "loopback"):
         return None
     load: float | None = getattr(nic, f"{direction}_load")
@@ -53,13 +53,13 @@ def load_of(nic: Nic, direction: str) -> float | None:
 
 
 def gauge(label: str, rate: float | None, load: float | None, units: Units, room: int) -> Line:
-    """One direction's rate, a bar against what TCP can carry, and that share."""
+    """The rate of one direction, and its share of the TCP capacity as a bar and in percent."""
     filled, rest = bar(load, room) if load is not None else ("", " " * room)
-    role = "accent" if (load or 0) > 0.98 else "good"  # full: what a bulk transfer is for
-    told = f" {share(load)}" if load is not None else ""
+    role = "accent" if (load or 0) > 0.98 else "good"  # a full link is no fault
+    percent = f" {share(load)}" if load is not None else ""
     return line(
         (f" {label} ", "head"), (fit(units.rate(rate), 10, ">"), "strong"), " ",
-        (filled, role), (rest, "faint"), (told, ""),
+        (filled, role), (rest, "faint"), (percent, ""),
     )  # fmt: skip
 
 
@@ -100,16 +100,19 @@ def _lost(stage: Stage, unit: str) -> str:
 
 
 def stages(path: Path, width: int, rows: int = 4) -> list[Line]:
-    """The stages side by side, joined by arrows: name, detail, rate and loss under one another."""
+    """The stages side by side, joined by arrows; a stage has a row for name, detail, rate, drops.
+
+    `rows` from 1 to 3 leaves out the detail, then the rate, then the name.
+    """
     if not path.stages:
         return []
-    for terse in range(3):  # figures whole, however
-        told = [stage_cells(stage, terse) for stage in path.stages]
-        sizes = _sizes(told, width)
-        if all(size >= _least(cell) for cell, size in zip(told, sizes, strict=True)):
+    for terse in range(3):  # figures are never cut: shorten their words instead
+        table = [stage_cells(stage, terse) for stage in path.stages]
+        sizes = _sizes(table, width)
+        if all(size >= _least(cell) for cell, size in zip(table, sizes, strict=True)):
             break
     out: list[list[tuple[str, str]]] = [[("  ", "")] for _ in range(4)]
-    for index, ((name, detail, rate, lost), size) in enumerate(zip(told, sizes, strict=True)):
+    for index, ((name, detail, rate, lost), size) in enumerate(zip(table, sizes, strict=True)):
         stage = path.stages[index]
         bad = bool(stage.lost)
         arrow = "▶ " if index else ""
@@ -117,37 +120,37 @@ def stages(path: Path, width: int, rows: int = 4) -> list[Line]:
         out[0] += [(arrow, "accent"), (fit(name, size + 1), "bad" if bad else "head")]
         out[1] += [(gap, ""), (fit(detail, size), ""), (" ", "")]
         out[2] += [(gap, ""), (fit(rate, size), "strong"), (" ", "")]
-        quiet = "dim" if stage.lost is None else "good"  # not known is to be read, too
-        out[3] += [(gap, ""), (fit(lost, size), "bad" if bad else quiet), (" ", "")]
+        role = "bad" if bad else "dim" if stage.lost is None else "good"
+        out[3] += [(gap, ""), (fit(lost, size), role), (" ", "")]
     picked = {1: [3], 2: [0, 3], 3: [0, 2, 3]}.get(rows, [0, 1, 2, 3])
     return [fit_line(tuple(out[i]), width) for i in picked]
 
 
 def reasons(facts: Facts, width: int) -> list[Line]:
-    """Kernel drops by reason, host-wide: one line where they are counted."""
-    found = next((p.reasons for p in facts.paths if p.reasons is not None), None)
-    if found is None:
+    """One line with the kernel drops by reason, host-wide; [] if they are not counted."""
+    drops = next((p.reasons for p in facts.paths if p.reasons is not None), None)
+    if drops is None:
         why = facts.missing.get("drop_reasons")
         return (
             [fit_line(line((f"  drops not counted by reason: {why}", "dim")), width)] if why else []
         )
-    if not found:
+    if not drops:
         return [fit_line(line(("  no kernel drops on any interface", "dim")), width)]
-    told = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in found)
-    return [fit_line(line(("  kernel drops (host-wide): ", "dim"), told), width)]
+    text = " · ".join(f"{reason} {per_second(rate)}" for reason, rate in drops)
+    return [fit_line(line(("  kernel drops (host-wide): ", "dim"), text), width)]
 
 
 def _least(cell: tuple[str, ...]) -> int:
-    """The least width of a stage's figures; its detail may be cut."""
+    """The width that a stage needs for its name and figures; its detail may be cut."""
     name, _, rate, lost = cell
     return max(4, cells(name), cells(rate), cells(lost))
 
 
-def _sizes(told: Sequence[tuple[str, ...]], width: int) -> list[int]:
-    """Column widths: what each needs, shrunk from the widest until they fit, details first."""
-    sizes = [max(4, *(cells(text) for text in cell)) for cell in told]
-    least = [_least(cell) for cell in told]
-    room = width - 2 - 3 * len(told)
+def _sizes(table: Sequence[tuple[str, ...]], width: int) -> list[int]:
+    """The width of each stage: what its texts need; the widest shrink until all fit."""
+    sizes = [max(4, *(cells(text) for text in cell)) for cell in table]
+    least = [_least(cell) for cell in table]
+    room = width - 2 - 3 * len(table)
     while sum(sizes) > room:
         loose = [i for i, size in enumerate(sizes) if size > least[i]]
         loose = loose or [i for i, size in enumerate(sizes) if size > 6]

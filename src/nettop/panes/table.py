@@ -13,7 +13,7 @@ from typing import Final
 from ..terms.text import Line
 from .parts import Cell, Column, heading, row, widths
 
-_EDGE: Final[Line] = ((" ", ""),)  # before the first column, whichever it is
+_EDGE: Final[Line] = ((" ", ""),)  # before the first column
 
 
 def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
@@ -23,25 +23,25 @@ def names_of(columns: Sequence[Column]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns in the order shown; a size of 0 is one for which there is no room."""
+    """The columns in the order shown; the size of a column without room is 0."""
 
-    order: tuple[int, ...]  # where each stands among the pane's own
+    order: tuple[int, ...]  # index of each column in the pane's own list
     columns: tuple[Column, ...]
     sizes: tuple[int, ...]
 
     def heading(self, sort: int = -1, *, down: bool = True) -> Line:
-        """The titles; `sort` is the pane's own number of the sorted column."""
+        """The titles; `sort` is the index of the sorted column in the pane's own list."""
         at = self.order.index(sort) if sort in self.order else -1
         return (*_EDGE, *heading(self.columns, self.sizes, at, down))
 
     def row(self, values: Sequence[Cell]) -> Line:
-        """One line, of a value for each of the pane's own columns."""
-        told = row([values[index] for index in self.order], self.columns, self.sizes)
-        return (*_EDGE, *told)
+        """One line from a value for each of the pane's own columns."""
+        text = row([values[index] for index in self.order], self.columns, self.sizes)
+        return (*_EDGE, *text)
 
 
 def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) -> Table:
-    """The columns chosen (all, when none is) as wide as `width` allows."""
+    """The chosen columns (by default all) in `width` cells."""
     known = names_of(columns)
     order = tuple(known.index(name) for name in chosen if name in known) or range(len(columns))
     shown = tuple(columns[index] for index in order)

@@ -1,4 +1,4 @@
-"""Tests: start one, watch it at both ends, read earlier results."""
+"""Tests: start a test, watch both hosts, read earlier results and studies."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ LEGEND: Final = (
 )
 NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
-BOUND = True
+BOUND = PROGRESS = True
 START: Final = "start"
 
 
 def rows_of(scene: Scene, view: View) -> list[Result]:
-    """The results shown, newest first."""
-    found = [r for r in scene.results if matches(view.spot.filter, r.tool, r.title, r.verdict)]
-    return sorted(found, key=lambda r: -r.wall)
+    """The results that match the filter, newest first."""
+    rows = [r for r in scene.results if matches(view.spot.filter, r.tool, r.title, r.verdict)]
+    return sorted(rows, key=lambda r: -r.wall)
 
 
 def papers_of(scene: Scene, view: View) -> list[Paper]:
-    """The studies shown."""
+    """The studies that match the filter."""
     return [p for p in scene.studies if matches(view.spot.filter, p.id, p.title, p.paper, p.tool)]
 
 
@@ -50,7 +50,7 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def choose(view: View, scene: Scene, by: int) -> View:
-    """The next choice of the field under the cursor; the view itself for a field that is typed."""
+    """The next choice of the field under the cursor; the same view for a field of free text."""
     here = target(view, scene)
     now = values(view)
     if here == "form.tool":
@@ -67,7 +67,7 @@ sideways = choose
 
 
 def enter(view: View, scene: Scene, here: str) -> Next:
-    """Edit the field, start the test, mark the result to compare, or repeat the study."""
+    """Edit the field, start the test, mark the result for a comparison, or repeat the study."""
     kind, _, name = here.partition(".")
     if kind == "result":
         return view.at(open="" if view.spot.open == here else here), None
@@ -98,11 +98,11 @@ def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[
         )
     ready = bool(now["to"])
     here = cursor == f"form.{START}"
-    told = "start the test" if ready else "start the test (needs an address)"
+    button = "start the test" if ready else "start the test (needs an address)"
     out.append(
         line(
             (
-                f" {'▸' if here else ' '} [ {told} ]",
+                f" {'▸' if here else ' '} [ {button} ]",
                 "select" if here else "good" if ready else "dim",
             )
         )
@@ -115,7 +115,7 @@ def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[
 
 
 def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
-    """The busiest cores of one end."""
+    """The busiest cores of one host."""
     busiest = sorted(cores.items(), key=lambda pair: -pair[1])[: max(1, (width - 8) // 18)]
     parts: list[tuple[str, str]] = [(f" {name:<6}", "head")]
     for cpu, load in busiest:
@@ -131,24 +131,24 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
 
 
 def running(progress: Progress, width: int, height: int) -> list[Line]:
-    """The test that runs: where it is, rates so far, both ends' cores."""
-    told = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
+    """The running test: its stage, the rates so far, the cores of both hosts."""
+    remark = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
     left = ""
     if progress.proof is not None:  # its name leaves little room
-        told = progress.stage
+        remark = progress.stage
         left = f"  {seconds(max(0.0, progress.seconds - progress.elapsed))} left"
-    out = [section(f"RUNNING {progress.title}", told, width)]
+    out = [section(f"RUNNING {progress.title}", remark, width)]
     last = progress.intervals[-1] if progress.intervals else None
     done = progress.elapsed / progress.seconds if progress.seconds else None
-    again, word = progress.retransmits, "retr" if left else "retransmits"
-    retr = "" if again is None else f"   {again:,.0f} {word}"
+    retransmits, word = progress.retransmits, "retr" if left else "retransmits"
+    retr = "" if retransmits is None else f"   {retransmits:,.0f} {word}"
     begin = line((" now ", "dim"), (scaled(last, "b/s"), "strong"), "  ")
     end = line(
         (left, "strong"),
-        (retr, "warn" if progress.retransmits else "dim"),
+        (retr, "warn" if retransmits else "dim"),
         ("   Ctrl-X stops", "key"),
     )
-    room = width - line_cells(begin + end)  # the bar takes what the words leave
+    room = width - line_cells(begin + end)  # for the bar
     filled, rest = bar(done, max(0, min(8 if left else 20, room)))
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:
@@ -161,7 +161,7 @@ def running(progress: Progress, width: int, height: int) -> list[Line]:
 
 
 def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
-    """What is shown beside the form: the running test, a comparison, a study, a result."""
+    """The part beside the form: the running test, a comparison, a study or a result."""
     if scene.progress is not None:
         return running(scene.progress, width, height)
     known = {f"result.{r.id}": r for r in scene.results}
@@ -179,7 +179,7 @@ def side(scene: Scene, view: View, cursor: str, width: int, height: int) -> list
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Form, the running test or what is under the cursor, and the lists of results and studies."""
+    """The form, the running test or the row under the cursor, the lists of results and studies."""
     every = items(scene, view)
     cursor = every[at] if (at := under(every, view.spot)) >= 0 else ""
     wide = width >= 110
@@ -193,7 +193,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         deep = max(len(head), len(right))
         both = zip(padded(head, deep), padded(right, deep), strict=True)
         out = [(*fit_line(left, half), ("  ", ""), *line_) for left, line_ in both]
-    elif cursor.startswith(("result.", "study.")):  # the form is not used now
+    elif cursor.startswith(("result.", "study.")):  # the form is not in use
         out = side(scene, view, cursor, width, height * 3 // 5)
     else:
         left = max(0, min(12, height - len(head) - 3))
@@ -203,15 +203,14 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 
 def padded(rows: list[Line], count: int) -> list[Line]:
-    """As many lines as `count`, empty ones at the end."""
+    """The rows, with empty lines at the end up to `count`."""
     return rows + [()] * (count - len(rows))
 
 
 def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> list[Line]:
-    """The results, newest first, then the studies; the part of them that the cursor is in."""
+    """The results, newest first, then the studies: the rows around the cursor."""
     shown, papers = rows_of(scene, view), papers_of(scene, view)
-    told = "Enter marks one to compare"
-    out = [section(f"RESULTS {len(shown)}", told, width)]
+    out = [section(f"RESULTS {len(shown)}", "Enter marks one to compare", width)]
     columns = (
         Column(" WHEN", 20), Column("TOOL", 12), Column("RATE", 11, ">"), Column("VERDICT", 13),
         Column("WHAT", 26, grow=2), Column("FIGURES", 26, grow=2),

@@ -1,6 +1,6 @@
 """The screen: the only folder that imports Textual.
 
-Takes scenes and keys, gives painted rows and requests to change or test something. What a pane
-shows is decided in `panes`; here it is painted and keys find their action. A newcomer adds a key in
-`keys`, a theme in `themes`.
+This folder takes scenes and keys, and gives painted rows and requests to change or test something.
+`panes` decides what a pane shows; this folder paints it and maps keys to actions. A key is added in
+`keys` (a pane's own key in the pane), a theme in `themes`.
 """

@@ -1,7 +1,7 @@
-"""Requests of keys: questions (`planning`), then changes (`changing`) and tests (`trying`).
+"""Carries out the requests of keys: questions (`planning`), changes (`changing`), tests (`trying`).
 
-Each runs in a thread and posts functions from scene to scene: a note, a new journal, the progress
-of a test. Nothing here draws.
+Each request runs in a thread and posts updates of the scene: a note, a new journal, the progress of
+a test. Nothing here draws.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import Question, Scene, View
 from .changing import Changing
-from .notes import Post, asked, note, recording
+from .notes import Post, ask_question, note, recording
 from .planning import Planning
 from .trying import Bench, options_of
 
 if TYPE_CHECKING:
     from ..settings import Host
 
-LOOK: Final = 3.0  # seconds between looks at the journal while a change is pending
+JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
 
 
 class Actions:
@@ -37,9 +37,9 @@ class Actions:
     def __init__(
         self, source: Source, post: Post, changed: Callable[[], None], host: Host | None = None
     ) -> None:
-        """`post` may be called from any thread; `changed` tells the engine to read anew.
+        """`post` may be called from any thread; `changed` makes the engine read everything again.
 
-        `host` is what changes are written to, when it is not this machine.
+        Changes are written to `host`; None: this machine.
         """
         self.source = source
         self.post = post
@@ -48,16 +48,16 @@ class Actions:
         self.planning = Planning(source, post)
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
-        self.listed = False  # whether the studies were read
-        self.read_only = False  # then nothing is written, not even that a notice was shown
-        self.looked = 0.0  # when the journal was last read for a pending change
+        self.studies_read = False
+        self.read_only = False  # write nothing, not even that a notice was shown
+        self.journal_read = 0.0  # time of the last read of the journal for a pending change
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
-        able = (
-            getattr(one, f"do_{ask.verb}", None) for one in (self, self.planning, self.changing)
+        methods = (
+            getattr(part, f"do_{ask.verb}", None) for part in (self, self.planning, self.changing)
         )
-        work = next(filter(None, able), None)
+        work = next(filter(None, methods), None)
         if work is None:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
@@ -68,7 +68,7 @@ class Actions:
         self._spawn(ask.verb, lambda: work(ask, view, scene))
 
     def _spawn(self, name: str, work: Callable[[], None]) -> None:
-        """Do it in a thread; an error becomes a note."""
+        """Run `work` in a thread; an error becomes a note."""
 
         def run() -> None:
             try:
@@ -95,41 +95,44 @@ class Actions:
         def run() -> None:
             self.reload()
             if self.source.live and not self.read_only:
-                for told in notices():
-                    self.post(note(told, "warn"))
+                for message in notices():
+                    self.post(note(message, "warn"))
 
         self._spawn("journal", run)
 
     def stop(self) -> None:
-        """End a running test; its far side is stopped by it."""
+        """End a running test, which also ends its processes on the other host."""
         self.bench.stop()
 
-    def know(self, scene: Scene, view: View) -> None:
-        """Take note of the latest scene; re-read the journal while a change is pending."""
+    def follow(self, scene: Scene, view: View) -> None:
+        """Read what the pane shown needs; read the journal again while a change is pending."""
         now = time.monotonic()
-        if "studies" in pane(view.pane).LAZY and not self.listed:
-            self.listed = True
+        if "studies" in pane(view.pane).LAZY and not self.studies_read:
+            self.studies_read = True
             self._spawn("studies", self._studies)
-        if scene.pending and now - self.looked > LOOK:  # the guard may have reverted it
-            self.looked = now
+        if (
+            scene.pending and now - self.journal_read > JOURNAL_EVERY
+        ):  # the guard may have reverted it
+            self.journal_read = now
             self._spawn("journal", self.reload)
 
-    # -- what is kept -----------------------------------------------------------------------------
+    # -- stored data -----------------------------------------------------------------------------
 
     def reload(self) -> None:
-        """Read journal and results afresh; another host's journal is not here."""
+        """Read journal and results again; for a recording, results only."""
         here = self.source.live or self.changing.given is not None
-        made, pending = journal(self.changing.host()) if here else ((), ())
-        if self.changing.rooted:  # changes through sudo are in root's journal
-            made, pending = (*made, *(more := root_journal())[0]), (*pending, *more[1])
-        found = stored()
-        self.post(lambda scene: replace(scene, journal=made, pending=pending, results=found))
+        entries, pending = journal(self.changing.host()) if here else ((), ())
+        if self.changing.used_sudo:  # changes through sudo are in root's journal
+            root_entries, root_pending = root_journal()
+            entries, pending = (*entries, *root_entries), (*pending, *root_pending)
+        results = stored()
+        self.post(lambda scene: replace(scene, journal=entries, pending=pending, results=results))
 
     def _studies(self) -> None:
         from ..trials import names, tool
 
-        found, about = studies(), {name: str(tool(name).HELP) for name in names()}
-        self.post(lambda scene: replace(scene, studies=found, about=about))
+        papers, about = studies(), {name: str(tool(name).HELP) for name in names()}
+        self.post(lambda scene: replace(scene, studies=papers, about=about))
 
     def _altered(self) -> None:
         self.reload()
@@ -147,7 +150,7 @@ class Actions:
         self.bench.test(values(view))
 
     def do_study(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Ask before a published table is repeated, with what it needs."""
+        """Ask before a published table is repeated; show its requirements."""
         paper = next((p for p in scene.studies if p.id == ask.target), None)
         if paper is None:
             return
@@ -157,7 +160,7 @@ class Actions:
             return
         each = options_of(form).seconds
         runs = [point for point in paper.points if not point[2]]
-        told = [
+        rows = [
             line(f" {paper.title}"),
             line((f" {paper.paper}, {paper.place}; tool {paper.tool}", "dim")),
             line(f" {len(runs)} points of {each:g} s and more, to {form['to']}"),
@@ -166,7 +169,8 @@ class Actions:
         ]
         title = f"Repeat study {paper.id}"
         yes = "run it (Ctrl-X stops)"
-        self.post(asked(Question(title, (("", tuple(told)),), "study", yes, finding=paper.id)))
+        question = Question(title, (("", tuple(rows)),), "study", yes, finding=paper.id)
+        self.post(ask_question(question))
 
     def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:
         """The question was answered with yes."""
@@ -176,9 +180,9 @@ class Actions:
         if question.verb == "study":
             self.bench.study(question.finding, values(view))
         elif question.verb == "prove":
-            moved = self.changing.moved(Change(*one) for one in question.changes)
-            if moved:
-                self.post(note(f"not started: {moved}. Look at the plan again", "bad"))
+            outdated = self.changing.outdated(Change(*one) for one in question.changes)
+            if outdated:
+                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
                 return
             self.bench.prove(question.finding, question.wanted, values(view))
         else:
@@ -186,16 +190,16 @@ class Actions:
 
 
 def settings_of(study: str) -> list[Line]:
-    """The settings that points of a study change for their run, a line each."""
+    """The settings that the points of a study change while they run, one per line."""
     from ..trials.study import load
 
-    told = dict.fromkeys(
+    settings = dict.fromkeys(
         (name.replace("{nic}", "the interface used"), value)
         for point in load(study).points
         if not point.skip
         for name, value in point.settings.items()
     )
-    if not told:
+    if not settings:
         return [line((" No point changes a setting.", "dim"))]
     out = [line((" Set for the run of one point, then reverted:", "dim"))]
-    return out + [line(f"   {name} = ", (value, "strong")) for name, value in told]
+    return out + [line(f"   {name} = ", (value, "strong")) for name, value in settings]

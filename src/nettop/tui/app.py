@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..files import bounds
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..views.scene import View
     from .screen import Nettop, Tick
 
-PROCESSOR_AFTER = 3.0  # seconds: asking costs a second of a core, the first picture comes first
+PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second of a core
 
 
 def run(options: argparse.Namespace, source: Source) -> int:
@@ -37,8 +37,8 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from ..views.scene import Note, Scene
 
     interval = float(options.interval or settings.get("interval", 1.0))
-    demo = bool(getattr(options, "demo", False))  # always as new
-    view = first(settings.values) if demo else remembered(settings.values)
+    demo = bool(getattr(options, "demo", False))  # ignores the saved view
+    view = initial_view(settings.values) if demo else saved_view(settings.values)
     if getattr(options, "interface", None):
         view = replace(view, nic=options.interface)
     if getattr(options, "profile", None):
@@ -54,8 +54,8 @@ def run(options: argparse.Namespace, source: Source) -> int:
         origin=origin(source),
         mutes=tuple(muted()),
         notes=tuple(
-            Note(f"left out: {wrong}", "bad", time.time())
-            for wrong in chosen_columns(settings.get("columns", {}))[1]
+            Note(f"ignored: {fault}", "bad", time.time())
+            for fault in chosen_columns(settings.get("columns", {}))[1]
         ),
     )
 
@@ -72,19 +72,19 @@ def run(options: argparse.Namespace, source: Source) -> int:
         ascii_only=ascii_only(settings.get("ascii", None)),
     )
     engine = Engine(
-        source, lambda new: tell(app, Tick(lambda old: merge(old, new))), interval, view
+        source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
     app.engine = engine
-    actions = Actions(source, lambda update: tell(app, Tick(update)), engine.refresh)
+    actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
-    if source.live and not app.read_only:  # what a recording is looked at with is not kept
-        app.on_leave = remember
+    if source.live and not app.read_only:  # the view of a recording is not saved
+        app.on_leave = save_view
     if source.live:
-        told = [lambda name: tell(app, _named(name)), not app.read_only]
-        later = threading.Timer(PROCESSOR_AFTER, learn, told)
-        later.daemon = True
-        later.start()
+        arguments = [lambda name: post(app, _named(name)), not app.read_only]
+        timer = threading.Timer(PROCESSOR_AFTER, learn, arguments)
+        timer.daemon = True
+        timer.start()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
     if not actions.wait(0.3):
@@ -100,30 +100,33 @@ def _named(name: str) -> Tick:
     return Tick(lambda scene: replace(scene, processor=name))
 
 
-def tell(app: Nettop, message: Tick) -> None:
-    """Post from another thread; ignored once the application has ended."""
+def post(app: Nettop, message: Tick) -> None:
+    """Post a message from any thread; it is ignored after the application has ended."""
     if app.is_running:
         app.post_message(message)
 
 
 def environment() -> None:
-    """Set what Textual reads on import: no animations, fewer frames over SSH."""
+    """Set the variables that Textual reads on import: no animations, fewer frames over SSH."""
     os.environ.setdefault("TEXTUAL_ANIMATIONS", "none")
     os.environ.setdefault("TEXTUAL_FPS", "15" if "SSH_CONNECTION" in os.environ else "30")
 
 
-def theme(wanted: str) -> str:
-    """The theme: NO_COLOR wins, then the configuration, then what the terminal can show."""
+def theme(configured: str) -> str:
+    """The theme: of NO_COLOR, else of the configuration, else by the colours of the terminal.
+
+    Refused for an unknown theme.
+    """
     from . import themes
 
     if "NO_COLOR" in os.environ:
         return "mono"
-    if wanted in themes.NAMES:
-        return wanted
-    if wanted:
+    if configured in themes.NAMES:
+        return configured
+    if configured:
         from ..terms.errors import Refused, nearest
 
-        raise Refused(f"no theme {wanted!r}{nearest(wanted, themes.NAMES)}", 2)
+        raise Refused(f"no theme {configured!r}{nearest(configured, themes.NAMES)}", 2)
     rich_colours = (
         "256" in os.environ.get("TERM", "")
         or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")
@@ -132,11 +135,11 @@ def theme(wanted: str) -> str:
     return "dark" if rich_colours else "ansi"
 
 
-KEPT = ("pane", "nic", "fold", "raw", "zoom")
+SAVED = ("pane", "nic", "fold", "raw", "zoom")
 
 
-def first(settings: Mapping[str, object]) -> View:
-    """The initial view when none was saved."""
+def initial_view(settings: Mapping[str, object]) -> View:
+    """The view of the configuration, used if none was saved."""
     from ..panes import chosen_columns
     from ..views.scene import View
 
@@ -147,42 +150,40 @@ def first(settings: Mapping[str, object]) -> View:
     )
 
 
-def remembered(settings: Mapping[str, object]) -> View:
+def saved_view(settings: Mapping[str, object]) -> View:
     """The view of the last run, else the configured one; invalid parts of the file are ignored."""
     from .. import panes
     from ..config import state_folder
     from ..views.scene import Spot, View
 
-    view = first(settings)
+    view = initial_view(settings)
     try:
-        found = bounds.document(bounds.read(state_folder() / "view.json", "state"))
-        kinds = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in KEPT}
-        kept: dict[str, Any] = {
-            k: v for k, v in found.items() if k in kinds and type(v) is kinds[k]
+        saved = bounds.document(bounds.read(state_folder() / "view.json", "state"))
+        types = {f.name: type(getattr(view, f.name)) for f in fields(View) if f.name in SAVED}
+        values = {k: v for k, v in saved.items() if k in types and type(v) is types[k]}
+        if values.get("pane") not in panes.names():
+            values.pop("pane", None)
+        spots = {
+            str(name): Spot(sort=int(order[0]), invert=bool(order[1]))
+            for name, order in dict(saved.get("sort", {})).items()
         }
-        if kept.get("pane") not in panes.names():
-            kept.pop("pane", None)
-        sorts = {
-            str(name): Spot(sort=int(told[0]), invert=bool(told[1]))
-            for name, told in dict(found.get("sort", {})).items()
-        }
-        form = {str(k): str(v) for k, v in dict(found.get("form", {})).items()}
-        return replace(view, spots=sorts, form=form, **kept)
+        form = {str(k): str(v) for k, v in dict(saved.get("form", {})).items()}
+        return replace(view, spots=spots, form=form, **values)
     except (OSError, ValueError, TypeError, AttributeError, IndexError, KeyError):
         return view
 
 
-def remember(view: View) -> None:
+def save_view(view: View) -> None:
     """Save the view for the next run; a failed write is ignored."""
     from ..config import state_folder
     from ..files.draft import write
 
-    found = {name: getattr(view, name) for name in KEPT}
-    found["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
-    found["form"] = dict(view.form)
+    values = {name: getattr(view, name) for name in SAVED}
+    values["sort"] = {n: [s.sort, s.invert] for n, s in view.spots.items() if s.sort or s.invert}
+    values["form"] = dict(view.form)
     try:
         folder = state_folder()
         folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        write(folder / "view.json", json.dumps(found))
+        write(folder / "view.json", json.dumps(values))
     except OSError:
         return

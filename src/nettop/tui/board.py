@@ -1,12 +1,12 @@
 """The one widget of the screen: it repaints only the rows that changed.
 
-Textual writes every row that is marked dirty, whether it changed or not, so rows are compared here.
-Each row has its own background, because the Line API paints none.
+Textual writes every row that is marked dirty, whether it changed or not, so the board compares rows
+itself. Each row sets its own background, because the Line API paints none.
 
-While no other screen lies over the board, changed rows are written directly: marking them dirty
-costs as much as composing them (an idle message, a timer, a search of the layout). Otherwise
-Textual asks every widget for all rows from the first dirty one to the last, so the board caches its
-strips, and the screen under it has none.
+While no other screen covers the board, changed rows are written directly: marking them dirty costs
+as much as composing them (an idle message, a timer, a search of the layout). Otherwise Textual asks
+every widget for all rows from the first dirty one to the last; therefore the board caches its
+strips, and the screen below it has none.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ BLANK: Line = ()
 
 
 class Ground(Screen[None]):
-    """What the board covers: it has nothing to show."""
+    """The screen below the board: it is empty."""
 
     def render_lines(self, crop: Region) -> list[Strip]:  # noqa: ARG002
         """No rows."""
@@ -35,7 +35,7 @@ class Ground(Screen[None]):
 
 
 class Board(Widget, can_focus=True):
-    """As many lines as it is high; `styles_of` maps roles to styles."""
+    """The lines of the screen; `styles_of` maps roles to styles."""
 
     DEFAULT_CSS = "Board { width: 1fr; height: 1fr; background: transparent; }"
 
@@ -49,7 +49,7 @@ class Board(Widget, can_focus=True):
         self._strips: dict[int, tuple[int, Line, Strip]] = {}  # by row, with width and line
 
     def show(self, lines: Sequence[Line]) -> int:
-        """Paint these lines; the number of rows that had to change."""
+        """Paint these lines; returns the number of rows that changed."""
         old, self.shown = self.shown, lines
         width, height = self.size
         dirty = [
@@ -64,39 +64,39 @@ class Board(Widget, can_focus=True):
         return len(dirty)
 
     def alone(self) -> bool:
-        """Whether rows can be written at once.
+        """Whether rows can be written directly.
 
-        That is: this Textual lets us, nothing lies over the board, and Textual is not about to
-        paint everything.
+        This version of Textual must have the private names, no other screen may cover the board,
+        and Textual must not be about to paint everything.
         """
         app = self.app
         return self.writes and len(app.screen_stack) == 1 and not internals.batches(app)
 
     def on_mount(self) -> None:
-        """Now there is an application with filters."""
-        self.wear(self.palette)
+        """Apply the filters of the application to the styles."""
+        self.set_palette(self.palette)
 
-    def wear(self, styles_of: Mapping[str, Style]) -> None:
-        """Change the colours: everything is painted once.
+    def set_palette(self, styles_of: Mapping[str, Style]) -> None:
+        """Change the colours and paint everything.
 
-        Textual's filters (no colour, no dim …) go over the styles here, not over every line.
+        Textual's filters (no colour, no dim …) are applied to the styles here, not to every line.
         """
-        ink = [Segment(role, style) for role, style in styles_of.items()]
+        samples = [Segment(role, style) for role, style in styles_of.items()]
         for line_filter in self.get_line_filters():
-            ink = line_filter.apply(ink, self.background_colors[1])
-        self.palette = {role: style or Style.null() for role, style, _ in ink}
+            samples = line_filter.apply(samples, self.background_colors[1])
+        self.palette = {role: style or Style.null() for role, style, _ in samples}
         self._strips.clear()
         self.refresh()
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Some rows; those that did not change as they were."""
+        """The strips of some rows; unchanged rows come from the cache."""
         width = self.size.width
         strips = [self._strip(y, width) for y in crop.line_range]
         whole = crop.column_span == (0, width)
         return strips if whole else [strip.crop(*crop.column_span) for strip in strips]
 
     def _strip(self, y: int, width: int) -> Strip:
-        """A row; one that did not change as it was."""
+        """The strip of a row, from the cache if the row is unchanged."""
         row = self.shown[y] if y < len(self.shown) else BLANK
         known = self._strips.get(y)
         if known is None or known[0] != width or (known[1] is not row and known[1] != row):
@@ -104,7 +104,7 @@ class Board(Widget, can_focus=True):
         return known[2]
 
     def render_line(self, y: int) -> Strip:
-        """One row as Textual wants it."""
+        """One row as a Textual strip."""
         self.drawn += 1
         palette = self.palette
         base = palette[""]

@@ -1,8 +1,8 @@
 """The driver of a screen in a browser: Textual's web driver, restricted to keys and mouse.
 
-The input is untrusted. Pastes are ignored, an escape sequence must end in the message that it
-begins in, and a message is read only after the screen has handled the one before. The end of the
-pipe is a hangup, as with a terminal.
+The input is untrusted. Pastes are ignored, an escape sequence must end in the packet in which it
+begins, and a packet is read only after the screen has handled the previous one. The end of the pipe
+is a hangup, as with a terminal.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from textual.message import Message
 from ..serving import packets
 from . import internals
 
-TAKEN: Final = (events.Key, events.MouseEvent, events.CursorPosition)
+ACCEPTED: Final = (events.Key, events.MouseEvent, events.CursorPosition)
 
 
 class Browser(WebDriver):
@@ -40,7 +40,7 @@ class Browser(WebDriver):
             reader.daemon = True
 
     def run_input_thread(self) -> None:
-        """Packets to messages until the server hangs up."""
+        """Turn packets into messages until the server closes the pipe."""
         if internals.has("browser"):
             self._read()
         else:
@@ -49,18 +49,18 @@ class Browser(WebDriver):
             os.kill(os.getpid(), signal.SIGHUP)
 
     def write(self, data: str) -> None:
-        """Nothing is drawn once the server is gone; the end of its pipe ends the screen."""
+        """As WebDriver; ignored after the server has ended."""
         with suppress(BrokenPipeError):
             super().write(data)
 
     def write_meta(self, data: dict[str, object]) -> None:
-        """As `write`: Textual says at its end that it ends."""
+        """As `write`; Textual also writes metadata when it ends."""
         with suppress(BrokenPipeError):
             super().write_meta(data)
 
     def process_message(self, message: Message) -> None:
-        """Only what is taken reaches the screen, whoever reads it."""
-        if isinstance(message, TAKEN):
+        """Pass only accepted messages to the screen."""
+        if isinstance(message, ACCEPTED):
             super().process_message(message)
 
     def _read(self) -> None:
@@ -71,8 +71,8 @@ class Browser(WebDriver):
                 if kind == b"D":
                     self._typed(payload.decode())
                 else:
-                    told = json.loads(payload)
-                    self.on_meta(told["type"], told)
+                    meta = json.loads(payload)
+                    self.on_meta(meta["type"], meta)
             self._settle()
 
     def _typed(self, text: str) -> None:
@@ -83,11 +83,11 @@ class Browser(WebDriver):
             self.process_message(message)
 
     def _settle(self) -> None:
-        """Wait until the screen has seen what was read."""
+        """Wait until the screen has handled the messages."""
         done = threading.Event()
         self._shown.call_later(done.set)
         while not done.wait(0.5) and not self.exit_event.is_set():
             pass
 
     def _enable_bracketed_paste(self) -> None:
-        """Pastes are not taken: do not ask the browser to mark them."""
+        """Do nothing: pastes are ignored, so the browser need not mark them."""

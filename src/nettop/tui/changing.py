@@ -1,7 +1,7 @@
 """Carries out agreed questions: changes through journal and guard, files, mutes, confirmations.
 
-Exactly what the question showed is done; a host that changed since is left alone. Without root,
-changes go through sudo where it needs no password; else a note has the command to type.
+Only what the question showed is done; nothing is written if the host has changed since. Without
+root, changes go through sudo if it needs no password; otherwise a note has the command to type.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ..settings import Host
 
 GOOD: Final = frozenset({"applied", "rounded", "unchanged", "undone", "reverted", "void"})
-CONFIRM: Final = 30.0  # seconds in which a change that may cut the link must be confirmed
+CONFIRM: Final = 30.0  # seconds in which a change that may interrupt the link must be confirmed
 
 
 class Changing:
@@ -35,13 +35,13 @@ class Changing:
     def __init__(
         self, source: Source, post: Post, altered: Callable[[], None], host: Host | None = None
     ) -> None:
-        """`altered` is called after anything was written to `host` (else to this machine)."""
+        """`altered` is called after a write. Changes are written to `host`; None: this machine."""
         self.source = source
         self.given = host
         self.post = post
         self.altered = altered
         self.busy = threading.Lock()
-        self.rooted = False  # something was changed through sudo: root's journal counts too
+        self.used_sudo = False  # then the screen shows root's journal too
 
     def host(self) -> Host:
         """The host to write to."""
@@ -51,7 +51,7 @@ class Changing:
 
         return Host(source=self.source)
 
-    # -- agreed to ---------------------------------------------------------------------------------
+    # -- changes ---------------------------------------------------------------------------------
 
     def agree(self, question: Question, name: str) -> None:
         """The question was answered with yes, on its sheet of that name."""
@@ -64,7 +64,7 @@ class Changing:
             self.post(mutes.put(question.finding, muted=question.verb == "mute"))
             self.altered()
         elif question.verb == "undo":
-            self.take_back(question.entries)
+            self.undo(question.entries)
         else:
             changes = tuple(Change(*one) for one in question.changes)
             if question.verb == "keep":
@@ -84,38 +84,38 @@ class Changing:
         write(path, "".join(rows), over=False)
         self.post(note(f"written: {path}", "good"))
 
-    def moved(self, changes: Iterable[Change]) -> str:
-        """Why these changes can no longer be made as shown; empty when they can."""
+    def outdated(self, changes: Iterable[Change]) -> str:
+        """Why these changes can no longer be made as shown; empty if they can."""
         from ..changes.plan import forecast
 
-        for one in changes:
-            seen = forecast(one, self.source)
-            if seen.state not in ("planned", "unchanged") or seen.wanted != one.after:
-                why = seen.because or f"it would become {seen.wanted!r}"
-                return f"{one.setting}: {why}"
+        for change in changes:
+            result = forecast(change, self.source)
+            if result.state not in ("planned", "unchanged") or result.wanted != change.after:
+                why = result.because or f"it would become {result.wanted!r}"
+                return f"{change.setting}: {why}"
         return ""
 
     def change(self, changes: Sequence[Change], finding: str) -> tuple[Outcome, ...]:
-        """Make exactly these changes, through journal and guard; none when one has moved."""
+        """Make exactly these changes, through journal and guard; none if one is outdated."""
         from .. import settings
         from ..changes import privilege
         from ..changes.apply import apply
         from ..changes.journal import Journal
 
         with self.busy:
-            moved = self.moved(changes)
-            if moved:
-                self.post(note(f"nothing was changed: {moved}. Look at the plan again", "bad"))
-                self.altered()  # by somebody else, since the screen last read it
+            outdated = self.outdated(changes)
+            if outdated:
+                self.post(note(f"nothing was changed: {outdated}. Look at the plan again", "bad"))
+                self.altered()  # something else changed the host since the screen read it
                 return ()
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)
             results = apply(changes, self.host(), Journal(), self._terms(finding))
-        self.tell(results)
+        self.report(results)
         return results
 
     def _terms(self, finding: str) -> Terms:
-        """Under what terms a key changes something."""
+        """The terms of a change by key: its finding, its confirmation, the session's interfaces."""
         from ..changes import ssh
         from ..changes.apply import Terms
         from ..host.session import ssh_peer
@@ -131,12 +131,12 @@ class Changing:
         peer = ssh_peer()
         options += [f"--ssh-peer={peer}"] if peer else []
         results = privilege.as_root(changes, options)
-        self.rooted |= any(r.state != "refused" for r in results)
-        self.tell(results)
+        self.used_sudo |= any(r.state != "refused" for r in results)
+        self.report(results)
         return results
 
     def keep(self, question: Question, changes: Sequence[Change]) -> None:
-        """Make the changes, then write the files that keep what was wanted, as both were shown."""
+        """Make the changes, then write the files that make the settings persistent, as shown."""
         from .. import settings
         from ..changes import Change, persist, privilege
         from ..changes.journal import Journal
@@ -151,22 +151,23 @@ class Changing:
             with self.busy:
                 self._as_root(explicit, finding, "--keep")
             return
-        made = self.change(changes, finding) if changes else ()
-        if any(r.state == "pending" for r in made):
+        results = self.change(changes, finding) if changes else ()
+        if any(r.state == "pending" for r in results):
             self.post(note("not persisted: confirm with c first, then press s", "warn"))
             return
-        if any(r.state in ("refused", "conflict") for r in made) or len(made) < len(changes):
+        failed = any(r.state in ("refused", "conflict") for r in results)
+        if failed or len(results) < len(changes):
             return
         with self.busy:
             kept = persist.keep(wanted, self.host(), Journal(), finding)
-        self.tell(kept)
+        self.report(kept)
 
-    # -- taken back, confirmed ---------------------------------------------------------------------
+    # -- undo, confirm ---------------------------------------------------------------------
 
-    def take_back(self, entries: Sequence[str]) -> None:
-        """Undo these entries of the journal; settings that others changed since are left alone.
+    def undo(self, entries: Sequence[str]) -> None:
+        """Undo these journal entries; a setting that something else changed since is not written.
 
-        Where the undo may cut the link it is pending, and `c` confirms it, as with a change.
+        An undo that may interrupt the link is pending until `c` confirms it, like a change.
         """
         from ..changes.journal import Journal
         from ..changes.retract import retract
@@ -181,23 +182,23 @@ class Changing:
                 words = ["undo", number, f"--confirm={CONFIRM:g}"]
                 words += [f"--ssh-peer={peer}"] if peer else []
                 results = (*results, *self._sudo(words))
-        self.tell(results)
+        self.report(results)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Keep the changes whose countdown was on the screen, and no more."""
+        """Confirm the pending changes that were on the screen, and no others."""
         from ..changes import guard
         from ..changes.journal import Journal
 
-        waiting = [one.id for one in scene.pending]
-        if not waiting:
+        pending = [one.id for one in scene.pending]
+        if not pending:
             self.post(note("no change waits for a confirmation", "warn"))
             return
-        own = tuple(int(one) for one in waiting if not one.startswith(ROOTS))
+        own = tuple(int(one) for one in pending if not one.startswith(ROOTS))
         results = guard.confirm(Journal(), own, self.host()) if own else ()
-        for one in waiting:
+        for one in pending:
             if one.startswith(ROOTS):
                 results = (*results, *self._sudo(["confirm", one.removeprefix(ROOTS)]))
-        self.tell(results)
+        self.report(results)
 
     def _sudo(self, words: Sequence[str]) -> tuple[Outcome, ...]:
         from ..changes import privilege
@@ -208,23 +209,22 @@ class Changing:
             self.post(note(str(error), "warn"))
             return ()
 
-    def tell(self, results: Iterable[Outcome]) -> None:
-        """Post the result of each change; journal and host are read anew."""
-        told = False
+    def report(self, results: Iterable[Outcome]) -> None:
+        """Post a note for each result; then journal and host are read again."""
+        results = tuple(results)
         for result in results:
-            told = True
             self.post(note(*sentence(result)))
-        if told:
+        if results:
             self.altered()
 
 
 def sentence(result: Outcome) -> tuple[str, str]:
-    """The result of a change as a sentence, and its role."""
+    """The result of a change as a sentence, and the role of the note."""
     role = "good" if result.state in GOOD else "warn" if result.state == "pending" else "bad"
     after = result.after if result.after is not None else result.wanted
     if result.state == "refused":
         return f"{result.setting}: not changed: {result.because or 'refused'}", role
     because = f" ({result.because})" if result.because else ""
-    back = result.state in ("undone", "reverted")
-    how = f"back to {after}" if back else f"{result.before} → {after}"
-    return f"{result.setting}: {how}: {result.state}{because}", role
+    reverted = result.state in ("undone", "reverted")
+    values = f"back to {after}" if reverted else f"{result.before} → {after}"
+    return f"{result.setting}: {values}: {result.state}{because}", role

@@ -24,34 +24,34 @@ if TYPE_CHECKING:
     from ..views.observer import Observation, Observer
 
 Post = Callable[[Scene], None]
-LISTEN: Final = 5.0  # seconds between asking the silent rules why
-CLEARED: Final = 100  # samples after which cycles are looked for: some milliseconds
-SETTLED: Final = 5  # samples after which everything is imported and remembered
+REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
+COLLECT_EVERY: Final = 100  # samples between garbage collections, which take milliseconds
+FREEZE_AT: Final = 5  # sample after which all modules are imported and all caches are filled
 
 
 class Engine(threading.Thread):
     """Posts a scene each interval until stopped or the recording ends."""
 
     def __init__(self, source: Source, post: Post, interval: float, view: View) -> None:
-        """`post` may be called from this thread; `view` says which pane is shown first."""
+        """`post` may be called from this thread; `view` is the initial view."""
         super().__init__(name="nettop-engine", daemon=True)
         self.source = source
         self.post = post
         self.interval = interval
         self.view = view
         self.profile: str | None = None
-        self.listened = -LISTEN  # when the silent rules were last asked why
-        self.tape = ""  # the file wanted
-        self.reasons = False  # whether drops are counted by reason, as last asked by key
+        self.reasons_at = -REASONS_EVERY  # time of the last reasons of silent rules
+        self.tape = ""  # the file to record to; empty: none
+        self.reasons = False  # whether the view counts drops by reason
         self.recording: tuple[str, Record] | None = None
         self.past = Past()
         self.stopping = False
-        self.fresh = False  # read everything anew, for what a change did
+        self.fresh = False  # read every table again, because the host was changed
         self.nudge = threading.Event()
         self.plans = Plans(source)
 
-    def look(self, view: View) -> None:
-        """Take note of a changed view: other tables may be needed."""
+    def set_view(self, view: View) -> None:
+        """The view has changed: other tables may be needed."""
         before, self.view = self.view, view
         if (
             before.pane != view.pane
@@ -68,7 +68,7 @@ class Engine(threading.Thread):
             woken.set()
 
     def refresh(self) -> None:
-        """The host was changed: read every table anew and plan again."""
+        """The host was changed: read every table again and compute the steps again."""
         self.fresh = True
         self.wake()
 
@@ -78,14 +78,14 @@ class Engine(threading.Thread):
         self.wake()
 
     def stop(self) -> None:
-        """End the loop soon; the thread is a daemon, so nobody need wait for it."""
+        """End the loop soon; the thread is a daemon, so nobody must wait for it."""
         self.stopping = True
         self.wake()
 
     def run(self) -> None:
-        """Sample until stopped; an error is noted once and the sample tried again."""
+        """Sample until stopped; an error is posted once, and sampling goes on."""
         observer: Observer | None = None
-        told = ""
+        posted = ""
         steps = 0
         while not self.stopping:
             begun = time.monotonic()
@@ -93,20 +93,20 @@ class Engine(threading.Thread):
                 if observer is None:
                     observer = self._observer()
                 self._step(observer)
-                told = ""
+                posted = ""
                 steps += 1
-                if steps == SETTLED:  # what lives now lives on: the collector need not walk it
+                if steps == FREEZE_AT:  # exclude long-lived objects from collections
                     gc.collect()
                     gc.freeze()
-                elif steps % CLEARED == 0:  # Textual leaves cycles whenever it lays out
+                elif steps % COLLECT_EVERY == 0:  # each layout of Textual leaves cycles
                     gc.collect()
             except Exception as error:
                 from ..terms.errors import sentence
 
-                say = f"sampling failed: {sentence(error)}"
-                if say != told:
-                    self.post(Scene(notes=(Note(say, "bad", time.time()),)))
-                told = say
+                message = f"sampling failed: {sentence(error)}"
+                if message != posted:
+                    self.post(Scene(notes=(Note(message, "bad", time.time()),)))
+                posted = message
             if not self._rest(begun):
                 return
 
@@ -117,7 +117,7 @@ class Engine(threading.Thread):
         self.profile = observer.profile  # as configured
         if observer.faults:
             now = time.time()
-            notes = tuple(Note(f"left out: {one}", "bad", now) for one in observer.faults)
+            notes = tuple(Note(f"ignored: {fault}", "bad", now) for fault in observer.faults)
             self.post(Scene(notes=notes))
         return observer
 
@@ -141,7 +141,7 @@ class Engine(threading.Thread):
         if self.fresh:
             self.fresh = False
             observer.sampler.refresh()
-            observer.listen()
+            observer.reload_mutes()
             self.plans.clear()
         self._tape(observer)
         view = self.view
@@ -159,14 +159,14 @@ class Engine(threading.Thread):
         self.post(self.scene(observation, view))
 
     def _tape(self, observer: Observer) -> None:
-        """Begin or end a recording, as asked."""
+        """Begin or end a recording as `tape` says."""
         if self.tape and self.recording is None:
             from ..host.recording import Record
 
             tape = Record(self.source)
             self.recording = self.tape, tape
             observer.sampler.source = cast("Source", tape)  # its name and kind are read only
-            observer.sampler.memory.clear()  # what is read once must be on the tape too
+            observer.sampler.memory.clear()  # the recording needs tables that are read only once
             observer.sampler.refresh()
         elif not self.tape and self.recording is not None:
             from ..host.scrub import scrub
@@ -179,11 +179,11 @@ class Engine(threading.Thread):
             self.post(Scene(notes=(Note(f"recorded to {path}, names scrubbed", "good"),)))
 
     def scene(self, observation: Observation, view: View) -> Scene:
-        """The scene of one observation; reasons of silent rules every `LISTEN` seconds at most."""
+        """The scene of one observation; reasons of silent rules every `REASONS_EVERY` seconds."""
         lazy = pane(view.pane).LAZY
         if "silent" in lazy:
-            if abs(observation.frame.at - self.listened) >= LISTEN:
-                self.listened = observation.frame.at
+            if abs(observation.frame.at - self.reasons_at) >= REASONS_EVERY:
+                self.reasons_at = observation.frame.at
             else:
                 lazy = tuple(name for name in lazy if name != "silent")
         return replace(

@@ -1,11 +1,12 @@
-"""Back-pressure of a slow terminal: the next frame is drawn only when the last one has arrived.
+"""Back-pressure of a slow terminal: the next frame is drawn only after the last one has arrived.
 
-After a frame the terminal is asked for its cursor position; its answer can come only once it has
-read everything before. Frames that fall due meanwhile are dropped, never queued. A terminal that
-has never answered `PATIENCE` seconds after its first frame gets frames at a fixed rate.
+After a frame, a query asks the terminal for its cursor position (CSI 6n). The terminal answers only
+after it has read everything before the query. Frames that are due before the answer are dropped,
+not queued. A terminal that has not answered `PATIENCE` seconds after its first frame gets frames at
+a fixed rate.
 
-A query and its answer cost as much as painting some rows. So a terminal that answered at once is
-asked again only after `SHEET` rows: so many may be in flight.
+A query and its answer cost as much as some rows. Therefore a terminal that answered quickly is
+asked again only after `SHEET` rows.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-PATIENCE: Final = 2.0  # for a terminal of which nothing is known yet
-TRUST: Final = 10.0  # for one that has answered: a frame at 9600 baud takes that long
+PATIENCE: Final = 2.0  # seconds to wait for the first answer of a terminal
+TRUST: Final = 10.0  # seconds to wait for later answers: a frame at 9600 baud takes that long
 FIXED: Final = 1.0  # seconds between frames for a terminal that does not answer
 AT_ONCE: Final = 0.2  # seconds in which a quick terminal answers
-SHEET: Final = 40  # rows that a quick terminal is trusted with
+SHEET: Final = 40  # rows that are sent to a quick terminal between two queries
 QUERY: Final = "\x1b[6n"
 
 
@@ -26,13 +27,13 @@ class Gate:
     """Whether a frame may be drawn. Times are monotonic seconds."""
 
     answers: bool | None = None  # None: not known yet
-    asked: float | None = None  # when the open question was sent
+    asked: float | None = None  # time of the query that is not answered yet
     last: float = -FIXED
-    quick: bool = False  # the last question was answered at once
-    rows: int = 0  # painted since it was asked
+    quick: bool = False  # the last query was answered within `AT_ONCE`
+    rows: int = 0  # painted since the last query
 
     def wait(self, now: float) -> float:
-        """Seconds until a frame may be drawn; 0 when it may now."""
+        """Seconds until a frame may be drawn; 0: now."""
         if self.answers is False:
             return max(0.0, self.last + FIXED - now)
         if self.asked is None:
@@ -40,8 +41,8 @@ class Gate:
         return max(0.0, self.asked + (TRUST if self.answers else PATIENCE) - now)
 
     def drawn(self, now: float, rows: int = SHEET) -> bool:
-        """A frame of so many rows was drawn; True when the terminal should be asked."""
-        if self.asked is not None:  # it did not answer the last one in time
+        """A frame of so many rows was drawn; True if a query should be sent."""
+        if self.asked is not None:  # the last query was not answered in time
             self.answers = False if self.answers is None else self.answers
             self.quick = False
         self.last = now
@@ -52,7 +53,7 @@ class Gate:
         return True
 
     def answered(self, now: float) -> None:
-        """The terminal said where its cursor is: it has drawn everything. A late answer counts."""
+        """The terminal has answered, so it has drawn everything. A late answer counts too."""
         self.quick = self.asked is not None and now - self.asked < AT_ONCE
         self.answers = True
         self.asked = None

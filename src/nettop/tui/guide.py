@@ -1,4 +1,4 @@
-"""The help: the signs of the pane, then the table of keys."""
+"""The help: the symbols of the pane, then the table of keys."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from .keys import GROUPS, KEYS, shown_as
 
 
 def help_lines(view: View, width: int, height: int) -> list[Line]:
-    """The table of keys in as many columns as fit; without headings where room is short.
+    """The symbols of the pane, then the table of keys in as many columns as needed.
 
-    Above it what the signs of the pane mean, where there is room for both.
+    If there is not enough room, first the headings of the keys are left out, then the symbols.
     """
     entries: list[Line] = []
     for group in GROUPS:
@@ -24,17 +24,17 @@ def help_lines(view: View, width: int, height: int) -> list[Line]:
         ]
         entries.append(())
     here = pane(view.pane)
-    signs = [line((f" {here.TITLE.upper()}", "title"))]
-    signs += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
+    symbols = [line((f" {here.TITLE.upper()}", "title"))]
+    symbols += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
     bare = [row for row in entries if row and row[0][1] == "key"]
     across = max(1, min(3, width // 39))
-    tries = [(signs, entries), (signs, bare), ([], entries), ([], bare)]
-    for above, rows in tries:  # what the signs mean comes before the headings of the keys
+    layouts = [(symbols, entries), (symbols, bare), ([], entries), ([], bare)]
+    for above, rows in layouts:
         room = height - len(above)
         if -(-len(rows) // across) <= room:
             break
     while across > 1 and -(-len(rows) // (across - 1)) <= room:
-        across -= 1  # wide columns tell all
+        across -= 1  # wider columns
     deep = -(-len(rows) // across)
     columns = [rows[at : at + deep] for at in range(0, len(rows), deep)]
     return [*above, *beside(columns, width // across, width)][:height]

@@ -1,8 +1,8 @@
-"""What each key does: one table. The help and the command palette list it.
+"""What each key does: one table, which the help and the command palette list.
 
-A pane's own keys are in its module, as is what Enter, ← →, Esc, `e` and `y` do there: see
-`panes.declared`. `press` is pure: key, view, scene → the next view, and an `Ask` for what is not a
-matter of view (apply, undo, copy …). It knows no terminal.
+A pane's own keys are in its module, and so is what Enter, ← →, Esc, `e` and `y` do there: see
+`panes.declared`. `press` is pure: from key, view and scene it gives the next view, and an `Ask` for
+a request that is more than a view (apply, undo, copy …).
 """
 
 from __future__ import annotations
@@ -74,12 +74,12 @@ ASKS: Final = frozenset(
 
 
 def shown_as(key: Key) -> str:
-    """How the key is written in help."""
+    """The text for the key in the help."""
     return key.shown or " ".join(key.keys)
 
 
 def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
-    """The view after a key. `name` is Textual's name of it, `character` what it types.
+    """The view after a key. `name` is Textual's name of the key, `character` the text it types.
 
     `scene` is the one that was painted last, with the question that is open now.
     """
@@ -89,28 +89,28 @@ def press(name: str, character: str | None, view: View, scene: Scene) -> Next:
 
 def _pressed(name: str, character: str | None, view: View, scene: Scene) -> Next:
     if scene.question is not None:
-        return _answer(name, view, scene.question)
+        return _question_key(name, view, scene.question)
     if view.typing:
         return _type_filter(name, character, view), None
     if view.editing:
         return _type_value(name, character, view)
     printable = character if character and character.isprintable() and character != " " else None
     action = BY_KEY.get(printable or name) or BY_KEY.get(name)
-    if action is None or not _answers(action, view):
+    if action is None or not _available(action, view):
         return view, None
     if view.help and action in ("help", "escape", "enter"):
         return replace(view, help=False), None
     return act(action, view, scene, printable or "")
 
 
-def _answers(action: str, view: View) -> bool:
-    """Whether the pane shown answers the key of an action."""
+def _available(action: str, view: View) -> bool:
+    """Whether the key of an action works in the pane shown."""
     name, key = OWN.get(action, ("", None))
     return key is None or key.everywhere or name == view.pane
 
 
 def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
-    """Do one action of the table; `digit` is the character of the key, where it has several.
+    """Do one action of the table; `digit` is the character of the key if it has several.
 
     An action of another pane opens that pane first.
     """
@@ -121,7 +121,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if action == "prove" and not scene.origin and not values(view)["to"]:
         here = target(view, scene)
         finding = scene.finding(here)
-        if finding is not None and finding.wanted:  # the address is asked for in place
+        if finding is not None and finding.wanted:  # ask for the address here
             return replace(view, editing="form.to", draft="", proving=here), None
     if action in ASKS:
         return view, Ask(action, target(view, scene))
@@ -144,12 +144,12 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
 
 
 def by(rows: int, view: View, scene: Scene) -> View:
-    """The cursor so many rows further."""
+    """The cursor moved by `rows` rows."""
     return moved(view, scene, rows)
 
 
 def command(view: View, scene: Scene) -> str:
-    """The command line behind what is under the cursor, for the clipboard."""
+    """The command line for the row under the cursor, for the clipboard."""
     here = target(view, scene)
     steps = scene.steps(here)
     if steps:
@@ -157,11 +157,11 @@ def command(view: View, scene: Scene) -> str:
     return pane(view.pane).command(here)
 
 
-def _answer(name: str, view: View, question: Question) -> Next:
+def _question_key(name: str, view: View, question: Question) -> Next:
     """A key while a question is open: Enter agrees, Esc cancels, ← → show its other sheets.
 
-    While some rows were not on the screen yet, Enter scrolls to them. Before the first one was,
-    Enter was typed for something else and does nothing.
+    While some rows have not been on the screen, Enter scrolls to them. Before any row was on the
+    screen, Enter was typed for something else and does nothing.
     """
     if name == "enter" and view.unread < 0:
         return view, None
@@ -205,15 +205,15 @@ def _type_value(name: str, character: str | None, view: View) -> Next:
         if view.editing.startswith("form."):
             field = view.editing.removeprefix("form.")
             done = replace(done, form={**view.form, field: view.draft.strip()})
-            return _asked_next(field, done) if view.proving else (done, None)
+            return _next_prompt(field, done) if view.proving else (done, None)
         return done, Ask("set", view.editing, view.draft.strip()) if view.draft.strip() else None
     if character and character.isprintable():
         return replace(view, draft=(view.draft + character)[:200]), None
     return view, None
 
 
-def _asked_next(field: str, view: View) -> Next:
-    """The next input of a proof: the address, then the peer prefix, then its plan."""
+def _next_prompt(field: str, view: View) -> Next:
+    """The next step of a proof: ask for the address, then for the peer prefix, then plan it."""
     done = replace(view, proving="")
     if field == "to" and view.form["to"]:
         return replace(view, editing="form.peer", draft=values(view)["peer"]), None
@@ -231,7 +231,7 @@ def _edit(view: View, scene: Scene) -> Next:
         return view, None
     address = setting(target(view, scene))
     if scene.origin or not address:
-        return view, Ask("set")  # the answer says why it cannot be set
+        return view, Ask("set")  # its note says why nothing can be set
     return replace(view, editing=address, draft=""), None
 
 

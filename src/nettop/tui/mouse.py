@@ -1,4 +1,4 @@
-"""What the mouse does: where it was pressed or clicked, as the next view."""
+"""The mouse: the next view after a press or click at some position."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from . import keys
 
 
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
-    """A pane's name in the footer opens it; a row takes the cursor, twice opens it.
+    """A click: a pane's title in the footer opens the pane; a row gets the cursor, then opens.
 
-    `at` is column and row; `rows` and `scene` are what was painted last.
+    `at` is column and row; `rows` and `scene` are those that were painted last.
     """
     x, y = at
     width = sum(len(text) for text, _ in rows[-1]) if rows else 0
-    found = page.pane_at(view, width, x)
-    if y == len(rows) - 1 and found:
-        return replace(view, pane=found, help=False), None
+    name = page.pane_at(view, width, x)
+    if y == len(rows) - 1 and name:
+        return replace(view, pane=name, help=False), None
     here = next((n for n, row in enumerate(rows) if row and row[0][1].startswith("select")), None)
     if here is None:
         return view, None

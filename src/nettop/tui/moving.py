@@ -16,7 +16,7 @@ PAGE: Final = 10  # rows
 
 
 def _move(by: int) -> Change:
-    """The cursor so many rows further; on an open page, the text."""
+    """Move the cursor by `by` rows; on an open page, scroll the text."""
     return lambda view, scene: moved(view, scene, by)
 
 
@@ -46,7 +46,7 @@ def _turn(by: int) -> Change:
 
 
 def sort(by: int, view: View) -> View:
-    """Sorted by another column."""
+    """The view with the next sort order (or, with -1, the previous one)."""
     return view.at(sort=(view.spot.sort + by) % pane(view.pane).SORTS)
 
 

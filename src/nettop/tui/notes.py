@@ -15,17 +15,17 @@ KEPT: Final = 20
 
 
 def note(text: str, role: str = "") -> Update:
-    """An update that says one sentence."""
-    said = Note(text, role, time.time())
-    return lambda scene: replace(scene, notes=(*scene.notes, said)[-KEPT:])
+    """An update that adds one note."""
+    added = Note(text, role, time.time())
+    return lambda scene: replace(scene, notes=(*scene.notes, added)[-KEPT:])
 
 
-def asked(question: Question) -> Update:
-    """An update that asks before something is written."""
+def ask_question(question: Question) -> Update:
+    """An update that opens a question."""
     return lambda scene: replace(scene, question=question)
 
 
 def recording(origin: str) -> str:
-    """The refusal to change or test while a recording or directory is shown."""
+    """The message that refuses changes and tests on a recording or directory."""
     kind = "a directory" if origin.startswith("directory") else "a recording"
     return f"this is {kind}: nothing can be changed or tested from here"

@@ -1,4 +1,4 @@
-"""The command palette: every action of the table of keys, every pane and theme, by name."""
+"""The entries of the command palette: every action with a key, every pane, every theme."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from . import keys, themes
 
 
 def commands() -> Iterator[tuple[str, str, tuple[str, str]]]:
-    """Title, hint, and what it does: ("pane" or "theme" or "action", its name)."""
+    """Title, hint, and the entry: its kind ("pane", "theme" or "action") and its name."""
     for name in panes.names():
         module = panes.pane(name)
         yield f"Pane: {module.TITLE}", f"key {module.KEY}", ("pane", name)

@@ -1,6 +1,6 @@
-"""Questions: what a key would write, with commands, risks and other owners.
+"""Questions: what a key would write, with commands, risks and other owners of the settings.
 
-Nothing is written here. `changing` does exactly what the question holds once it is agreed to.
+Nothing is written here. After the user has agreed, `changing` writes exactly what the question has.
 """
 
 from __future__ import annotations
@@ -13,33 +13,34 @@ from typing import TYPE_CHECKING, Final
 from ..host.source import Source
 from ..panes import pane
 from ..panes.clock import when
-from ..panes.cores import spread_of
+from ..panes.parts import RISKS
 from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
-from ..views.scene import STANDING, Made, Question, Scene, View
-from .notes import Post, asked, note
+from ..views.scene import IN_FORCE, JournalEntry, Question, Scene, View
+from ..views.spread import spread_of
+from .notes import Post, ask_question, note
 
 if TYPE_CHECKING:
     from ..changes import Change
 
 Wanted = Sequence[tuple[str, str]]
-DOUBTS: Final = 4  # remarks of others that a question shows
+WARNINGS: Final = 4  # that a question shows
 
 
 class Planning:
-    """Turns requests into questions."""
+    """Makes questions of requests."""
 
     def __init__(self, source: Source, post: Post) -> None:
-        """Reads `source`; posts questions, or a note that says why there is none."""
+        """Read `source`; post questions, or a note that says why there is none."""
         self.source = source
         self.post = post
 
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show a finding's changes; those that are offers to test are left to `p`."""
+        """Show the changes of a finding, without those that are experiments (key `p`)."""
         finding = scene.finding(ask.target)
         if finding is None:
-            self.post(note("no finding is under the cursor: choose one in 1 or 5", "warn"))
+            self.post(note("no finding is under the cursor: select one with ↑ ↓", "warn"))
             return
         sure = [(w.setting, w.value) for w in finding.wanted if not w.experiment]
         if not sure and finding.wanted:
@@ -51,14 +52,14 @@ class Planning:
         self.propose(f"Apply {finding.id}", sure, finding.id)
 
     def do_set(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show what setting one setting to the value typed would do."""
+        """Show the change of one setting to the typed value."""
         if not ask.target:
-            self.post(note("no setting is under the cursor: ↑ ↓ choose one", "warn"))
+            self.post(note("no setting is under the cursor: select one with ↑ ↓", "warn"))
             return
         self.propose(f"Set {ask.target}", [(ask.target, ask.value)])
 
     def do_spread(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show a plan that gives each interrupt of an interface a core of its node."""
+        """Show a plan that gives each interrupt of an interface a core of the NIC's node."""
         name, wanted = spread_of(scene, ask.target)
         if not wanted:
             self.post(note("choose an interface with queues first (i)", "warn"))
@@ -66,38 +67,34 @@ class Planning:
         self.propose(f"Spread {len(wanted)} interrupts of {name}", wanted)
 
     def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
-        """Ask with the plan before it is done."""
+        """Show the plan of these settings and ask; a note if nothing would change."""
         from ..changes.plan import plan
 
         changes = plan(wanted, self.source)
         if not changes:
             self.post(note("already set: nothing to change", "good"))
             return
-        self.post(
-            asked(
-                Question(
-                    title, (("", tuple(self.told(changes))),), "change",
-                    "apply (u undoes it)", triples(changes), finding, self.doubts(changes),
-                )
-            )
+        question = Question(
+            title, (("", tuple(self.lines(changes))),), "change",
+            "apply (u undoes it)", triples(changes), finding, self.warnings(changes),
         )  # fmt: skip
+        self.post(ask_question(question))
 
-    def told(self, changes: Iterable[Change]) -> Iterable[Line]:
-        """Each change with its command and its risk."""
+    def lines(self, changes: Iterable[Change]) -> Iterable[Line]:
+        """Two lines for each change: values and risk, and the equivalent command."""
         from .. import settings
-        from ..panes.advisor import RISKS
 
-        for one in changes:
-            address = settings.parse(one.setting)
+        for change in changes:
+            address = settings.parse(change.setting)
             risk = settings.risk(address)
-            told, role = RISKS.get(risk, (risk, "dim"))
-            said = line((f"   {told}", role))
-            yield (
-                line(f" {one.setting}: ", (one.before, "dim"), " → ", (one.after, "strong")) + said
-            )
-            yield line(("   # ", "dim"), (settings.shell(address, one.after, self.source), "key"))
+            yield line(
+                f" {change.setting}: ", (change.before, "dim"), " → ", (change.after, "strong"),
+                *risk_text(risk),
+            )  # fmt: skip
+            shell = settings.shell(address, change.after, self.source)
+            yield line(("   # ", "dim"), (shell, "key"))
 
-    def doubts(self, changes: Sequence[Change]) -> tuple[str, ...]:
+    def warnings(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
         from .. import settings
         from ..changes import owners, privilege, ssh
@@ -107,39 +104,39 @@ class Planning:
         addresses = [settings.parse(one.setting) for one in changes]
         out = []
         if any(privilege.needed(address) for address in addresses):
-            out.append("not root: applied by sudo where it needs no password")
+            out.append("not root: applied by sudo if it needs no password")
         carriers = ssh.carriers(self.source, ssh_peer())
         if any(risky(address, carriers) for address in addresses):
             out.append(f"reverts after {CONFIRM:g} s unless confirmed with c")
-        out += [told for one in changes for told in owners.notes(self.source, one.setting)]
-        return tuple(dict.fromkeys(out))[:DOUBTS]
+        out += [text for one in changes for text in owners.notes(self.source, one.setting)]
+        return tuple(dict.fromkeys(out))[:WARNINGS]
 
     def do_persist(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
-        """Show the files that would persist the settings under the cursor, and changes."""
+        """Show the files that would make the settings persistent, and the changes they need."""
         from ..changes import persist
         from ..changes.plan import plan
 
-        finding, wanted = self.meant(ask.target, scene)
+        finding, wanted = self.settings_under(ask.target, scene)
         if not wanted:
             self.post(note("nothing under the cursor to persist", "warn"))
             return
         files = tuple(persist.preview(wanted, self.source).items())
-        doubts = persist.doubts(wanted, self.source)
+        warnings = persist.doubts(wanted, self.source)
         if not files:
-            self.post(note(doubts[0] if doubts else "nothing here can be persisted", "warn"))
+            self.post(note(warnings[0] if warnings else "nothing here can be persisted", "warn"))
             return
         changes = plan(wanted, self.source)
-        body: list[Line] = [*self.told(changes), *([()] if changes else [])]
+        body: list[Line] = [*self.lines(changes), *([()] if changes else [])]
         for path, text in files:
             body += [line((f" {path}", "head")), *sheet(text)]
         title = f"Persist across reboots: {len(files)} file{'s' * (len(files) > 1)}"
-        doubts = tuple(dict.fromkeys((*doubts, *self.doubts(changes))))[:DOUBTS]
+        warnings = tuple(dict.fromkeys((*warnings, *self.warnings(changes))))[:WARNINGS]
         yes = "apply and write" if changes else "write"
         question = Question(
-            title, (("", tuple(body)),), "keep", yes, triples(changes), finding, doubts,
+            title, (("", tuple(body)),), "keep", yes, triples(changes), finding, warnings,
             wanted=tuple(wanted), files=files,
         )  # fmt: skip
-        self.post(asked(question))
+        self.post(ask_question(question))
 
     def do_export(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show the changes in force, or the plan of the finding, in each export format."""
@@ -149,68 +146,66 @@ class Planning:
 
         exports = pane(view.pane).exports
         if exports is not None:
-            changes = tuple(Change(m.setting, m.before, m.after) for m in exports(scene))
+            changes = tuple(Change(e.setting, e.before, e.after) for e in exports(scene))
         else:
-            changes = plan(self.meant(ask.target, scene)[1], self.source)
+            changes = plan(self.settings_under(ask.target, scene)[1], self.source)
         if not changes:
             self.post(note("nothing to export: no change is in force or under the cursor", "warn"))
             return
         sheets = []
         for name in formats():
             text, left = export(changes, self.source, name)
-            rest = (f"# not expressed: {', '.join(left)}\n",) if left else ()
-            sheets.append((name, sheet("".join((text, *rest)))))
+            text += f"# not expressed: {', '.join(left)}\n" if left else ""
+            sheets.append((name, sheet(text)))
         yes = "write the file here"
-        self.post(asked(Question("Export", tuple(sheets), "export", yes, whole=False)))
+        self.post(ask_question(Question("Export", tuple(sheets), "export", yes, whole=False)))
 
-    def meant(self, target: str, scene: Scene) -> tuple[str, list[tuple[str, str]]]:
-        """The finding and settings under the cursor: of a finding, a journal line, a setting."""
+    def settings_under(self, target: str, scene: Scene) -> tuple[str, list[tuple[str, str]]]:
+        """The finding and settings of the row under the cursor.
+
+        The row is a finding, a journal entry or a setting; () for any other row.
+        """
         from .. import settings
 
         finding = scene.finding(target)
         if finding is not None:
             return finding.id, [(w.setting, w.value) for w in finding.wanted if not w.experiment]
-        made = next((m for m in scene.journal if m.id == target), None)
-        if made is not None:
-            return made.finding, [(made.setting, made.after)]
+        entry = next((entry for entry in scene.journal if entry.id == target), None)
+        if entry is not None:
+            return entry.finding, [(entry.setting, entry.after)]
         try:
             return "", [(target, settings.read(self.source, settings.parse(target)))]
         except (LookupError, ValueError, OSError):
             return "", []
 
     def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show the changes that would be undone (see `taken_back`)."""
-        found = taken_back(ask.target, view, scene)
-        if not found:
+        """Show the changes that would be undone (see `to_undo`)."""
+        entries = to_undo(ask.target, view, scene)
+        if not entries:
             self.post(note("nothing to undo: no change is in force", "warn"))
             return
         body: list[Line] = []
-        for made in found:
-            values = ((made.after, "dim"), " → ", (made.before, "strong"))
-            body += [line(f" {made.setting}: ", *values), *self.command(made)]
-            because = made.finding or "by hand"
-            body.append(line((f"   change {made.id}, {when(made.wall)}, {because}", "dim")))
-            body += [line((f"   {made.since}", "warn"))] if made.since else []
-        title = f"Undo {len(found)} change{'s' * (len(found) > 1)}"
-        changes = tuple((m.setting, m.after, m.before) for m in found)
-        self.post(
-            asked(
-                Question(
-                    title, (("", tuple(body)),), "undo", "undo", changes,
-                    entries=tuple(m.id for m in found),
-                )
-            )
-        )  # fmt: skip
+        for entry in entries:
+            values = ((entry.after, "dim"), " → ", (entry.before, "strong"))
+            body += [line(f" {entry.setting}: ", *values), *self.command(entry)]
+            because = entry.finding or "by hand"
+            body.append(line((f"   change {entry.id}, {when(entry.wall)}, {because}", "dim")))
+            body += [line((f"   {entry.since}", "warn"))] if entry.since else []
+        title = f"Undo {len(entries)} change{'s' * (len(entries) > 1)}"
+        changes = tuple((entry.setting, entry.after, entry.before) for entry in entries)
+        ids = tuple(entry.id for entry in entries)
+        sheets = (("", tuple(body)),)
+        self.post(ask_question(Question(title, sheets, "undo", "undo", changes, entries=ids)))
 
-    def command(self, made: Made) -> list[Line]:
-        """The command that reverts a change; none where there is none."""
+    def command(self, entry: JournalEntry) -> list[Line]:
+        """The line with the command that reverts a change; [] if there is no such command."""
         from .. import settings
 
         try:
-            told = settings.shell(settings.parse(made.setting), made.before, self.source)
+            shell = settings.shell(settings.parse(entry.setting), entry.before, self.source)
         except (LookupError, ValueError, OSError):
             return []
-        return [line(("   # ", "dim"), (told, "key"))]
+        return [line(("   # ", "dim"), (shell, "key"))]
 
     def do_mute(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Ask before a finding is muted or unmuted."""
@@ -218,19 +213,19 @@ class Planning:
 
         name = ask.target
         if name in scene.mutes:
-            told = f" {name} is listed again where it holds"
-            question = Question(f"Unmute {name}", (("", (line(told),)),), "unmute", "unmute it",
+            sheet_ = (line(f" {name} is listed again when it holds"),)
+            question = Question(f"Unmute {name}", (("", sheet_),), "unmute", "unmute it",
                                 finding=name)  # fmt: skip
         elif scene.finding(name) is None or "\n" in name:
             self.post(note("no finding is under the cursor", "warn"))
             return
         else:
             body = (
-                line(f" {name} is still judged, and listed as muted only"),
+                line(f" {name} is still evaluated, but listed as muted"),
                 line((f" a line in {user_folder() / 'muted'}; m on it (M) unmutes it", "dim")),
             )
             question = Question(f"Mute {name}", (("", body),), "mute", "mute it", finding=name)
-        self.post(asked(question))
+        self.post(ask_question(question))
 
     def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
         """Show what a proof would write, with the address and peer of the form."""
@@ -238,13 +233,13 @@ class Planning:
 
         finding = scene.finding(ask.target)
         if finding is None or not finding.wanted:
-            self.post(note("nothing under the cursor to prove: choose a finding in 1 or 5", "warn"))
+            self.post(note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn"))
             return
         form = values(view)
         if os.geteuid() != 0:
-            words = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
-            words += ["--peer", form["peer"]] if form["peer"] else []
-            self.post(note(f"not root; type: {shlex.join(words)}", "warn"))
+            argv = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
+            argv += ["--peer", form["peer"]] if form["peer"] else []
+            self.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
             return
         if not form["to"]:
             self.post(note("a proof needs the address of the peer", "warn"))
@@ -256,37 +251,40 @@ class Planning:
             return
         peer = f" ({form['peer']})" if form["peer"] else ""
         body = (
-            *self.told(changes),
+            *self.lines(changes),
             line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
-            line((" Kept only when significantly better; Ctrl-X stops and reverts.", "dim")),
+            line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
         )
-        self.post(
-            asked(
-                Question(
-                    f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
-                    triples(changes), finding.id, self.doubts(changes), wanted=wanted,
-                )
-            )
+        question = Question(
+            f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
+            triples(changes), finding.id, self.warnings(changes), wanted=wanted,
         )  # fmt: skip
+        self.post(ask_question(question))
 
 
-def taken_back(target: str, view: View, scene: Scene) -> list[Made]:
+def risk_text(risk: str) -> Line:
+    """The risk of a change in words."""
+    text, role = RISKS.get(risk, (risk, "dim"))
+    return line((f"   {text}", role))
+
+
+def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     """The changes that `u` undoes, newest first.
 
     Those that the pane names (journal: the one under the cursor; a finding that is done: those made
-    for it), else the pending ones, else the newest in force.
+    for it); else the pending ones; else the newest in force.
     """
     undoes = pane(view.pane).undoes
-    found = undoes(scene, target) if undoes is not None else None
-    if found is not None:
-        return found
-    standing = sorted((m for m in scene.journal if m.state in STANDING), key=lambda m: -m.wall)
-    waiting = {one.id for one in scene.pending}
-    return [m for m in standing if m.id in waiting] or standing[:1]
+    chosen = undoes(scene, target) if undoes is not None else None
+    if chosen is not None:
+        return chosen
+    in_force = sorted((e for e in scene.journal if e.state in IN_FORCE), key=lambda e: -e.wall)
+    pending = {one.id for one in scene.pending}
+    return [entry for entry in in_force if entry.id in pending] or in_force[:1]
 
 
 def triples(changes: Iterable[Change]) -> tuple[tuple[str, str, str], ...]:
-    """Changes as a question holds them."""
+    """Setting, before and after of each change."""
     return tuple((one.setting, one.before, one.after) for one in changes)
 
 

@@ -1,7 +1,7 @@
 """The processor's model name, for the first line of the screen.
 
-py-cpuinfo knows it where /proc/cpuinfo has none. It starts a process and takes more than a second,
-so it runs in the background after the first frame, and the answer is stored.
+py-cpuinfo finds it even if /proc/cpuinfo has none. It starts a process and takes more than a
+second, so it runs in the background after the first frame, and the name is stored.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from ..files.draft import write
 
 
 def learn(tell: Callable[[str], None], ask: bool = True) -> None:
-    """Call `tell` with the name once it is known; not at all where it is unknown.
+    """Call `tell` with the name as soon as it is known.
 
-    Without `ask`, only a stored name is used: no process is started and no file written.
+    Without `ask`, only a stored name is used: no process is started and no file is written.
     """
     path = config.state_folder() / "processor"
     try:
@@ -34,18 +34,18 @@ def learn(tell: Callable[[str], None], ask: bool = True) -> None:
         try:
             from cpuinfo import get_cpu_info
 
-            found = str(get_cpu_info().get("brand_raw", ""))
-        except Exception:  # py-cpuinfo raises what it likes on odd machines: no name
+            brand = str(get_cpu_info().get("brand_raw", ""))
+        except Exception:  # py-cpuinfo can raise any exception on unusual machines
             return
-        made = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", found)
-        made = re.sub(r"\s+", " ", made).strip()
-        if not made:
+        brand = re.sub(r"\((?:R|TM|tm)\)|\bCPU\b|@.*", "", brand)
+        brand = re.sub(r"\s+", " ", brand).strip()
+        if not brand:
             return
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
-            write(path, made + "\n")
+            write(path, brand + "\n")
         except OSError:
-            pass  # asked again the next time
-        tell(made)
+            pass  # the next run asks again
+        tell(brand)
 
     threading.Thread(target=find, name="nettop-processor", daemon=True).start()

@@ -7,16 +7,16 @@ from typing import Final
 from ..views.ask import Ask
 from ..views.scene import View
 
-# what concerns the screen itself; every other verb does something to the host or writes a file
+# verbs that concern the screen only; all others act on the host or write a file
 HARMLESS: Final = frozenset("copy dismiss faster palette quit slower suspend".split())
 REFUSED: Final = "read-only: this screen changes nothing, runs no test and writes no file"
 
 
 def refused(before: View, after: View, ask: Ask | None) -> bool:
-    """Whether a key asked for more than a view.
+    """Whether a read-only screen refuses a key.
 
-    Values cannot be typed. Counting drops by reason loads a program into the kernel: only
-    `--drop-reasons` on the command line does that here.
+    Values cannot be typed. Counting drops by reason loads a program into the kernel; here only the
+    option `--drop-reasons` does that.
     """
-    doing = ask is not None and ask.verb not in HARMLESS
-    return doing or bool(after.editing) or after.reasons != before.reasons
+    acting = ask is not None and ask.verb not in HARMLESS
+    return acting or bool(after.editing) or after.reasons != before.reasons

@@ -1,7 +1,7 @@
-"""The rows of a question that were on the screen: Enter agrees only when all of them were.
+"""The rows of a question that were on the screen: Enter agrees only after all of them were.
 
-A row counts once the terminal has drawn it, that is when its reply to a cursor position query
-(CSI 6n) arrives. Keys that arrive before that reply were typed for something else.
+A row counts after the terminal has drawn it, that is after its reply to a cursor position query
+(CSI 6n). Keys that arrive before that reply were typed for something else.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from ..views.scene import View
 
 @dataclass(slots=True)
 class Reading:
-    """What is on its way to the terminal, and when the last of it arrived (monotonic seconds)."""
+    """The rows on their way to the terminal, and when it drew the last ones (monotonic seconds)."""
 
     unseen: View | None = None  # the view whose painted rows the terminal has not drawn yet
     seen: float = 0.0
-    owed: int = 0  # questions to the terminal without an answer
+    owed: int = 0  # queries to the terminal without an answer
 
     def paint(self, before: View, after: View) -> tuple[View, bool]:
-        """A frame was written: the view to go on with; whether new rows wait for the terminal."""
+        """A frame was written: the next view, and whether new rows wait for the terminal."""
         view = replace(after, read=before.read, unread=before.unread)
         if (after.read, after.unread) == (before.read, before.unread):
             self.unseen = None
@@ -32,17 +32,17 @@ class Reading:
         return view, True
 
     def forget(self, view: View) -> View:
-        """Another question, or none: nothing of it was shown yet."""
+        """The view for another question, or for none: no row was shown yet."""
         self.unseen = None
         return replace(view, sheet=0, scroll=0, read=0, unread=-1)
 
     def answered(self, view: View, when: float) -> View:
-        """The terminal answered; when it owes no other answer, it has drawn everything."""
+        """The terminal has answered; if it owes no other answer, it has drawn everything."""
         self.owed = max(0, self.owed - 1)
         return view if self.owed else self.drawn(view, when)
 
     def drawn(self, view: View, when: float, wanted: View | None = None) -> View:
-        """The terminal has drawn what waited (only `wanted`, where given): it is read."""
+        """The terminal has drawn the waiting rows: they are read. `wanted`: only for that view."""
         unseen = self.unseen
         if unseen is None or (wanted is not None and wanted is not unseen):
             return view

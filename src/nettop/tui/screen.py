@@ -1,4 +1,4 @@
-"""The Textual application: keys to views, scenes to the board. It holds no logic of its own."""
+"""The Textual application: it maps keys to views and paints scenes; the logic is elsewhere."""
 
 from __future__ import annotations
 
@@ -21,26 +21,26 @@ from ..panes import page
 from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
-from ..views.scene import Note, Scene, View
+from ..views.scene import Scene, View
 from . import guide, internals, keys, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
-from .notes import recording
+from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import Reading
 from .terminal import Terminal
 from .working import Actions, Engine
 
-CLOGGED = 0.1  # seconds until a terminal that takes nothing is looked at again
+CLOGGED = 0.1  # seconds between checks of a terminal that accepts no output
 STALE = 30.0  # seconds that a note is shown
 INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Tick(Message):
-    """A change of the scene; only the last of several that wait is drawn."""
+    """A change of the scene; of several that are queued only the last is drawn."""
 
     def __init__(self, update: Callable[[Scene], Scene]) -> None:
-        """`update` makes the new scene from the old."""
+        """`update` gives the new scene from the old one."""
         super().__init__()
         self.update = update
 
@@ -59,7 +59,7 @@ class Nettop(App[int]):
     def __init__(
         self, view: View, scene: Scene, *, theme: str = "dark", ascii_only: bool = False
     ) -> None:
-        """Draws `scene` under `view` until others come."""
+        """Draw `scene` under `view` until others come."""
         super().__init__(ansi_color=themes.native(theme))
         self.view = view
         self.scene = scene
@@ -71,13 +71,13 @@ class Nettop(App[int]):
         self.gate = Gate()
         self.board = Board(themes.palette(theme))
         self.late = False  # a frame waits for the terminal
-        self.frozen: Scene | None = None  # what is shown while paused
-        self.painted = scene  # what keys act on: the scene that is on the screen
+        self.frozen: Scene | None = None  # the scene shown while paused
+        self.painted = scene  # the scene on the screen: keys act on it
         self.reading = Reading()
         self.on_leave: Callable[[View], None] = lambda _view: None
 
     def get_driver_class(self) -> type[Driver]:
-        """On a terminal, nettop's own; in a browser or a test, what Textual says."""
+        """On a terminal, nettop's driver; in a browser or a test, Textual's."""
         chosen = super().get_driver_class()
         return Terminal if chosen is LinuxDriver and internals.has("terminal") else chosen
 
@@ -90,11 +90,11 @@ class Nettop(App[int]):
         yield self.board
 
     def on_load(self) -> None:
-        """Before the terminal is touched: whatever ends us, it is given back."""
+        """Install the signal handlers, which restore the terminal, before it is changed."""
         signals.install(self.leave, lambda: self.actions)
 
     def on_mount(self) -> None:
-        """Take the keyboard; start the engine once the first frame is on the way."""
+        """Take the keyboard; start the engine after the first frame."""
         self.board.focus()
         self.app_resume_signal.subscribe(self, self._resumed)
         self.draw()
@@ -107,13 +107,13 @@ class Nettop(App[int]):
             self.actions.start()
 
     def _resumed(self, _app: App[object]) -> None:
-        """Back from Ctrl-Z: the terminal shows something else now."""
+        """After Ctrl-Z and `fg`: the terminal shows something else, so paint everything."""
         self.gate.asked = None
         self.reading.owed = 0
         self.board.refresh()
 
     def leave(self, code: int = 0) -> None:
-        """Stop what runs, remember the view, restore the terminal."""
+        """Stop engine and tests, save the view, restore the terminal."""
         if self.engine is not None:
             self.engine.stop()
         if self.actions is not None:
@@ -128,7 +128,7 @@ class Nettop(App[int]):
     # -- drawing ----------------------------------------------------------------------------------
 
     def shown(self) -> Scene:
-        """The scene to paint: while paused an older moment, with the effects of keys at once."""
+        """The scene to paint; while paused an older one, with the effects of keys."""
         if not self.view.paused or self.frozen is None:
             return self.scene
         return keep(self.frozen, self.scene)
@@ -140,7 +140,7 @@ class Nettop(App[int]):
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
-        if self.is_headless:  # nothing there answers, or is slow
+        if self.is_headless:  # there is no terminal that could be slow
             self.board.show(self.lines())
             if self._bind():
                 self._drawn()
@@ -159,23 +159,23 @@ class Nettop(App[int]):
                 self._ask()
             else:
                 self.call_after_refresh(self._ask)
-        if waits:  # one that answers nothing has had the time to draw it then
+        if waits:  # for a terminal that does not answer: it has drawn the rows by then
             patience = TRUST if self.gate.answers else PATIENCE
             self.set_timer(patience, partial(self._drawn, self.reading.unseen))
 
     def _bind(self) -> bool:
-        """Bind cursor and question to what was painted; True when new rows of a question wait."""
+        """Bind cursor and question to the painted rows; True if new rows of a question wait."""
         self.painted = self.shown()
         after = page.painted(self.painted, self.view, *self.size)
         self.view, waits = self.reading.paint(self.view, after)
         return waits
 
     def _drawn(self, wanted: View | None = None) -> None:
-        """The terminal has drawn the rows that waited for it."""
+        """The terminal has drawn the waiting rows."""
         self.view = self.reading.drawn(self.view, time.monotonic(), wanted)
 
     def _clogged(self) -> bool:
-        """Whether what was written before still waits for the terminal to take it."""
+        """Whether earlier output is still queued because the terminal does not accept it."""
         return internals.waiting(self) > 0
 
     def _try_again(self) -> None:
@@ -196,65 +196,63 @@ class Nettop(App[int]):
             self._try_again()
 
     def on_resize(self, event: events.Resize) -> None:  # noqa: ARG002
-        """Another size: compose anew."""
+        """The size has changed: compose again."""
         self.gate.asked = None
         self.call_after_refresh(self.draw)
 
     # -- scenes -----------------------------------------------------------------------------------
 
     def on_tick(self, message: Tick) -> None:
-        """A new moment, or an action's word."""
-        asked = self.scene.question
+        """Update the scene: a new sample, or a result of an action."""
+        before = self.scene.question
         self.scene = message.update(self.scene)
-        if self.scene.question is not asked:
+        if self.scene.question is not before:
             self.view = self.reading.forget(self.view)
         now = time.time()
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:
             fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
             self.scene = replace(self.scene, notes=fresh)
         if self.actions is not None:
-            self.actions.know(self.scene, self.view)
+            self.actions.follow(self.scene, self.view)
         self.draw()
 
-    def acted(self) -> Scene:
-        """What keys act on: what was painted last, under the question that is open."""
+    def target_scene(self) -> Scene:
+        """The scene on which keys act: the one painted last, with the question that is open."""
         return replace(self.painted, question=self.scene.question)
 
-    def say(self, text: str, role: str = "") -> None:
-        """A note at the foot of the screen."""
-        self.scene = replace(
-            self.scene, notes=(*self.scene.notes, Note(text, role, time.time()))[-20:]
-        )
+    def add_note(self, text: str, role: str = "") -> None:
+        """Show a note at the bottom of the screen."""
+        self.scene = note(text, role)(self.scene)
 
     # -- keys and mouse ---------------------------------------------------------------------------
 
     def on_key(self, event: events.Key) -> None:
-        """Every key goes through the table."""
+        """Look the key up in the table."""
         if len(self.screen_stack) > 1:
             return
         event.stop()
         event.prevent_default()
         if self.scene.question and event.key == "enter" and event.time <= self.reading.seen:
             return  # typed before the question was on the screen
-        self.step(*keys.press(event.key, event.character, self.view, self.acted()))
+        self.step(*keys.press(event.key, event.character, self.view, self.target_scene()))
 
     def step(self, view: View, ask: Ask | None) -> None:
-        """Take the next view; do what was asked."""
+        """Take the next view and carry out the request."""
         if self.read_only and refused(self.view, view, ask):
-            self.say(REFUSED, "warn")
+            self.add_note(REFUSED, "warn")
             view, ask = self.view, None
         if view.paused and not self.view.paused:
             self.frozen = self.scene
         changed = view != self.view
         self.view = view
         if changed and self.engine is not None:
-            self.engine.look(view)
+            self.engine.set_view(view)
         if ask is not None:
-            self.obey(ask)
+            self.carry_out(ask)
         self.draw()
 
-    def obey(self, ask: Ask) -> None:
-        """Do what a key asked for: here what concerns the screen, the rest by the actions."""
+    def carry_out(self, ask: Ask) -> None:
+        """Carry out a request: those of the screen here, the others by `actions`."""
         if ask.verb == "quit":
             self.leave()
         elif ask.verb == "palette":
@@ -262,7 +260,7 @@ class Nettop(App[int]):
         elif ask.verb == "suspend":
             self.action_suspend_process()
         elif self.scene.origin and ask.verb == "record":
-            self.say(recording(self.scene.origin), "warn")
+            self.add_note(recording(self.scene.origin), "warn")
         elif ask.verb == "copy":
             self._copy(ask.value)
         elif ask.verb in ("slower", "faster"):
@@ -272,23 +270,23 @@ class Nettop(App[int]):
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
-            self.actions.do(ask, self.view, self.acted())
+            self.actions.do(ask, self.view, self.target_scene())
 
     def _answered(self, ask: Ask) -> None:
-        """A question was answered: it goes, and what it asked for is done or left."""
+        """Close the answered question; carry it out if the user agreed."""
         if ask.verb == "agree" and self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
         elif ask.verb == "dismiss":
-            self.say("nothing was changed", "dim")
+            self.add_note("nothing was changed", "dim")
         self.scene = replace(self.scene, question=None)
         self.view = self.reading.forget(self.view)
 
     def _copy(self, text: str) -> None:
         if not text:
-            self.say("nothing under the cursor to copy", "warn")
+            self.add_note("nothing under the cursor to copy", "warn")
             return
         self.copy_to_clipboard(text)
-        self.say(f"copied: {text.splitlines()[0]}", "good")
+        self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
     def _record(self) -> None:
         """Begin a recording in the current directory, or end it."""
@@ -296,11 +294,11 @@ class Nettop(App[int]):
             return
         if self.scene.recording:
             self.engine.record("")
-            self.say("the recording is being written", "dim")
+            self.add_note("the recording is being written", "dim")
             return
         name = time.strftime("nettop-%Y%m%d-%H%M%S.host.gz", time.gmtime())
         self.engine.record(os.path.abspath(name))
-        self.say(f"recording to {os.path.abspath(name)}; r ends it", "good")
+        self.add_note(f"recording to {os.path.abspath(name)}; r ends it", "good")
 
     def _pace(self, by: int) -> None:
         if self.engine is None:
@@ -310,30 +308,30 @@ class Nettop(App[int]):
         self.engine.interval = interval
         self.scene = replace(self.scene, interval=interval)
 
-    def wear(self, theme: str) -> None:
+    def set_theme(self, theme: str) -> None:
         """Change the theme."""
         self.colours = theme
         self.ansi_color = themes.native(theme)
-        self.board.wear(themes.palette(theme))
+        self.board.set_palette(themes.palette(theme))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
-        """The command palette."""
+        """The entries of the command palette."""
         for title, hint, (kind, name) in palette.commands():
             yield SystemCommand(title, hint, partial(self.command, kind, name))
 
     def command(self, kind: str, name: str) -> None:
-        """Do what was chosen in the palette."""
+        """Carry out an entry of the palette."""
         if kind == "theme":
-            self.wear(name)
+            self.set_theme(name)
         elif kind == "pane":
             self.step(replace(self.view, pane=name, help=False), None)
         else:
             self.do(name)
 
     def do(self, action: str) -> None:
-        """Do an action by its name; not while a question waits for its answer."""
+        """Do an action by its name; ignored while a question is open."""
         if self.scene.question is None:
-            self.step(*keys.act(action, self.view, self.acted()))
+            self.step(*keys.act(action, self.view, self.target_scene()))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
         """The wheel moves the cursor."""
@@ -346,14 +344,14 @@ class Nettop(App[int]):
         self.do("up")
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
-        """In the history a press begins the ruler."""
+        """A press on a graph over time sets the first mark of the ruler."""
         moment = self._moment(event)
         if moment is not None:
             event.stop()
             self.step(replace(self.view, marks=(moment,)), None)
 
     def on_mouse_up(self, event: events.MouseUp) -> None:
-        """The release ends it, when it was drawn out."""
+        """The release sets the second mark, if it is at another moment."""
         moment = self._moment(event)
         if moment is not None and len(self.view.marks) == 1 and moment != self.view.marks[0]:
             event.stop()
@@ -365,9 +363,9 @@ class Nettop(App[int]):
         return None if over else mouse.moment(at, self.size, self.view, self.scene)
 
     def on_click(self, event: events.Click) -> None:
-        """See `mouse.clicked`; not while a question waits for its answer."""
+        """See `mouse.clicked`; ignored while a question is open."""
         if len(self.screen_stack) > 1 or self.scene.question is not None:
             return
         event.stop()
         at = int(event.screen_x), int(event.screen_y)
-        self.step(*mouse.clicked(at, self.board.shown, self.view, self.acted()))
+        self.step(*mouse.clicked(at, self.board.shown, self.view, self.target_scene()))

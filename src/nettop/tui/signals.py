@@ -1,4 +1,4 @@
-"""SIGINT, SIGTERM and SIGHUP end the screen cleanly; one that hangs is ended by `os._exit`."""
+"""SIGINT, SIGTERM and SIGHUP end the screen cleanly; `os._exit` ends one that hangs."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from collections.abc import Callable
 
 from .working import Actions
 
-PATIENCE = 3.0  # seconds in which Textual ends after a signal, or is left behind
-END = 15.0  # seconds that a change or a test that was begun may take to end in order
+PATIENCE = 3.0  # seconds in which Textual must end after a signal
+END = 15.0  # seconds in which a running change or test must end
 
 
 def install(leave: Callable[[int], None], actions: Callable[[], Actions | None]) -> None:
-    """Call `leave(exit code)` on a signal. Does nothing where this is not the main thread."""
+    """Call `leave(exit code)` on a signal. Does nothing outside the main thread."""
     loop = asyncio.get_running_loop()
 
     def ended(number: int) -> None:
@@ -27,7 +27,7 @@ def install(leave: Callable[[int], None], actions: Callable[[], Actions | None])
     def last(number: int) -> None:
         time.sleep(PATIENCE)
         running = actions()
-        if running is not None:  # a change that was started ends first
+        if running is not None:  # let a running change end first
             running.wait(END)
         os._exit(128 + number)
 

@@ -1,9 +1,9 @@
-"""The terminal's driver: Textual's own, but it sleeps until a key comes, and stops and continues.
+"""The terminal's driver: Textual's, but it sleeps until a key comes, and handles stop and continue.
 
-Textual's looks ten times a second whether there is a key: a tenth of what the whole screen costs.
-And it starts again at every SIGCONT, even while it runs: a second thread then reads keys, only one
-of them is told to end, and the program waits for the other for ever. Here both signals are handled
-in the event loop, one after the other, and what runs is ended before it is started again.
+Textual's driver polls for keys ten times per second, which is a tenth of the cost of the whole
+screen. It also starts again at every SIGCONT, even while it runs: then a second thread reads keys,
+only one of both is told to end, and the program waits forever for the other. Here the event loop
+handles SIGTSTP and SIGCONT one after the other, and the reader ends before it is started again.
 """
 
 from __future__ import annotations
@@ -21,13 +21,11 @@ from textual.drivers.linux_driver import LinuxDriver
 
 from . import internals
 
-ROUNDS: Final = (
-    2  # after a key: was that Esc, or the beginning of more? Then there is nothing to time
-)
+ROUNDS: Final = 2  # timeouts after input: a lone Esc is a key only when nothing follows it
 
 
 class Terminal(LinuxDriver):
-    """Reads keys as LinuxDriver does; a byte in a pipe ends the reader."""
+    """Reads keys as LinuxDriver; a byte in a pipe ends the reader."""
 
     def __init__(
         self, app: App[int], *, debug: bool = False, mouse: bool = True,
@@ -44,7 +42,7 @@ class Terminal(LinuxDriver):
 
     @property
     def _runs(self) -> bool:
-        """Whether the terminal is ours: drawn on, and read."""
+        """Whether nettop uses the terminal now: the reader thread runs."""
         reader = internals.reader(self)
         return reader is not None and reader.is_alive()
 
@@ -58,7 +56,7 @@ class Terminal(LinuxDriver):
         """SIGTSTP: give the terminal back and stop."""
         self._lend()
         self._stops = True
-        # a SIGCONT that came meanwhile is handled in the next round of the loop: it cancels this
+        # the next iteration of the loop handles a SIGCONT that came meanwhile, which cancels this
         self._rounds.call_soon(self._rounds.call_soon, self._stop)
 
     def _stop(self) -> None:
@@ -67,7 +65,7 @@ class Terminal(LinuxDriver):
             os.kill(os.getpid(), signal.SIGSTOP)
 
     def _continue(self) -> None:
-        """SIGCONT: take the terminal; again if SIGSTOP let the shell have it meanwhile."""
+        """SIGCONT: take the terminal again, also after SIGSTOP, which cannot be handled."""
         self._stops = False
         self._lend()
         if self._lent:
@@ -75,7 +73,7 @@ class Terminal(LinuxDriver):
             self._lent = not self._runs  # in the background: start_application_mode stopped us
 
     def run_input_thread(self) -> None:
-        """Keys to messages until woken, or until the terminal is gone."""
+        """Turn keys into messages until a byte comes through the pipe or the terminal is gone."""
         parser = internals.parser()
         decode = codecs.getincrementaldecoder("utf-8")().decode
         rounds = ROUNDS
@@ -97,7 +95,7 @@ class Terminal(LinuxDriver):
                 self.process_message(message)
 
     def disable_input(self) -> None:
-        """Wake the reader, so that LinuxDriver's waiting for its end is short."""
+        """End the reader, so that LinuxDriver waits for it only shortly."""
         if self._runs and not self.exit_event.is_set():
             os.write(self._end, b"\n")
         super().disable_input()

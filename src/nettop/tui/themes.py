@@ -1,4 +1,4 @@
-"""Colours of the roles, by theme. Text repeats what a colour says."""
+"""Colours of the roles, by theme. No information is in colours alone."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Final
 
 from rich.style import Style
 
-# Each theme: background, foreground, and the roles that differ from plain text.
+# each theme: background, foreground, and the roles that differ from plain text
 _RGB: Final[dict[str, dict[str, str]]] = {
     "dark": {
         "bg": "#10141a",

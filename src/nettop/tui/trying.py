@@ -23,13 +23,13 @@ class Bench:
     """One test or proof at a time."""
 
     def __init__(self, post: Post, reload: Callable[[], None]) -> None:
-        """`reload` reads results and journal anew."""
+        """`reload` reads results and journal again."""
         self.post = post
         self.reload = reload
         self.cancel: threading.Event | None = None
 
     def stop(self) -> bool:
-        """Ask the running test to end; False when none runs."""
+        """Make the running test end; False if none runs."""
         if self.cancel is None:
             return False
         self.cancel.set()
@@ -46,20 +46,20 @@ class Bench:
             result = runner.run(form["tool"], options_of(form), watch, cancel)
             results.keep("test", result.document())
             rate = result.measured.bits_per_second
-            told = f"{title}: {scaled(rate, 'b/s')}" if rate is not None else f"{title}: done"
-            bad = [check.because for check in result.checks if not check.ok]
-            self.post(note("; ".join([told, *bad[:1]]), "warn" if bad else "good"))
+            text = f"{title}: {scaled(rate, 'b/s')}" if rate is not None else f"{title}: done"
+            failed = [check.because for check in result.checks if not check.ok]
+            self.post(note("; ".join([text, *failed[:1]]), "warn" if failed else "good"))
 
         self._run(title, form, work)
 
     def prove(self, finding: str, wanted: Wanted, form: Mapping[str, str]) -> None:
-        """Test, change, test, alternating; kept only when it is better."""
+        """Prove a finding: test with and without its changes in turn; keep them only if better."""
         from ..trials import prove
 
         title = f"prove {finding}"
 
         def work(watch: Watch, cancel: threading.Event) -> None:
-            tool = prove.fitting(finding)  # both ends are ours, nothing need be installed
+            tool = prove.fitting(finding)  # built in: nothing has to be installed on the peer
             bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
             document = prove.prove(finding, list(wanted), bench)
             kept = "kept" if document.get("kept") else "reverted"
@@ -83,8 +83,8 @@ class Bench:
             rows = document["rows"]
             measured = sum("measured" in row for row in rows)
             why = next((str(row["skipped"]) for row in rows if "skipped" in row), "")
-            told = f"{title}: {measured} of {len(rows)} points measured"
-            self.post(note(told + (f"; {why}" if why else ""), "good" if measured else "warn"))
+            text = f"{title}: {measured} of {len(rows)} points measured"
+            self.post(note(text + (f"; {why}" if why else ""), "good" if measured else "warn"))
 
         self._run(title, form, work)
 
@@ -100,14 +100,14 @@ class Bench:
             self.post(note("a test is running: Ctrl-X stops it", "warn"))
             return
         if not form["to"]:
-            self.post(note("enter the address of the peer under 6 first", "warn"))
+            self.post(note("enter the address of the peer first", "warn"))
             return
         self.cancel = threading.Event()
-        seen: list[float] = []
-        began = Progress(title, 0.0, float(form["seconds"] or 10), stage="starting")
-        self.post(lambda old: replace(old, progress=began))
+        rates: list[float] = []
+        started = Progress(title, 0.0, float(form["seconds"] or 10), stage="starting")
+        self.post(lambda old: replace(old, progress=started))
 
-        stage = ""  # of a study: which point
+        stage = ""  # of a study: its point
 
         def watch(progress: Second) -> None:
             nonlocal stage
@@ -115,12 +115,12 @@ class Bench:
                 stage = f"{progress.note} ({progress.second + 1:.0f} of {progress.of:.0f})"
                 return
             if progress.bits_per_second is not None:
-                seen.append(progress.bits_per_second)
+                rates.append(progress.bits_per_second)
             now = Progress(
                 title,
                 progress.second,
                 progress.of,
-                tuple(seen[-600:]),
+                tuple(rates[-600:]),
                 retransmits=progress.retransmits,
                 here=dict(enumerate(progress.busy)),
                 there=dict(enumerate(progress.busy_there)),
@@ -140,7 +140,7 @@ class Bench:
 
 
 def proof_of(standing: Standing | None) -> Result | None:
-    """An experiment's pairs so far, as the pane shows those of a finished one."""
+    """The pairs of a running experiment, as a result for the pane."""
     if standing is None:
         return None
     return Result(
@@ -150,20 +150,20 @@ def proof_of(standing: Standing | None) -> Result | None:
 
 
 def idle(scene: Scene) -> Scene:
-    """Nothing runs."""
+    """The scene when no test runs."""
     return replace(scene, progress=None)
 
 
 def options_of(form: Mapping[str, str]) -> Options:
-    """The trial's options as the form says; ValueError names the field."""
+    """The options of the trial from the form; ValueError for an invalid field."""
     from ..trials.result import Options
 
     try:
         seconds, streams = float(form["seconds"] or 10), int(form["streams"] or 1)
     except ValueError:
-        raise ValueError("seconds and streams are numbers") from None
+        raise ValueError("seconds and streams must be numbers") from None
     if seconds <= 0 or streams < 1:
-        raise ValueError("seconds and streams are above zero")
+        raise ValueError("seconds and streams must be above zero")
     return Options(
         to=form["to"],
         peer=form["peer"] or None,

@@ -1,4 +1,4 @@
-"""Protocols of the two parts that work behind the screen. Tests put others in their place."""
+"""Protocols of the two parts that work in the background. Tests use other implementations."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class Actions(Protocol):
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
 
-    def know(self, scene: Scene, view: View) -> None:
-        """Take note of the latest scene and view; returns at once."""
+    def follow(self, scene: Scene, view: View) -> None:
+        """Read what this scene and view need; returns at once."""
 
     def stop(self) -> None:
         """End the running test."""
 
     def wait(self, seconds: float) -> bool:
-        """Wait for requests that still run; False when some do after so many seconds."""
+        """Wait for running requests; False if some still run after so many seconds."""
 
 
 class Engine(Protocol):
@@ -35,14 +35,14 @@ class Engine(Protocol):
     def start(self) -> None:
         """Start to sample."""
 
-    def look(self, view: View) -> None:
-        """Take note of a changed view."""
+    def set_view(self, view: View) -> None:
+        """The view has changed."""
 
     def refresh(self) -> None:
-        """Read everything anew: the host was changed."""
+        """The host was changed: read everything again."""
 
     def record(self, path: str) -> None:
         """Start a recording to a file; an empty path ends it."""
 
     def stop(self) -> None:
-        """End soon."""
+        """End the loop soon."""

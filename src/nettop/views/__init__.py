@@ -1,5 +1,5 @@
-"""Views: everything a pane draws, as values, without Textual.
+"""Views: everything that a pane draws, as values, without Textual.
 
-Takes observations, the journal and stored results, gives a `Scene`. The screen and `nettop show`
-use the same scenes.
+This folder takes observations, the journal and stored results, and gives a `Scene`. The screen and
+`nettop show` use the same scenes.
 """

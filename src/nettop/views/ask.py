@@ -1,7 +1,7 @@
-"""Keys as values: a binding, the request that a key makes, and the next view.
+"""Keys as values: a binding, the request of a key, and the next view.
 
-A key never acts on the host itself. It gives the next `View` and, where that is not enough, an
-`Ask` that the application carries out.
+A key never acts on the host itself. It gives the next `View` and, if more is needed, an `Ask` that
+the application carries out.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Key:
     keys: tuple[str, ...]
     action: str
     help: str
-    group: str  # panes moving looking doing nettop
-    shown: str = ""
-    press: Callable[[View, Scene], Next] | None = None  # of a key that a pane declares
-    everywhere: bool = False  # of such a key: other panes answer it too, by opening its pane
+    group: str  # heading in the help: panes, moving, looking, doing, nettop
+    shown: str = ""  # how the help writes the keys; empty: `keys` with spaces
+    press: Callable[[View, Scene], Next] | None = None  # what a pane's own key does
+    everywhere: bool = False  # a pane's own key works in every pane: it opens its pane first

@@ -1,4 +1,4 @@
-"""Scenes from observations, and the scene on the screen with the next moment merged in."""
+"""Scenes from observations; the next observation merged into the scene of the screen."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _KEPT: Final = tuple(f.name for f in fields(Scene) if f.metadata["kept"])
 
 
 class Plans:
-    """The steps of each finding, computed once while the finding wants the same."""
+    """The steps of each finding; computed again only if the finding wants other values."""
 
     def __init__(self, source: Source) -> None:
         """The values before each step are read from `source`."""
@@ -30,16 +30,16 @@ class Plans:
         self._known: dict[tuple[str, tuple[Wanted, ...]], tuple[Step, ...]] = {}
 
     def clear(self) -> None:
-        """Compute all anew: the host was changed."""
+        """Compute all steps again, because the host was changed."""
         self._known.clear()
 
     def of(self, findings: Iterable[Finding]) -> dict[str, tuple[Step, ...]]:
-        """The steps by id of the finding; findings without steps are left out."""
+        """The steps by finding id, without findings that have no step."""
         self._known = {
-            (found.id, found.wanted): self._known.get((found.id, found.wanted))
-            or tuple(step(want.setting, want.value, self.source) for want in found.wanted)
-            for found in findings
-            if found.wanted
+            (finding.id, finding.wanted): self._known.get((finding.id, finding.wanted))
+            or tuple(step(wanted.setting, wanted.value, self.source) for wanted in finding.wanted)
+            for finding in findings
+            if finding.wanted
         }
         return {id_: steps for (id_, _), steps in self._known.items()}
 
@@ -47,7 +47,7 @@ class Plans:
 def scene_of(
     observation: Observation, past: Past, plans: Plans, lazy: Collection[str] = ()
 ) -> Scene:
-    """The scene of one observation. `lazy` names the fields to fill that cost much: "silent"."""
+    """The scene of one observation. `lazy` names the expensive fields to fill: "silent"."""
     judgement = observation.judgement
     return Scene(
         facts=observation.facts,
@@ -62,15 +62,15 @@ def scene_of(
 
 
 def keep(moment: Scene, now: Scene) -> Scene:
-    """The fields of the moment from `moment`; the kept ones and the notes from `now`."""
+    """The fields that each sample sets from `moment`; the other fields and the notes from `now`."""
     kept = {name: getattr(now, name) for name in _KEPT}
     return sorted_by_mutes(replace(moment, **kept, notes=now.notes))
 
 
 def merge(old: Scene, new: Scene) -> Scene:
-    """The next scene: the fields of the moment from `new`, the kept ones from `old`.
+    """The next scene: the fields that each sample sets from `new`, the others from `old`.
 
-    A scene without facts has notes only. The reasons of silent rules are kept until `new` has some.
+    A scene without facts has notes only. The reasons of silent rules stay until `new` has some.
     """
     notes = (*old.notes, *new.notes)[-NOTES:]
     if new.facts is None:
@@ -80,18 +80,18 @@ def merge(old: Scene, new: Scene) -> Scene:
 
 
 def ending(old: Scene, new: Scene) -> tuple[Ended, ...]:
-    """The ended findings of the next moment, the latest first; none that holds again."""
-    holding = {found.id for found in (*new.findings, *new.muted)}
+    """The ended findings of the next scene, latest first, without those that hold again."""
+    holding = {finding.id for finding in (*new.findings, *new.muted)}
     gone = [
-        Ended(found, old.plans.get(found.id, ()), new.wall)
-        for found in old.findings
-        if found.id not in holding
+        Ended(finding, old.plans.get(finding.id, ()), new.wall)
+        for finding in old.findings
+        if finding.id not in holding
     ]
     before = [
         one
         for one in old.ended
         if one.finding.id not in holding
-        and one.wall <= new.wall  # else a recording began again: it is still to come
+        and one.wall <= new.wall  # false after a recording has started again
         and one.finding.id not in old.mutes
     ]
     return (*gone, *before)[:ENDED]

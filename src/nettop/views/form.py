@@ -1,4 +1,4 @@
-"""The form of a test: the address of the peer and how to run. Tests and proofs share it."""
+"""The form of a test: tool, address of the peer, options. Tests, proofs and studies use it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,10 @@ from typing import Final
 
 from .scene import View
 
+PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
+    "form.to": ("address of the peer", "continues"),
+    "form.peer": ("command prefix that reaches the peer (ssh host2), or empty:", "shows the plan"),
+}
 FIELDS: Final = (  # name, label, default, hint
     ("tool", "tool", "iperf3", "← → change"),
     ("to", "address", "", "of the peer, e.g. 192.0.2.20"),
@@ -17,5 +21,5 @@ FIELDS: Final = (  # name, label, default, hint
 
 
 def values(view: View) -> dict[str, str]:
-    """Every field by name: the value typed, else the default."""
+    """The value of each field by name: what was typed, else the default."""
     return {name: view.form.get(name, default) for name, _, default, _ in FIELDS}

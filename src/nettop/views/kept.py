@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .scene import Made, Paper, Pending, Result
+from .scene import JournalEntry, Paper, Pending, Result
 
 if TYPE_CHECKING:
     from ..host.source import Source
@@ -13,19 +13,19 @@ if TYPE_CHECKING:
 
 Document = Mapping[str, Any]  # JSON of `trials.results`: checked where it is read
 SHOWN: Final = 200  # results listed
-LOWER: Final = frozenset({"p50", "p99"})  # metrics of which less is better
-ROOTS: Final = "root/"  # before the numbers of root's journal, where ours is another
+LOWER: Final = frozenset({"p50", "p99"})  # metrics for which a lower value is better
+ROOTS: Final = "root/"  # prefix of the numbers of root's journal, for users other than root
 
 
 def origin(source: Source) -> str:
-    """The recording or directory that is shown; empty for this host."""
+    """The name of the recording or directory that is shown; empty for this host."""
     if source.live:
         return ""
     return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 
 def stored() -> tuple[Result, ...]:
-    """The stored results of this user, oldest first; unreadable ones are left out."""
+    """The stored results of this user, oldest first, without unreadable files."""
     from ..trials import results
 
     names = results.names()[-SHOWN:]
@@ -39,7 +39,10 @@ def stored() -> tuple[Result, ...]:
 
 
 def result_of(document: Document) -> Result:
-    """One stored document as a result."""
+    """The result in one stored document.
+
+    ValueError or TypeError for a document that another version of nettop wrote.
+    """
     from ..trials import results
 
     kind = str(document.get("kind", "test"))
@@ -109,11 +112,12 @@ def result_of(document: Document) -> Result:
 
 
 def study_of(document: Document) -> Result:
-    """A stored study: its points, published and measured."""
-    from ..trials.report import published, told
+    """A stored study: the published and measured value of each point."""
+    from ..trials.report import published
+    from ..trials.report import told as texts_of
 
     rows = tuple(
-        (str(row["point"]), published(row["published"]), *told(row)) for row in document["rows"]
+        (str(row["point"]), published(row["published"]), *texts_of(row)) for row in document["rows"]
     )
     measured = sum("measured" in row for row in document["rows"])
     name = str(document["study"])
@@ -126,7 +130,7 @@ def study_of(document: Document) -> Result:
 
 
 def studies() -> tuple[Paper, ...]:
-    """The published tables that can be repeated; a file that cannot be read is left out."""
+    """The published tables that can be repeated, without unreadable files."""
     from ..trials import study
     from ..trials.report import published
 
@@ -143,14 +147,17 @@ def studies() -> tuple[Paper, ...]:
     return tuple(out)
 
 
-def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """The changes made here, with what others changed since; and those that await confirmation."""
+def journal(host: Host) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
+    """The entries of this user's journal, and those that wait for a confirmation.
+
+    OSError if the journal cannot be read.
+    """
     from ..changes.journal import Journal
     from ..changes.outcome import overtaken
 
     entries = Journal().entries()
-    made = tuple(
-        Made(
+    changes = tuple(
+        JournalEntry(
             str(e.id), e.at, e.setting, e.before, e.after if e.after is not None else e.wanted,
             e.state, e.finding, e.who, e.because, overtaken(e, host, entries) if e.open else "",
         )
@@ -161,41 +168,41 @@ def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
         for e in entries
         if e.state == "pending" and e.deadline is not None
     )
-    return made, pending
+    return changes, pending
 
 
 def notices() -> tuple[str, ...]:
-    """Messages of the journal at the start: failed guards, interrupted changes."""
+    """The messages of the journal, once: failed guards, interrupted changes."""
     from ..changes import guard
     from ..changes.journal import Journal
 
     book = Journal()
-    told = guard.notices(book)
-    if told:
+    messages = guard.notices(book)
+    if messages:
         book.told()
-    return told
+    return messages
 
 
-def root_journal() -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
-    """Root's journal, read through sudo; empty where sudo is not allowed."""
+def root_journal() -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
+    """The journal of root, read through sudo; empty if sudo needs a password or is not allowed."""
     from ..changes import privilege
     from ..changes import text as value_text
 
     try:
-        found = privilege.told(["journal"])["changes"]
+        entries = privilege.told(["journal"])["changes"]
     except (OSError, KeyError):
         return (), ()
-    made = tuple(
-        Made(
+    changes = tuple(
+        JournalEntry(
             f"{ROOTS}{e['id']}", float(e["time"]), str(e["setting"]), value_text(e["before"]),
             value_text(e.get("after", e["wanted"])), str(e["state"]), str(e.get("finding", "")),
             str(e.get("who", "")), str(e.get("because", "")), str(e.get("since", "")),
         )
-        for e in found
+        for e in entries
     )  # fmt: skip
     pending = tuple(
         Pending(f"{ROOTS}{e['id']}", str(e["setting"]), float(e["deadline"]))
-        for e in found
+        for e in entries
         if e["state"] == "pending" and e.get("deadline") is not None
     )
-    return made, pending
+    return changes, pending

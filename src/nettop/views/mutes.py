@@ -1,4 +1,4 @@
-"""Muted findings: the findings that hold, and those on the list of muted findings, apart."""
+"""Muted findings: split the findings of a scene by the list of muted names."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ def mutes(name: str, finding: Finding) -> bool:
 
 
 def may_mute(name: str, finding: Finding) -> bool:
-    """As `mutes`, or `rule@process` of its rule: a finding does not know the process name."""
+    """As `mutes`; also for `rule@process`, because a finding does not know the process name."""
     rule, _, target = name.partition("@")
     return mutes(name, finding) or (rule == finding.rule and bool(target))
 
 
 def sorted_by_mutes(scene: Scene) -> Scene:
-    """The scene with its findings sorted by its list of muted names.
+    """The scene with `findings` and `muted` split by its list of muted names.
 
-    Those that the judge muted by a process name stay muted while such a name is on the list.
+    A finding that the judge muted by a process name stays muted while such a name is listed.
     """
     names = scene.mutes
     muted = tuple(f for f in scene.muted if any(may_mute(name, f) for name in names))
@@ -33,8 +33,8 @@ def sorted_by_mutes(scene: Scene) -> Scene:
     if muted == scene.muted:
         return scene
     every = (*scene.findings, *scene.muted)
-    quiet = {f.id for f in muted}
+    muted_ids = {f.id for f in muted}
     ended = tuple(one for one in scene.ended if one.finding.id not in names)
     return replace(
-        scene, findings=tuple(f for f in every if f.id not in quiet), muted=muted, ended=ended
+        scene, findings=tuple(f for f in every if f.id not in muted_ids), muted=muted, ended=ended
     )

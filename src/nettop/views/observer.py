@@ -1,4 +1,4 @@
-"""From a source to findings: what `advise`, `watch`, `explain`, `apply` and the screen share."""
+"""From a source to findings, for `advise`, `watch`, `explain`, `apply` and the screen."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from ..host.source import Source
 from ..sampling.refresh import RefreshPolicy
 from ..sampling.sampler import Sampler
 
-SAMPLES = 4  # intervals a headless command looks at, at the least
+SAMPLES = 4  # the least number of intervals that a command observes
 
 
 @dataclass(frozen=True, slots=True)
 class Observation:
-    """One moment: what was read, what it means, what is wrong."""
+    """One sample: the tables, the facts joined from them, and the judgement of the rules."""
 
     frame: Frame
     facts: Facts
@@ -29,7 +29,7 @@ class Observation:
 
 
 class Observer:
-    """Steps through a source, one observation each; remembers what rates and `hold` need."""
+    """Makes observations of a source; remembers the state that rates and `hold` need."""
 
     def __init__(
         self,
@@ -39,23 +39,23 @@ class Observer:
         interface: str | None = None,
         window: float | None = None,
     ) -> None:
-        """`window`: seconds a headless command will look; rules hold no longer than that."""
+        """`window`: seconds that a command observes; the `hold` of rules is limited to it."""
         settings = config.load()
         self.source = source
         self.profile = profile or settings.get("profile", None)
         self.interface = interface
         self.sampler = Sampler(source)
-        self.patience = RefreshPolicy()
+        self.refresh_policy = RefreshPolicy()
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
-        told = [*settings.faults]
-        rules = load(config.rule_folders(), limits=settings.limits, tell=told.append)
-        self.faults = tuple(told)  # files of the user's that are wrong and left out
+        faults = [*settings.faults]
+        rules = load(config.rule_folders(), limits=settings.limits, tell=faults.append)
+        self.faults = tuple(faults)  # invalid files of the user, which are ignored
         self.judge = Judge(rules, muted=settings.muted, window=window)
         self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
 
     @property
     def drop_reasons(self) -> bool:
-        """Whether kernel drops are counted by reason; off by default."""
+        """Whether kernel drops are counted by reason (default: off)."""
         return self._drop_reasons
 
     @drop_reasons.setter
@@ -64,31 +64,31 @@ class Observer:
         if not on:
             self.source.end_drops()
 
-    def listen(self) -> None:
+    def reload_mutes(self) -> None:
         """Read the list of muted findings again."""
         self.judge.muted = frozenset(config.muted())
 
     def tables(self, wanted: Collection[str] = ()) -> set[str]:
-        """The tables read for each observation."""
+        """The tables to read for one observation."""
         return {*needs(), *wanted, *(("drop_reasons",) if self._drop_reasons else ())}
 
     def step(self, wanted: Collection[str] = ()) -> Observation:
         """Sample, join and judge once; `wanted` adds tables to those that facts need."""
-        return self._seen(self.sampler.take(self.tables(wanted)))
+        return self._observation(self.sampler.take(self.tables(wanted)))
 
     def glance(self, shown: Collection[str]) -> Observation:
-        """As `step`, for the screen: tables that are not `shown` may be some seconds old."""
-        waits = self.patience.of(self.sampler.last, shown)
-        return self._seen(self.sampler.take(self.tables(shown), waits))
+        """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
+        waits = self.refresh_policy.of(self.sampler.last, shown)
+        return self._observation(self.sampler.take(self.tables(shown), waits))
 
-    def _seen(self, frame: Frame) -> Observation:
+    def _observation(self, frame: Frame) -> Observation:
         facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
         return Observation(frame, facts, self.judge.judge(facts))
 
     def restart(self, wanted: Collection[str] = ()) -> None:
-        """The source begins anew (a recording in a loop): what is read now is compared with next.
+        """Sample once after a recording in a loop has started again.
 
-        Its counters go back, and what stands in them is no rate; what is found stays found.
+        The counters of the recording decrease there, so this sample gives no rates. Findings stay.
         """
         self.sampler = self.sampler.anew()
         self.sampler.take(self.tables(wanted))
@@ -97,10 +97,10 @@ class Observer:
 def watch(
     observer: Observer, seconds: float, wanted: Collection[str] = ()
 ) -> Iterator[Observation]:
-    """Observations over `seconds`, at least four intervals; a recording is seen to its end.
+    """Observations over `seconds`, at least `SAMPLES` intervals; of a recording, up to its end.
 
-    The first one reads everything there is, on a slow host for longer than that, and no rate is
-    known before the second: unless it was quick, the seconds count from its end.
+    The first sample reads all tables, which can take longer than an interval, and has no rates. If
+    it was slow, `seconds` counts from its end.
     """
     interval = min(1.0, seconds / SAMPLES)
     source = observer.source

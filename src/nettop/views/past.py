@@ -1,7 +1,7 @@
-"""What the last minutes and hours looked like: every second for 15 minutes, then every tenth.
+"""The last minutes and hours: one moment per second for 15 minutes, before that one per 10 s.
 
-Immutable: `add` gives a new `Past`. Totals are kept beside rates, so the bytes between two
-moments are a difference of counters, exact whatever was drawn or missed between them.
+`Past` is immutable: `add` gives a new one. Moments hold totals as well as rates, so the bytes
+between two moments are an exact difference of counters, even if samples between them are missing.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import Final
 from ..facts import Facts
 from ..terms.packed import Layout, Packed
 
-FINE: Final = 900  # seconds kept one by one
-COARSE: Final = 2880  # ten-second summaries: eight hours
+FINE: Final = 900  # moments, one per second: 15 minutes
+COARSE: Final = 2880  # moments, one per `STEP`: eight hours
 STEP: Final = 10.0
 _FLOWS: Final = 12
 
@@ -50,7 +50,7 @@ _TRACE: Final = Layout(Trace, "ffff")
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """One summary. `busy` and `softirq` are percent, a byte a CPU in the order of the cores."""
+    """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`."""
 
     at: float
     wall: float
@@ -61,9 +61,9 @@ class Moment:
     flows: Packed[Trace]
 
     def of(self, flows: Collection[str]) -> Moment:
-        """Without the traces of other flows: nobody can look at what has ended."""
-        kept = self.flows.only(flows)
-        return self if kept is self.flows else replace(self, flows=kept)
+        """The moment without traces of flows that are not in `flows` (they have ended)."""
+        traces = self.flows.only(flows)
+        return self if traces is self.flows else replace(self, flows=traces)
 
 
 NONE: Final = Moment(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
@@ -77,7 +77,7 @@ class Past:
     coarse: tuple[Moment, ...] = ()
 
     def add(self, facts: Facts, wall: float) -> Past:
-        """With one more moment; one that comes less than a second after the last is not kept."""
+        """The past with one more moment; unchanged if the last moment is less than a second old."""
         if self.fine and facts.at - self.fine[-1].at < 0.95:
             return self
         before = self.fine[-1] if self.fine else NONE
@@ -93,7 +93,7 @@ class Past:
         return Past(fine, coarse)
 
     def moments(self, seconds: float | None = None) -> tuple[Moment, ...]:
-        """All moments, or those of the last so many seconds."""
+        """The moments of the last `seconds`; by default all."""
         every = self.coarse + self.fine
         if seconds is None or not every:
             return every
@@ -103,7 +103,7 @@ class Past:
     def port(
         self, nic: str, value: Callable[[Port], float | None], seconds: float | None = None
     ) -> list[float | None]:
-        """One figure of one interface over time; None where it was not known."""
+        """One value of one interface over time; None where it is unknown."""
         return [
             None if (port := m.ports.get(nic)) is None else value(port)
             for m in self.moments(seconds)
@@ -112,7 +112,7 @@ class Past:
     def flow(
         self, flow: str, value: Callable[[Trace], float | None], seconds: float | None = None
     ) -> list[float | None]:
-        """One figure of one flow over time."""
+        """One value of one flow over time; None where it is unknown."""
         return [
             None if (trace := m.flows.get(flow)) is None else value(trace)
             for m in self.moments(seconds)
@@ -124,14 +124,14 @@ def _percent(value: float | None) -> int:
 
 
 def lost(counters: object) -> float | None:
-    """What an interface loses a second, all known kinds together; None when none is reported."""
+    """The drops per second of an interface, all counters together; None if none is reported."""
     kinds = ("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
     known = [v for kind in kinds if (v := getattr(counters, kind)) is not None]
     return sum(known) if known else None
 
 
 def moment(facts: Facts, wall: float, before: Moment = NONE) -> Moment:
-    """The summary of one moment's facts, which shares what it can with the one `before`."""
+    """The summary of these facts; it shares equal parts with the moment `before`."""
     ports = {
         nic.name: (
             nic.per_s.rx_bytes,

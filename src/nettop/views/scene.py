@@ -1,4 +1,4 @@
-"""What a pane draws: the `Scene` (data of the host) and the `View` (what the user looks at).
+"""The input of a pane: the `Scene` (data of the host) and the `View` (what the user looks at).
 
 Both are immutable. `build` makes scenes, keys make views, panes read both.
 """
@@ -20,25 +20,25 @@ from .past import Past, Port
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
 
-STANDING: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
-_RESTING: Final = 1000.0  # bytes/s below which an interface is idle
+IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
+_IDLE: Final = 1000.0  # bytes/s below which an interface is idle
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One change that a finding would make: the command an expert would type, and the risk."""
+    """One change that a finding recommends: values, equivalent command, risk."""
 
     setting: str
     before: str
     after: str
     shell: str = ""
     risk: str = "none"
-    because: str = ""  # why it cannot be done here; empty when it can
+    because: str = ""  # why it cannot be done here; empty if it can
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """One change of the journal."""
+class JournalEntry:
+    """One change in the journal."""
 
     id: str
     wall: float
@@ -47,9 +47,9 @@ class Made:
     after: str
     state: str  # applied rounded pending reverted undone conflict refused unchanged
     finding: str = ""
-    who: str = ""
+    user: str = ""
     because: str = ""
-    since: str = ""  # what others changed since
+    since: str = ""  # how something else changed the setting since
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,23 +62,24 @@ class Result:
     title: str
     bits_per_second: float | None = None
     figures: tuple[tuple[str, str], ...] = ()  # label, text
-    intervals: tuple[float, ...] = ()  # bit/s, a second each
+    intervals: tuple[float, ...] = ()  # bit/s of each second
     verdict: str = ""
     because: str = ""
     unit: str = ""
-    before: tuple[float, ...] = ()  # of a proof: each pair's figures
+    before: tuple[float, ...] = ()  # of a proof: the values of its pairs
     after: tuple[float, ...] = ()
-    interval: tuple[float, float] = (0.0, 0.0)  # of the relative difference
-    middle: float = 0.0
-    higher: bool | None = None  # whether more is better
-    rows: tuple[tuple[str, str, str, str, str], ...] = ()  # of a study: as outcome.table shows
+    interval: tuple[float, float] = (0.0, 0.0)  # of the relative median difference
+    middle: float = 0.0  # that difference
+    higher: bool | None = None  # whether a higher value is better
+    # of a study: point, published, measured, ratio, remark
+    rows: tuple[tuple[str, str, str, str, str], ...] = ()
     study: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)  # in force
 
 
 @dataclass(frozen=True, slots=True)
 class Paper:
-    """A published table that can be repeated here."""
+    """A study: a published table that can be repeated here."""
 
     id: str
     title: str
@@ -92,12 +93,12 @@ class Paper:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """A test that runs now."""
+    """The running test; times in seconds."""
 
     title: str
     elapsed: float
     seconds: float
-    intervals: tuple[float, ...] = ()  # bit/s, a second each
+    intervals: tuple[float, ...] = ()  # bit/s of each second
     retransmits: float | None = None
     here: Mapping[int, float] = field(default_factory=dict)  # CPU: percent busy
     there: Mapping[int, float] = field(default_factory=dict)
@@ -117,31 +118,31 @@ class Pending:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What would be written, shown before it is written: Enter agrees, Esc cancels.
+    """A question before a write: it shows what would be written. Enter agrees, Esc cancels.
 
-    Enter agrees only when every row of the sheet was on the screen, unless `whole` is False.
+    Enter agrees only after every row of the sheet was on the screen, unless `whole` is False.
     """
 
     title: str
     sheets: tuple[tuple[str, tuple[Line, ...]], ...]  # name (a file, a format) and its lines
     verb: str  # what Enter does: change, keep, undo, mute, unmute, prove, study, export
-    yes: str = "do it"  # the same in words
+    yes: str = "do it"  # the text beside Enter
     changes: tuple[tuple[str, str, str], ...] = ()  # setting, before, after: exactly these
     finding: str = ""  # or the study, or the name on the list of muted findings
-    doubts: tuple[str, ...] = ()  # who else owns it, what cannot be kept
-    entries: tuple[str, ...] = ()  # numbers of the journal that are taken back
+    warnings: tuple[str, ...] = ()  # other owners, automatic revert, what cannot persist
+    entries: tuple[str, ...] = ()  # of undo: numbers of journal entries
     wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
-    whole: bool = True
+    whole: bool = True  # every row must have been shown
 
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A finding that held during this run and holds no longer."""
+    """A finding that held during this run and no longer holds."""
 
     finding: Finding
-    steps: tuple[Step, ...] = ()  # what would have put it right, as it was shown
-    wall: float = 0.0  # when it was first seen not to hold
+    steps: tuple[Step, ...] = ()  # its recommended changes, as they were shown
+    wall: float = 0.0  # time of the first sample in which it did not hold
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,15 +154,15 @@ class Note:
     wall: float = 0.0
 
 
-_MOMENT: Final[Mapping[str, bool]] = {"kept": False}  # a field that each sample makes anew
-_KEPT: Final[Mapping[str, bool]] = {"kept": True}  # one that stays from scene to scene
+_MOMENT: Final[Mapping[str, bool]] = {"kept": False}  # a field that each sample sets
+_KEPT: Final[Mapping[str, bool]] = {"kept": True}  # a field that stays from scene to scene
 
 
 @dataclass(frozen=True)
 class Scene:
-    """Everything a pane may draw at one moment.
+    """Everything that a pane may draw at one moment.
 
-    `build.merge` goes by the metadata of the fields: one without metadata is a KeyError there.
+    `build.merge` reads the metadata of the fields; a field without metadata is a KeyError there.
     """
 
     facts: Facts | None = field(default=None, metadata=_MOMENT)
@@ -171,22 +172,22 @@ class Scene:
     plans: Mapping[str, tuple[Step, ...]] = field(
         default_factory=dict, metadata=_MOMENT
     )  # by finding id
-    muted: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)  # hold, and are muted
+    muted: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)  # muted ones that hold
     past: Past = field(default_factory=Past, metadata=_MOMENT)
-    ended: tuple[Ended, ...] = field(default=(), metadata=_MOMENT)  # the latest first
+    ended: tuple[Ended, ...] = field(default=(), metadata=_MOMENT)  # latest first
     notes: tuple[Note, ...] = field(default=(), metadata=_MOMENT)
     recording: str = field(default="", metadata=_MOMENT)  # the file being written
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
 
-    journal: tuple[Made, ...] = field(default=(), metadata=_KEPT)
+    journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
     results: tuple[Result, ...] = field(default=(), metadata=_KEPT)
     studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
     progress: Progress | None = field(default=None, metadata=_KEPT)
     pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
     question: Question | None = field(default=None, metadata=_KEPT)
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
-    origin: str = field(default="", metadata=_KEPT)  # "" is this host, else "replay of web3.txt"
+    origin: str = field(default="", metadata=_KEPT)  # "replay of web3.txt"; empty: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
     version: str = field(default="", metadata=_KEPT)
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
@@ -206,26 +207,26 @@ class Scene:
 
     @cached_property
     def foremost(self) -> Nic | None:
-        """The interface to look at when none is chosen (see `nic_of`); several parts ask."""
+        """The interface that is shown if none is chosen: see `nic_of`."""
         nics = self.facts.nics if self.facts is not None else ()
         known = {nic.name: nic for nic in nics}
         for finding in self.findings:
-            named = str(finding.target).partition("/")[0]
-            if finding.severity == "critical" and named in known:
-                return known[named]
-        lately = [m.ports for m in self.past.fine[-10:]]
+            name = str(finding.target).partition("/")[0]
+            if finding.severity == "critical" and name in known:
+                return known[name]
+        recent = [m.ports for m in self.past.fine[-10:]]
 
-        def carried(nic: Nic) -> float:
-            before = [_bytes(ports[nic.name]) for ports in lately if nic.name in ports]
+        def rate(nic: Nic) -> float:
+            before = [_bytes(ports[nic.name]) for ports in recent if nic.name in ports]
             return max(_bytes(nic.per_s), *before) if before else _bytes(nic.per_s)
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real = nic.kind == "nic"
-            weight = carried(nic) * (100 if real else 1)
+            weight = rate(nic) * (100 if real else 1)
             return (
                 nic.kind != "loopback",
                 real or nic.master is None,
-                weight if weight >= _RESTING else 0.0,
+                weight if weight >= _IDLE else 0.0,
                 real,
                 bool(nic.carrier),
                 bool(nic.carries_ssh),
@@ -239,17 +240,18 @@ class Spot:
     """Cursor, scroll position, sort order and filter of one pane."""
 
     on: str = ""  # id of the row under the cursor: it follows its row when the order changes
-    index: int = 0  # where that row was: taken when it is gone
-    top: int = 0  # first line shown of a text longer than the screen
-    left: int = 0  # first column shown of a matrix wider than the screen
+    index: int = 0  # of that row; the cursor's place if the row is gone
+    top: int = 0  # first visible line of a text longer than the screen
+    left: int = 0  # first visible column of a matrix wider than the screen
     sort: int = 0
     invert: bool = False
     filter: str = ""
     open: str = ""  # id of the item whose detail is shown
+    mode: int = 0  # for the pane's own keys, for example seconds or hours
 
 
 class _Changes(TypedDict, total=False):
-    """Fields of a `Spot`."""
+    """The fields of a `Spot`, all optional: the arguments of `View.at`."""
 
     on: str
     index: int
@@ -259,33 +261,34 @@ class _Changes(TypedDict, total=False):
     invert: bool
     filter: str
     open: str
+    mode: int
 
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """What the user looks at: pane, cursor, filter, sort order. Changed by keys only."""
+    """What the user looks at: pane, cursor, filter, sort order. Keys and the mouse change it."""
 
     pane: str = "overview"
     spots: Mapping[str, Spot] = field(default_factory=dict)
     nic: str = ""  # the chosen interface; empty: the busiest
-    profile: str = ""  # forced profile; empty: as seen
+    profile: str = ""  # chosen profile; empty: detected
     paused: bool = False
     typing: bool = False  # keys go into the filter
     help: bool = False
     fold: bool = True  # idle cores folded
     raw: bool = False  # the driver's own counter names
-    reasons: bool = False  # count why the kernel drops packets
-    zoom: int = 0  # step of the history's span
+    reasons: bool = False  # count packet drops by kernel reason
+    zoom: int = 0  # index of the history's span
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
-    form: Mapping[str, str] = field(default_factory=dict)  # the test form's edited values
-    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # of a pane's table
+    form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen, by pane
     editing: str = ""  # the form field or setting whose value is typed
-    draft: str = ""  # what was typed so far
-    sheet: int = 0  # of a question
-    scroll: int = 0  # first line shown of a question's sheet
-    read: int = 0  # rows of the question's sheet that were on the screen
-    unread: int = -1  # rows of it that were not yet; -1: nothing of it was
-    proving: str = ""  # the finding whose proof waits for the address that is typed
+    draft: str = ""  # the text typed so far
+    sheet: int = 0  # index of the question's sheet
+    scroll: int = 0  # first visible row of that sheet
+    read: int = 0  # rows of the sheet that were on the screen
+    unread: int = -1  # rows of the sheet that were not yet; -1: none was
+    proving: str = ""  # the finding to prove once its address is typed
 
     @property
     def spot(self) -> Spot:
@@ -293,14 +296,14 @@ class View:
         return self.spots.get(self.pane, Spot())
 
     def at(self, **changes: Unpack[_Changes]) -> View:
-        """The view with the spot of the pane shown changed."""
+        """The view with changes to the spot of the pane shown."""
         return replace(self, spots={**self.spots, self.pane: replace(self.spot, **changes)})
 
 
 def under(items: tuple[str, ...], spot: Spot) -> int:
-    """The row under a cursor that is bound to an id; -1 when the row of that id is gone.
+    """The index of the row under a cursor that is bound to an id; -1 if that row is gone.
 
-    A cursor that was not painted yet (no id) is where it was left.
+    A cursor that was not painted yet has no id; its row is `spot.index`.
     """
     if spot.on:
         return items.index(spot.on) if spot.on in items else -1
@@ -308,26 +311,26 @@ def under(items: tuple[str, ...], spot: Spot) -> int:
 
 
 def chosen(items: tuple[str, ...], spot: Spot) -> int:
-    """The row under the cursor: by id, else where it was, else the first; -1 when there is none."""
+    """The index of the row under the cursor: by id, else by the last index; -1 without rows."""
     if spot.on in items:
         return items.index(spot.on)
     return min(spot.index, len(items) - 1)
 
 
 def nic_of(scene: Scene, view: View) -> Nic | None:
-    """The interface looked at: the chosen, else what a critical finding names, else the busiest.
+    """The interface shown: the chosen one, else that of a critical finding, else the busiest.
 
-    A real NIC counts a hundredfold, so that containers' veths hide it only while it rests; the
-    rates are those of the last ten seconds, so that two busy NICs do not take turns.
+    The rate of a real NIC counts a hundredfold, so that a container's veth is chosen only while the
+    NIC is idle. The highest rate of the last ten seconds counts, so that the choice is stable.
     """
     facts = scene.facts
     if facts is None or not facts.nics:
         return None
-    looked_at = next((nic for nic in facts.nics if nic.name == view.nic), None)
-    return scene.foremost if looked_at is None else looked_at
+    chosen_nic = next((nic for nic in facts.nics if nic.name == view.nic), None)
+    return scene.foremost if chosen_nic is None else chosen_nic
 
 
 def _bytes(rate: Counters | Port) -> float:
-    """Both directions of a `Counters` or a `Port`, bytes/s; what is not known is none."""
+    """Both directions of a `Counters` or a `Port` together, bytes/s; unknown counts as 0."""
     rx, tx = (rate.rx, rate.tx) if isinstance(rate, Port) else (rate.rx_bytes, rate.tx_bytes)
     return (rx or 0.0) + (tx or 0.0)

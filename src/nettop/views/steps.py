@@ -1,4 +1,4 @@
-"""One wanted value as a step: values, command, risk, or why it cannot be set."""
+"""A recommended value as a step: values, command, risk, or why it cannot be set."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from .scene import Step
 
 
 def step(setting: str, value: str, source: Source) -> Step:
-    """The step to one wanted value, with the command an expert would type."""
-    found = describe(setting, value, source)
-    before, after = ("?" if v is None else value_text(v) for v in (found["before"], found["after"]))
-
+    """The step from the current value of a setting to `value`; "?" for a value not known."""
+    change = describe(setting, value, source)
+    before, after = (
+        "?" if value is None else value_text(value) for value in (change["before"], change["after"])
+    )
     return Step(
-        setting, before, after, str(found.get("shell", "")),
-        str(found.get("risk", "none")), str(found.get("because", "")),
+        setting, before, after, str(change.get("shell", "")),
+        str(change.get("risk", "none")), str(change.get("because", "")),
     )  # fmt: skip

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from nettop.views.past import Past
-from nettop.views.scene import Made, Note, Pending, Progress, Scene
+from nettop.views.scene import JournalEntry, Note, Pending, Progress, Scene
 
 from .found import FAR, RING, WALL
 from .lossy import lossy
@@ -47,9 +47,11 @@ def storied() -> Scene:
         moment = replace(moment, flows=flows)
         past = past.add(moment, WALL + second)
     journal = (
-        Made("14", WALL + 420, "ring.rx@eth0", "256", "512", "pending", RING.id, "root"),
-        Made("13", WALL + 300, "process.affinity@3391", "0-7", "4,5,7", "undone", FAR.id, "root"),
-        Made(
+        JournalEntry("14", WALL + 420, "ring.rx@eth0", "256", "512", "pending", RING.id, "root"),
+        JournalEntry(
+            "13", WALL + 300, "process.affinity@3391", "0-7", "4,5,7", "undone", FAR.id, "root"
+        ),
+        JournalEntry(
             "12",
             WALL + 120,
             "sysctl.net.core.rmem_max",
@@ -59,7 +61,7 @@ def storied() -> Scene:
             "",
             "root",
         ),
-        Made(
+        JournalEntry(
             "11",
             WALL + 60,
             "coalesce.rx-usecs@eth0",
