@@ -16,17 +16,15 @@ if TYPE_CHECKING:
     from nettop.changes.journal import Journal
     from nettop.settings import Host
 
-os.environ["LC_ALL"] = "C.UTF-8"  # what is printed must not depend on who runs the tests
-# a busy machine is no reason to fail: tests count, and never time
+os.environ["LC_ALL"] = "C.UTF-8"  # output must not depend on the user's locale
+# no deadlines: a busy machine must not make a test fail
 hypothesis.settings.register_profile("nettop", deadline=None)
+hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
 hypothesis.settings.load_profile("nettop")
 
 
-hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)
-
-
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what is slow."""
+    """Mark the slow tests: see slow.py."""
     from slow import SLOW
 
     slow = set(" ".join(SLOW.values()).split())
@@ -35,33 +33,32 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker("slow")
 
 
-# of nettop's own variables only those that say what a run may use reach the tests
-_SAID = ("NETTOP_SAMPLES", "NETTOP_LAB")
-_TOLD = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # where packages come from
+_PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
+_PIP = ("PIP_CONFIG_FILE", Path.home() / ".config/pip/pip.conf")  # the package index
 _HOME = tempfile.mkdtemp(prefix="nettop-home-")
 
 
 def _at_home() -> dict[str, str]:
-    """An environment in which nothing of the developer's own is found or written."""
+    """The environment of the tests, with empty folders instead of the developer's."""
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("NETTOP_", "XDG_")) or name.startswith(_SAID)
+        if not name.startswith(("NETTOP_", "XDG_")) or name.startswith(_PASSED)
     }
-    if _TOLD[1].exists():
-        kept.setdefault(_TOLD[0], str(_TOLD[1]))
+    if _PIP[1].exists():
+        kept.setdefault(_PIP[0], str(_PIP[1]))
     folders = {"CONFIG": ".config", "STATE": ".local/state", "CACHE": ".cache", "DATA": ".data"}
     return kept | {f"XDG_{n}_HOME": f"{_HOME}/{f}" for n, f in folders.items()} | {"HOME": _HOME}
 
 
 _HERE = _at_home()
-os.environ.clear()  # at once: modules and their fixtures look at it too
+os.environ.clear()  # now, because modules read it when they are imported
 os.environ.update(_HERE)
 
 
 @pytest.fixture(autouse=True)
 def home(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each test begins without a configuration, a journal and results of its user."""
+    """Each test starts without configuration, journal and results of the user."""
     for name in [name for name in os.environ if name.startswith(("NETTOP_", "XDG_"))]:
         if name not in _HERE:
             monkeypatch.delenv(name)
@@ -74,30 +71,30 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    parser.addoption("--update", action="store_true", help="write golden files anew")
-    parser.addoption("--tally", metavar="FILE", help="write what became of each test as JSON")
+    parser.addoption("--update", action="store_true", help="rewrite golden files")
+    parser.addoption("--tally", metavar="FILE", help="write the outcome of each test as JSON")
 
 
 def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
-    """Kind, then the reason of a skip (else nothing), then the tests."""
+    """Write the tally: outcome → reason of a skip (else empty) → tests."""
     path = config.getoption("--tally")
     if path is None:
         return
-    told: dict[str, dict[str, list[str]]] = {}
+    tally: dict[str, dict[str, list[str]]] = {}
     for kind in ("passed", "failed", "error", "skipped", "rerun"):
         for report in terminalreporter.stats.get(kind, ()):
             skip = isinstance(report.longrepr, tuple)
             reason = report.longrepr[2].removeprefix("Skipped: ") if skip else ""
-            told.setdefault(kind, {}).setdefault(reason, []).append(report.nodeid)
-    Path(path).write_text(json.dumps(told), encoding="utf-8")
+            tally.setdefault(kind, {}).setdefault(reason, []).append(report.nodeid)
+    Path(path).write_text(json.dumps(tally), encoding="utf-8")
 
 
 @pytest.fixture(autouse=True)
 def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that would change a setting of this machine fails instead of changing it.
+    """A test that would write a setting of this machine fails instead.
 
-    Tests of a real kernel have a namespace or a machine of their own. A process of the test's own
-    may be changed.
+    Tests of a real kernel (`netns`, `lab`) have their own namespace or machine. A test may change
+    its own processes.
     """
     if any(request.node.get_closest_marker(name) for name in ("netns", "lab")):
         return
@@ -115,21 +112,21 @@ def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 
 @pytest.fixture
 def update(request: pytest.FixtureRequest) -> bool:
-    """Whether golden files are to be written."""
+    """Whether golden files are rewritten (`--update`)."""
     return bool(request.config.getoption("--update"))
 
 
 @pytest.fixture
 def host(tmp_path: Path) -> Host:
-    """A directory that stands in for a host."""
-    import fake_host  # the lab's tests, where imports take seconds, do without
+    """A directory that serves as a host."""
+    import fake_host  # here, because the lab, where imports take seconds, does not need it
 
     return fake_host.make(tmp_path / "host")
 
 
 @pytest.fixture
 def book(tmp_path: Path) -> Journal:
-    """The journal of that host, still empty."""
+    """The empty journal of that host."""
     from nettop.changes.journal import Journal
 
     return Journal(str(tmp_path / "state"))

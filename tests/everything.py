@@ -1,9 +1,10 @@
-"""Every check that this machine can run, and one summary: what `make test` starts.
+"""Run every check that this machine can run and print one summary: `make test`.
 
     python tests/everything.py [--workers N] [--sleepers N]
 
-The tests run in three parts: side by side; those of namespaces, which wait more than they work;
-alone, what depends on the rate of its traffic. A part that fails does not stop the next.
+The tests run in three parts: first most tests in parallel, then those of namespaces, which mostly
+wait, then one at a time those that depend on the rate of their traffic. A failed part does not stop
+the next one.
 """
 
 from __future__ import annotations
@@ -21,34 +22,39 @@ COUNTED = ("passed", "failed", "error", "skipped", "rerun")
 
 
 def summary(tallies: list[dict[str, dict[str, list[str]]]], rules: int) -> list[str]:
-    """The lines that tell it: counts, what failed, what was skipped and why."""
-    told: dict[str, list[str]] = {
+    """The lines of the summary: counts, failed tests, reasons of skips.
+
+    A tally maps outcome → reason → tests, as `--tally` writes it; `rules` is the exit code of
+    `nettop rules test`.
+    """
+    tests: dict[str, list[str]] = {
         kind: [one for tally in tallies for ones in tally.get(kind, {}).values() for one in ones]
         for kind in COUNTED
     }
-    broken = [*told["failed"], *told["error"]]
+    failed = [*tests["failed"], *tests["error"]]
+    counts = {kind: len(ones) for kind, ones in tests.items()}
     out = [
-        f"{len(told['passed']):,} passed, {len(broken):,} failed, {len(told['skipped']):,} skipped"
-        + (f", {len(told['rerun']):,} tried twice" if told["rerun"] else "")
+        f"{counts['passed']:,} passed, {len(failed):,} failed, {counts['skipped']:,} skipped"
+        + (f", {counts['rerun']:,} tried twice" if counts["rerun"] else "")
         + f"; nettop rules test {'failed' if rules else 'passed'}"
     ]
-    out += [f"  failed: {one}" for one in broken]
-    out += [f"  tried twice: {one}" for one in told["rerun"]]
-    why: Counter[str] = Counter()
+    out += [f"  failed: {one}" for one in failed]
+    out += [f"  tried twice: {one}" for one in tests["rerun"]]
+    skips: Counter[str] = Counter()
     for tally in tallies:
         for reason, ones in tally.get("skipped", {}).items():
-            why[reason] += len(ones)
-    out += [f"  skipped {count:>4}: {reason}" for reason, count in why.most_common()]
+            skips[reason] += len(ones)
+    out += [f"  skipped {count:>4}: {reason}" for reason, count in skips.most_common()]
     return out
 
 
 def main() -> int:
-    """Run the parts, tell."""
+    """Run the parts and print the summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", default="auto")
     parser.add_argument("--sleepers", default="4")
     args = parser.parse_args()
-    # a file stays with one worker: what its fixtures build, a wheel or a zipapp, is built once
+    # one worker runs a whole file: its fixtures build a wheel or a zipapp only once
     files = ["--dist", "loadfile"]
     netns = str(TESTS / "netns")
     parts = (

@@ -1,8 +1,9 @@
-"""Run a command and fail when it leaves the host different: `tests/untouched.py make test`.
+"""Run a command and fail if it leaves the host changed: `tests/untouched.py make test`.
 
-Compares before and after: every file of /proc/sys that can be read (the kernel's taint is one),
-links and namespaces, the CPUs of each interrupt, processes that the command started and left, and
-files that its programs may leave. Prints each difference; exit code: the command's, else 1.
+It compares the state before and after: every readable file of /proc/sys (including the kernel's
+taint), links and namespaces, the CPUs of each interrupt, processes that the command started and did
+not end, and files in temporary and home folders. It prints each difference. The exit code is that
+of the command; 1 if the command succeeded but the host differs.
 """
 
 from __future__ import annotations
@@ -19,23 +20,23 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-# what the kernel counts or draws by lot, and what follows the time
+# counters, random values, and values that change with time
 MOVING = re.compile(
     r"fs/(dentry-state|file-nr|inode-nr|inode-state|aio-nr|quota/.*|mqueue/.*)|"
     r"kernel/(random/.*|ns_last_pid|pty/nr|sched_domain/.*|cap_last_cap|perf_event_max_sample_rate|"
     r"perf_cpu_time_max_percent|real-root-dev)|net/netfilter/nf_conntrack_count|"
     r"net/ipv4/tcp_(fastopen_key|mem)|net/.*/(neigh|stable_secret).*|fs/binfmt_misc/.*"
 )
-KEPT = ("~", "~/.config", "~/.local/state", "~/.local/share")
-# in folders that other programs use too: what ours may leave there, and what is no harm
+HOMES = ("~", "~/.config", "~/.local/state", "~/.local/share")
+# in folders that other programs use too: names that our programs may leave; names to ignore
 OURS = re.compile(r"(nettop|nt-|tmp|chromium|\.org\.chromium|\.nettop|vng).*")
 HARMLESS = re.compile(r"nettop-apt\.log|pytest-of-.*|\.cache|\.local")
-MARK = f"UNTOUCHED_RUN={secrets.token_hex(8)}"  # in the environment of all that is started
-SOON = 10.0  # seconds in which what was ended may still end
+MARK = f"UNTOUCHED_RUN={secrets.token_hex(8)}"  # in the environment of all started processes
+SOON = 10.0  # seconds in which processes may still end
 
 
 def settings() -> Iterator[tuple[str, str]]:
-    """Every parameter with its value."""
+    """Every readable kernel parameter with its value."""
     for folder, _, names in os.walk("/proc/sys"):
         for name in names:
             path = os.path.join(folder, name)
@@ -45,17 +46,17 @@ def settings() -> Iterator[tuple[str, str]]:
 
 
 def links() -> Iterator[tuple[str, str]]:
-    """Every interface of this namespace with what can be set, and every named namespace."""
-    told = subprocess.run(["ip", "-json", "link"], capture_output=True, text=True, check=False)
-    for link in json.loads(told.stdout or "[]"):
-        kept = {key: link.get(key) for key in ("mtu", "txqlen", "qdisc", "flags", "master")}
-        yield f"link {link['ifname']}", json.dumps(kept)
+    """Every interface of this namespace with its settings, and every named namespace."""
+    done = subprocess.run(["ip", "-json", "link"], capture_output=True, text=True, check=False)
+    for link in json.loads(done.stdout or "[]"):
+        values = {key: link.get(key) for key in ("mtu", "txqlen", "qdisc", "flags", "master")}
+        yield f"link {link['ifname']}", json.dumps(values)
     with contextlib.suppress(OSError):
         yield from ((f"namespace {name}", "is there") for name in os.listdir("/run/netns"))
 
 
 def interrupts() -> Iterator[tuple[str, str]]:
-    """The CPUs that may take each interrupt."""
+    """The CPU affinity of each interrupt."""
     for path in Path("/proc/irq").glob("*/smp_affinity_list"):
         with contextlib.suppress(OSError):
             yield str(path), path.read_text().strip()
@@ -71,22 +72,22 @@ def processes() -> Iterator[tuple[str, str]]:
 
 
 def files() -> Iterator[tuple[str, str]]:
-    """What our programs may leave in the temporary folders, and what lies in the user's."""
+    """Files of our programs in the temporary folders, and all names in the user's folders."""
     shared = {"/tmp", tempfile.gettempdir()}
-    for folder in {*shared, *map(os.path.expanduser, KEPT)}:
+    for folder in {*shared, *map(os.path.expanduser, HOMES)}:
         with contextlib.suppress(OSError):
             for name in os.listdir(folder):
                 if not HARMLESS.fullmatch(name) and (folder not in shared or OURS.fullmatch(name)):
                     yield os.path.join(folder, name), "is there"
 
 
-def seen() -> dict[str, str]:
-    """All of it."""
+def state() -> dict[str, str]:
+    """The whole state that is compared."""
     return dict(pair for look in (settings, links, interrupts, processes, files) for pair in look())
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
-    """What came, changed or went, one a line; a process that ended is no harm."""
+    """The names that appeared, changed or disappeared; a process that ended is ignored."""
     return [
         f"{name}: {before.get(name, 'absent')} → {after.get(name, 'absent')}"
         for name in sorted({**before, **after})
@@ -96,16 +97,16 @@ def differences(before: dict[str, str], after: dict[str, str]) -> list[str]:
 
 
 def main() -> int:
-    """Look, run, look again."""
-    before = seen()
+    """Read the state, run the command, compare."""
+    before = state()
     name, _, value = MARK.partition("=")
     code = subprocess.run(sys.argv[1:], check=False, env={**os.environ, name: value}).returncode
     end = time.monotonic() + SOON
-    while (found := differences(before, seen())) and time.monotonic() < end:
+    while (rows := differences(before, state())) and time.monotonic() < end:
         time.sleep(0.5)
-    for one in found:
-        print(f"left behind: {one}", file=sys.stderr)
-    return code or bool(found)
+    for row in rows:
+        print(f"left behind: {row}", file=sys.stderr)
+    return code or bool(rows)
 
 
 if __name__ == "__main__":

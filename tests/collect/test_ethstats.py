@@ -103,7 +103,7 @@ def test_a_kernel_without_them_is_named_as_missing_and_not_asked_each_time() -> 
     sampler = Sampler(source)
     for _ in range(3):
         frame = sampler.take(["ethstats"])
-        assert frame.missing == {"ethstats": "as told"}
+        assert frame.missing == {"ethstats": "as given"}
         source.wait(1.0)
     assert source.asked == ["ethtool/stats"]
 

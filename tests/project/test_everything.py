@@ -43,9 +43,9 @@ def test_what_changed_came_or_went_is_told_and_a_process_that_ended_is_not() -> 
 
 
 def test_the_taint_of_the_kernel_and_the_links_are_looked_at() -> None:
-    seen = untouched.seen()
-    assert "/proc/sys/kernel/tainted" in seen
-    assert "link lo" in seen
+    state = untouched.state()
+    assert "/proc/sys/kernel/tainted" in state
+    assert "link lo" in state
 
 
 def test_no_test_finds_what_its_user_has() -> None:

@@ -1,4 +1,4 @@
-"""nettop inside a network namespace with a veth pair, and the system's own tools there."""
+"""Run nettop, and other programs, inside a network namespace with a veth pair."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def run(*words: str, ok: bool = True) -> str:
 
 
 class Nettop:
-    """The command line, inside the namespace, with a journal of its own."""
+    """The command line inside the namespace, with its own journal."""
 
     def __init__(self, netns: str, state: Path) -> None:
         self.environment = {**os.environ, "NETTOP_STATE": str(state)}
@@ -39,22 +39,22 @@ class Nettop:
         process = self.start(*words, "--json")
         out, err = process.communicate(timeout=60)
         assert process.returncode == code, (words, out, err)
-        found: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
-        return found
+        changes: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
+        return changes
 
     def see(self, *words: str) -> str:
         return run(*self.inside, *words)
 
 
 def mtu(nettop: Nettop) -> int:
-    """The MTU of va now."""
+    """The current MTU of va."""
     return int(nettop.see("cat", "/sys/class/net/va/mtu"))
 
 
 def until(true: Callable[[], bool], seconds: float) -> float:
-    """Wait until it is true; the seconds that took."""
-    begun = time.monotonic()
+    """Wait until it is true; returns the seconds that this took."""
+    start = time.monotonic()
     while not true():
-        assert time.monotonic() - begun < seconds, "it took too long"
+        assert time.monotonic() - start < seconds, "it took too long"
         time.sleep(0.02)
-    return time.monotonic() - begun
+    return time.monotonic() - start

@@ -1,8 +1,8 @@
-"""A recorded host of which nothing lasts: every few moments all names and numbers are new.
+"""A recorded host whose names and numbers change every few moments.
 
-Interfaces get other names and numbers; processes other numbers and commands; sockets other inodes,
-cookies, ports and peers. Its counters and its clock go on. What a run of nettop remembers of such
-a host, it must forget again.
+Interfaces get new names and indexes; processes new numbers and commands; sockets new inodes,
+cookies, ports and peers. Counters and clock go on. nettop must forget what it remembers of names
+that are gone.
 """
 
 from __future__ import annotations
@@ -17,39 +17,39 @@ from nettop.host.recording import Replay, load
 from nettop.host.request import Request
 
 HOST = Path(__file__).parents[2] / "rules/demo.host.gz"
-LASTS = 3  # moments that a name lasts
-_NUMBERED = {16: 4, 20: 4, 24: None, 36: 4, 92: 4}  # rtnetlink message → where its interface stands
+LASTS = 3  # moments for which a name exists
+_INDEX = {16: 4, 20: 4, 24: None, 36: 4, 92: 4}  # rtnetlink message → offset of its interface index
 _OIF = 4  # RTA_OIF
 _PORTS, _PEER, _COOKIE, _INODE = 4, 24, 44, 68  # of struct inet_diag_msg
 _DIAG = 72
 
 
 class Churning(Replay):
-    """Plays the recording round and round, under new names."""
+    """Plays the recording in a loop, under new names."""
 
     opening = False
 
     def __init__(self, interfaces: bool = True) -> None:
-        """The first names; `interfaces`: whether these churn too, or stay."""
+        """`interfaces`: whether interfaces change their names too."""
         super().__init__(load(str(HOST)), loop=True)
         self.frame = self.turn = 0
         self.interfaces = interfaces
         self.devices = sorted(set(re.findall(r"\benp\d+s\d+\b", "\n".join(self._tree))))
-        self.called = self._called()
+        self.renames = self._renames()
 
     def wait(self, seconds: float) -> bool:
         """The next moment."""
         self.frame += 1
-        self.turn = self.frame // LASTS  # the number of the present names
-        self.called = self._called()
+        self.turn = self.frame // LASTS  # the number of the current names
+        self.renames = self._renames()
         return super().wait(seconds)
 
     def now(self) -> float:
-        """A second a moment."""
+        """One second per moment."""
         return float(self.frame)
 
     def wall(self) -> float:
-        """The same since a day in 2023."""
+        """The same clock, from a day in 2023."""
         return 1.7e9 + self.frame
 
     # -- names ------------------------------------------------------------
@@ -58,28 +58,28 @@ class Churning(Replay):
     def _link(self) -> int:
         return self.turn if self.interfaces else 0
 
-    def _called(self) -> list[tuple[str, str]]:
-        """Each interface's recorded name and its present one, of the same length."""
+    def _renames(self) -> list[tuple[str, str]]:
+        """The recorded and the current name of each interface, of the same length."""
         return [
             (name, f"n{place}{self._link:0{len(name) - 2}d}")
             for place, name in enumerate(self.devices)
         ]
 
-    def _told(self, text: str) -> str:
-        """A text under the present names."""
-        for name, now in self.called:
+    def _renamed(self, text: str) -> str:
+        """A text with the current names."""
+        for name, now in self.renames:
             text = text.replace(name, now)
         return re.sub(r"socket:\[(\d+)\]", lambda m: f"socket:[{self._inode(int(m[1]))}]", text)
 
-    def _asked(self, path: str) -> str:
-        """The recorded path of a present one."""
-        for name, now in self.called:
+    def _recorded(self, path: str) -> str:
+        """The recorded path of a current path."""
+        for name, now in self.renames:
             path = path.replace(now, name)
-        found = re.match(r"/proc/(\d+)(/task/(\d+))?(?=/|$)", path)
-        if found is None:
+        match = re.match(r"/proc/(\d+)(/task/(\d+))?(?=/|$)", path)
+        if match is None:
             return path
-        task = f"/task/{self._was(found[3])}" if found[3] else ""
-        return f"/proc/{self._was(found[1])}{task}{path[found.end() :]}"
+        task = f"/task/{self._recorded_pid(match[3])}" if match[3] else ""
+        return f"/proc/{self._recorded_pid(match[1])}{task}{path[match.end() :]}"
 
     def _inode(self, inode: int) -> int:
         return (inode + 10_000 * self.turn) % 2**32 if inode else 0
@@ -87,18 +87,18 @@ class Churning(Replay):
     def _pid(self, pid: str) -> str:
         return str(int(pid) + 5_000 * self.turn)
 
-    def _was(self, pid: str) -> str:
+    def _recorded_pid(self, pid: str) -> str:
         return str(int(pid) - 5_000 * self.turn)
 
     # -- answers ------------------------------------------------------------
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""
-        text = super().data(self._asked(path)).decode("utf-8", "surrogateescape")
-        return self._present(path, self._told(text)).encode("utf-8", "surrogateescape")
+        text = super().data(self._recorded(path)).decode("utf-8", "surrogateescape")
+        return self._renumbered(path, self._renamed(text)).encode("utf-8", "surrogateescape")
 
-    def _present(self, path: str, text: str) -> str:
-        """A file's text with the present numbers."""
+    def _renumbered(self, path: str, text: str) -> str:
+        """The text of a file with the current numbers."""
         if re.fullmatch(r"/proc/\d+(/task/\d+)?/stat", path):
             number, _, rest = text.partition(" ")
             return f"{self._pid(number)} (job{self.turn}{rest[rest.rfind(')') :]}"
@@ -115,25 +115,25 @@ class Churning(Replay):
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory."""
-        found = super().listing(self._asked(path))
+        names = super().listing(self._recorded(path))
         if path == "/proc" or re.fullmatch(r"/proc/\d+/task", path):
-            return [self._pid(name) if name.isdecimal() else name for name in found]
-        return sorted(map(self._told, found))
+            return [self._pid(name) if name.isdecimal() else name for name in names]
+        return sorted(map(self._renamed, names))
 
     def link(self, path: str) -> str:
         """Where a symbolic link points."""
-        return self._told(super().link(self._asked(path)))
+        return self._renamed(super().link(self._recorded(path)))
 
     def netlink(self, request: Request) -> bytes:
         """The kernel's answer."""
-        name = self._asked(request.name)
+        name = self._recorded(request.name)
         data = bytearray(super().netlink(Request(request.family, request.kind, b"", name)))
-        for old, now in self.called:
+        for old, now in self.renames:
             data = data.replace(old.encode(), now.encode())
         for kind, start, end in messages(bytes(data)):
             if request.family == "sock_diag" and end - start >= _DIAG and "tcp" in name:
                 self._socket(data, start)
-            elif request.family == "route" and kind in _NUMBERED:
+            elif request.family == "route" and kind in _INDEX:
                 self._interface(data, kind, start, end)
         return bytes(data)
 
@@ -148,16 +148,16 @@ class Churning(Replay):
         struct.pack_into("=I", data, at + _INODE, self._inode(inode))
 
     def _interface(self, data: bytearray, kind: int, start: int, end: int) -> None:
-        at = _NUMBERED[kind]
-        places = [start + at] if at is not None else []
+        at = _INDEX[kind]
+        offsets = [start + at] if at is not None else []
         if at is None:
-            places = [a for number, a, _ in attributes(bytes(data), start + 12, end)
+            offsets = [a for number, a, _ in attributes(bytes(data), start + 12, end)
                       if number == _OIF]  # fmt: skip
-        for place in places:
-            (index,) = struct.unpack_from("=I", data, place)
+        for offset in offsets:
+            (index,) = struct.unpack_from("=I", data, offset)
             if index > 1:
-                struct.pack_into("=I", data, place, index + 10 * self._link)
+                struct.pack_into("=I", data, offset, index + 10 * self._link)
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """The driver's answer."""
-        return super().statistics(self._asked(interface), request, self._asked(name))
+        return super().statistics(self._recorded(interface), request, self._recorded(name))

@@ -1,4 +1,4 @@
-"""A directory that stands in for a host: two CPUs in a node, one NIC with two queues, a process."""
+"""A directory that serves as a host: four CPUs, one NIC with two queues, a process."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ FILES = {
     "/proc/3391/task/3391/status": "Name:\tiperf3\nCpus_allowed_list:\t0-3\n",
 }
 
-# every kind of setting that is a file, with a value it may take
+# every kind of setting that is a file, with a valid value
 SETTINGS = {
     "sysctl.net.ipv4.tcp_rmem": "4096 131072 67108864",
     "sysctl.net.ipv4.tcp_congestion_control": "bbr",

@@ -1,4 +1,4 @@
-"""A host of a few files, and one that counts what is read."""
+"""A host of a few files, and one that counts its reads."""
 
 from nettop.host.recording import Replay
 
@@ -12,7 +12,7 @@ def host(files: dict[str, str]) -> Replay:
 
 
 class Counting(Replay):
-    """A recording that counts what is asked of it, and says which files were."""
+    """A recording that counts the reads and remembers the names of the files."""
 
     asked = 0
 

@@ -1,4 +1,4 @@
-"""nettop in a process of its own with little memory: what grows with hostile input fails there."""
+"""Run nettop in a process with little memory: code that grows with hostile input fails there."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ PROGRAM = (
 
 
 def limited(*words: str, home: Path, memory: int = GIB) -> subprocess.CompletedProcess[str]:
-    """Run a command with `memory` bytes of address space and folders of its own below `home`.
+    """Run a command with `memory` bytes of address space and its own folders below `home`.
 
-    The time is a hundred times what it takes: it only keeps a hang from stopping the tests.
+    The timeout is a hundred times the usual run time; it only ends a command that hangs.
     """
     folders = {name: str(home / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
     return subprocess.run(
@@ -30,7 +30,7 @@ def limited(*words: str, home: Path, memory: int = GIB) -> subprocess.CompletedP
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:
-    """The one sentence it ended with, after exit code 3."""
+    """The one sentence with which it ended; its exit code must be 3."""
     assert done.returncode == 3, (done.returncode, done.stderr[-2000:])
     assert done.stderr.startswith("nettop: "), done.stderr
     assert done.stderr.count("\n") == 1, done.stderr

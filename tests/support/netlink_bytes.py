@@ -1,4 +1,4 @@
-"""Kernel answers made by hand, for the tests of the netlink decoders, and a source for them."""
+"""Replies of the kernel built by hand, for tests of the netlink decoders, and a source for them."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def counters(index: int, *values: int, words: int = 25) -> bytes:
 
 
 class Fake:
-    """A source with the answers given by name; a number or an exception type is an error."""
+    """A source with given replies by name; a number is an errno."""
 
     live = False
     ends = False
@@ -120,5 +120,5 @@ class Fake:
         self.asked.append(name)
         found = answers.get(name, 95)
         if isinstance(found, int):
-            raise OSError(found, "as told")
+            raise OSError(found, "as given")
         return found

@@ -1,4 +1,4 @@
-"""Kernel answers for two interfaces."""
+"""Replies of the kernel about five interfaces."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The text of drawn rows."""
+"""The text of painted rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A network namespace that plays a host: a veth pair, folders of its own, nettop inside it."""
+"""A network namespace that serves as a host: a veth pair, its own folders, nettop inside it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 FOLDERS = ("/etc/sysctl.d", "/etc/systemd/network", "/etc/systemd/system")
-# The folders are empty ones of our own, and systemd seems to be in charge.
+# The folders are empty, and systemd seems to run.
 LAY_OUT = " && ".join(
     [
         *(f"mount -t tmpfs none {folder}" for folder in (*FOLDERS, "/run")),
@@ -22,7 +22,7 @@ LAY_OUT = " && ".join(
     ]
 )
 PAIR = "ip link add va numrxqueues 4 numtxqueues 4 type veth peer name vb"
-# A namespace's settings are never kept in the host's files: here it plays the host.
+# Settings of a namespace never persist in files of the host: here the namespace serves as the host.
 AS_HOST = (
     "import sys\nfrom nettop.settings import kept\nkept.foreign = lambda _source: False\n"
     "from nettop.cli import main\nsys.exit(main(sys.argv[1:]))"
@@ -30,7 +30,7 @@ AS_HOST = (
 
 
 class Playground:
-    """A network namespace with a veth pair, and folders of its own."""
+    """A network namespace with a veth pair and its own folders."""
 
     def __init__(self, name: str, state: Path) -> None:
         self.name = f"nt-{name}-{os.getpid()}"
@@ -57,12 +57,12 @@ class Playground:
         return json.loads(self.see(sys.executable, "-c", AS_HOST, *words, "--json"))
 
     def files(self) -> dict[str, str]:
-        found = self.see("find", *FOLDERS, "-type", "f").split()
-        return {path: self.see("cat", path) for path in found}
+        paths = self.see("find", *FOLDERS, "-type", "f").split()
+        return {path: self.see("cat", path) for path in paths}
 
     def values(self, settings: Iterable[str]) -> dict[str, Any]:
-        told = self.nettop("get", *settings)
-        return {setting: told[setting]["value"] for setting in settings}
+        shown = self.nettop("get", *settings)
+        return {setting: shown[setting]["value"] for setting in settings}
 
     def end(self) -> None:
         self.holder.kill()
@@ -71,9 +71,9 @@ class Playground:
 
 
 def plug_in(place: Playground) -> None:
-    """The device appears, as at a boot."""
+    """Create the device, as at boot."""
     place.see(*PAIR.split())
-    for name in ("va", "vb"):  # the kernel's own packets come on any queue, set up or not: it warns
+    for name in ("va", "vb"):  # packets of the kernel on queues that are not set up cause warnings
         place.see("ip", "link", "set", name, "addrgenmode", "none")
     for name in ("va", "vb", "lo"):
         place.see("ip", "link", "set", name, "up")
@@ -87,5 +87,5 @@ def commands(unit: str) -> list[list[str]]:
     return [[word.replace("%%", "%").replace("$$", "$") for word in row] for row in plain]
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return "\n" if found[1] == "n" else found[1]
+def _escaped(match: re.Match[str]) -> str:
+    return "\n" if match[1] == "n" else match[1]

@@ -1,4 +1,4 @@
-"""A running `nettop serve` for tests, and what its processes are."""
+"""A running `nettop serve` for tests, and its processes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOBODY = 65534
 
 
 class Served(NamedTuple):
-    """The server's process, the command that started it, and what it printed."""
+    """The server's process, its command line, and the address that it printed."""
 
     process: subprocess.Popen[str]
     words: list[str]
@@ -27,7 +27,7 @@ class Served(NamedTuple):
 
     @property
     def token(self) -> str:
-        """What the address holds."""
+        """The token of the address."""
         return self.url.split("/")[3]
 
     @property
@@ -37,7 +37,7 @@ class Served(NamedTuple):
 
 
 def children(number: int) -> list[int]:
-    """The processes that a process started, as /proc has them."""
+    """The child processes of a process, from /proc."""
     tasks = pathlib.Path(f"/proc/{number}/task")
     return [int(n) for one in tasks.iterdir() for n in (one / "children").read_text().split()]
 
@@ -51,12 +51,12 @@ def served(
     words = [sys.executable, "-m", "nettop", "serve", "--port", str(port), *options]
     words += ["--as-root"] if os.geteuid() == 0 else []
     words += [] if live else ["--replay", str(HOST)]
-    kept = ("HOME", "NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    folders = ("HOME", "NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
     process = subprocess.Popen(
         words,
         stdout=subprocess.PIPE,
         text=True,
-        env={**os.environ, **dict.fromkeys(kept, str(folder))},
+        env={**os.environ, **dict.fromkeys(folders, str(folder))},
     )
     with process:
         assert process.stdout is not None

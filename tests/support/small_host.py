@@ -1,4 +1,4 @@
-"""A host of four CPUs and one interface, all in memory, whose counters go on with its clock."""
+"""A host of four CPUs and one interface, in memory; its counters grow with its clock."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ CPUS = 4
 
 
 class Small(Live):
-    """A host of four CPUs and one interface, all in memory; its counters go on with the clock."""
+    """A host of four CPUs and one interface, in memory; its counters grow with its clock."""
 
     def __init__(self, every: float = 1.0) -> None:
-        """Second 0; `every` seconds of its clock pass for each step of its counters."""
+        """`every`: seconds of its clock for each step of its counters."""
         super().__init__("/nowhere", host="small")
         self.second = 0
         self.every = every
@@ -23,7 +23,7 @@ class Small(Live):
         return self.second * self.every
 
     def data(self, path: str) -> bytes:
-        """The few files there are."""
+        """The bytes of a file of `FILES`."""
         write = FILES.get(path)
         if write is None:
             raise FileNotFoundError(2, "no such file", path)

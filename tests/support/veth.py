@@ -1,4 +1,4 @@
-"""Two namespaces joined by a veth pair, for a test or a benchmark; gone afterwards."""
+"""Two namespaces joined by a veth pair, for a test or a benchmark; they are deleted afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ NEAR6, FAR6 = "fd93::1", "fd93::2"
 
 
 class Pair(NamedTuple):
-    """How to run a command at each end, and the far end's address."""
+    """The command prefixes of both namespaces, and the address of the far one."""
 
     near: list[str]
     far: list[str]
@@ -22,13 +22,13 @@ class Pair(NamedTuple):
 
 
 def spaces(name: str) -> tuple[str, str]:
-    """What this process calls its namespaces, the near one and the far one."""
+    """The names of this process's namespaces: the near one, the far one."""
     return f"nt-{name}{os.getpid()}-a", f"nt-{name}{os.getpid()}-b"
 
 
 @contextmanager
 def pair(name: str, queues: int = 1) -> Iterator[Pair]:
-    """The pair, `eth0` at both ends, the near one with so many queues; SystemExit without root."""
+    """The pair: `eth0` in both namespaces, the near one with `queues`; SystemExit without root."""
     if os.geteuid() != 0:
         raise SystemExit("needs root: it makes network namespaces")
     here, there = spaces(name)
@@ -38,7 +38,7 @@ def pair(name: str, queues: int = 1) -> Iterator[Pair]:
         near = f"link add eth0 netns {here} numrxqueues {queues} numtxqueues {queues} type veth"
         _ip(*near.split(), "peer", "eth0", "netns", there)
         for place, four, six in ((here, NEAR, NEAR6), (there, FAR, FAR6)):
-            _silence(place)
+            _no_kernel_packets(place)
             _ip("-n", place, "addr", "add", f"{four}/24", "dev", "eth0")
             _ip("-n", place, "addr", "add", f"{six}/64", "dev", "eth0", "nodad")
             for device in ("eth0", "lo"):
@@ -49,13 +49,13 @@ def pair(name: str, queues: int = 1) -> Iterator[Pair]:
             subprocess.run(["ip", "netns", "del", place], check=False, capture_output=True)
 
 
-def _silence(place: str) -> None:
-    """Of itself the kernel sends nothing there: what is counted twice is the same."""
+def _no_kernel_packets(place: str) -> None:
+    """Stop the packets that the kernel sends by itself, so that counts are the same in each run."""
     _ip("-n", place, "link", "set", "eth0", "addrgenmode", "none")
-    said = {"net.ipv6.conf.eth0.router_solicitations": 0,
+    sysctls = {"net.ipv6.conf.eth0.router_solicitations": 0,
             "net.ipv6.conf.eth0.mldv1_unsolicited_report_interval": 1,
             "net.ipv6.conf.eth0.mldv2_unsolicited_report_interval": 1}  # fmt: skip
-    words = [f"{name}={value}" for name, value in said.items()]
+    words = [f"{name}={value}" for name, value in sysctls.items()]
     _ip("netns", "exec", place, "sysctl", "-q", "-w", *words)
 
 
@@ -64,5 +64,5 @@ def _ip(*words: str) -> None:
 
 
 def spread(ratios: Sequence[float]) -> str:
-    """The median of the pairs' ratios, the least and the greatest."""
+    """The median, minimum and maximum of the ratios of the pairs."""
     return f"{median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f}, {len(ratios)} pairs)"
