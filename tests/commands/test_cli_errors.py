@@ -222,6 +222,22 @@ def test_a_package_that_is_not_there_is_named(
     assert "needs the Python package textual" in one_sentence(capsys.readouterr().err.encode())
 
 
+@pytest.mark.parametrize(
+    ("words", "text"),
+    [
+        ("list a", "results list takes no ID"),
+        ("show", "results show needs one ID"),
+        ("compare a", "results compare needs two IDs"),
+        ("learned", "results learned needs one setting"),
+    ],
+)
+def test_results_name_the_arguments_that_they_need(
+    words: str, text: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["results", *words.split()]) == 2
+    assert one_sentence(capsys.readouterr().err.encode()) == f"nettop: {text}\n"
+
+
 def test_a_file_that_a_command_cannot_read_is_no_internal_error(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -33,9 +33,12 @@ def run(args: argparse.Namespace) -> int:
     """List, show or compare."""
     from ..trials import results
 
-    need = {"list": 0, "show": 1, "compare": 2, "learned": 1}[args.action]
-    if len(args.ids) != need:
-        raise Refused(f"results {args.action} takes {need} of ID", 2)
+    number, text = {
+        "list": (0, "takes no ID"), "show": (1, "needs one ID"),
+        "compare": (2, "needs two IDs"), "learned": (1, "needs one setting"),
+    }[args.action]  # fmt: skip
+    if len(args.ids) != number:
+        raise Refused(f"results {args.action} {text}", 2)
     if args.action == "list":
         return _list(list(results.every(tell=lambda fault: report_faults((fault,)))), args)
     if args.action == "learned":
