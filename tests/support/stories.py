@@ -63,7 +63,7 @@ PROOF = Result(
     "20260921-142017-prove", WALL + 500, "prove", RING.id, None,
     (("median", "+34.8%"), ("94%", "+31.0% … +38.2%"), ("pairs", "5"), ("", "kept"),
      ("✓ retransmits", "0.412% → 0.001%")),
-    verdict="better", because="+34.8 % (+31.0 to +38.2 %)", unit="bit/s",
+    verdict="better", unit="bit/s",
     before=(695.9e6, 702.3e6, 689.2e6, 699.8e6, 691.4e6),
     after=(938.1e6, 938.4e6, 938.0e6, 938.3e6, 938.2e6),
     interval=(0.310, 0.382), middle=0.348, higher=True,

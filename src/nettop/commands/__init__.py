@@ -271,6 +271,3 @@ def seconds(text: str) -> float:
 def pause(text: str) -> float:
     """A duration or 0; for argparse."""
     return 0.0 if text.strip("0.") == "" and "0" in text else seconds(text)
-
-
-Run = Callable[[argparse.Namespace], int]

@@ -96,7 +96,7 @@ def document(
 ) -> dict[str, object]:
     """The --json document: findings with evidence, sources and changes, and unreadable tables."""
     profile = last.facts.profile
-    found: dict[str, object] = {
+    values: dict[str, object] = {
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
@@ -104,11 +104,11 @@ def document(
         "missing": dict(last.frame.missing),
     }
     if everything:
-        found["silent"] = [
+        values["silent"] = [
             {"rule": result.rule, "target": result.target, "because": result.because}
             for result in last.judgement.silent()
         ]
-    return found
+    return values
 
 
 def finding_json(source: Source, finding: Finding) -> dict[str, object]:

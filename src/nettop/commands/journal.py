@@ -87,7 +87,7 @@ def document(entry: Entry, since: str = "") -> dict[str, object]:
     namespace: dict[str, object] = {"inode": entry.netns, "name": entry.netns_name}
     if entry.netns_cookie:
         namespace["cookie"] = entry.netns_cookie
-    found: dict[str, object] = {
+    values: dict[str, object] = {
         "id": entry.id,
         "time": entry.at,
         "who": entry.who,
@@ -101,17 +101,17 @@ def document(entry: Entry, since: str = "") -> dict[str, object]:
         "shell": entry.shell,
     }
     if entry.after is not None:
-        found["after"] = data(entry.setting, entry.after)
+        values["after"] = data(entry.setting, entry.after)
     if entry.because:
-        found["because"] = entry.because
+        values["because"] = entry.because
     if since:
-        found["since"] = since
+        values["since"] = since
     if entry.ended is not None:
-        found["ended"] = entry.ended
+        values["ended"] = entry.ended
     if entry.deadline is not None:
-        found["deadline"] = entry.deadline
+        values["deadline"] = entry.deadline
     if entry.undoes:
-        found["undoes"] = list(entry.undoes)
+        values["undoes"] = list(entry.undoes)
     if entry.side_effects:
-        found["side_effects"] = {k: list(v) for k, v in entry.side_effects.items()}
-    return found
+        values["side_effects"] = {k: list(v) for k, v in entry.side_effects.items()}
+    return values

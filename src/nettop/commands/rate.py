@@ -141,18 +141,18 @@ def direction(nic: Nic, size: float | None, count: float | None, *, fcs: bool = 
 
     counted = None if size is None else 8 * size
     mean = size / count if size is not None and count else None
-    found: Direction = {
+    counters: Direction = {
         "counted": counted, "packets_per_s": count, "mean": mean, "wire": None, "payload": None,
     }  # fmt: skip
     why = superpackets(nic, mean)
     if why is not None:
-        return {**found, "because": why}
+        return {**counters, "because": why}
     if size is None or count is None:
-        return {**found, "because": "the counter decreased"}
+        return {**counters, "because": "the counter decreased"}
     wire = formulas.counted_to_wire(size, count, fcs=fcs)
     payload = formulas.counted_to_payload(size, count, fcs=fcs)
     share = wire / nic.speed if nic.speed else None
-    return {**found, "wire": wire, "payload": payload, "share": share}
+    return {**counters, "wire": wire, "payload": payload, "share": share}
 
 
 def superpackets(nic: Nic, mean: float | None) -> str | None:

@@ -113,12 +113,12 @@ def paths(names: Sequence[str]) -> list[Path]:
     from .. import config
     from ..advice.rules.load import files
 
-    found: list[Path] = []
+    every: list[Path] = []
     for path in [Path(name) for name in names] or config.rule_folders():
         if not path.exists():
             raise Refused(f"no such file or folder: {path}", 2)
-        found += files(path) if path.is_dir() else [path]
-    return found
+        every += files(path) if path.is_dir() else [path]
+    return every
 
 
 def _check(args: argparse.Namespace) -> int:
@@ -165,13 +165,13 @@ def recorded(path: Path) -> Recorded:
         from ..host.recording import RecordingError
 
         places = [path.parent / name, *(folder / "tests" / name for folder in path.parents)]
-        found = next((place for place in places if place.is_file()), None)
-        if found is None:
+        file = next((place for place in places if place.is_file()), None)
+        if file is None:
             raise NoRecordingError(f"no recording {name}")
         try:
-            return _moments(found, profile)
+            return _moments(file, profile)
         except (OSError, RecordingError) as error:
-            raise InlineError(f"{found}: {error}") from None
+            raise InlineError(f"{file}: {error}") from None
 
     return moments
 

@@ -122,8 +122,8 @@ def _rows(caches: list[list[Sequence[Core]]], room: int) -> list[list[list[Seque
     for index, cells in enumerate(caches):
         for start in range(0, len(cells), room):
             part = cells[start : start + room]
-            anew = start == 0 and index % abreast == 0
-            if anew or sum(len(other) + 1 for other in out[-1]) + len(part) > room:
+            new_line = start == 0 and index % abreast == 0
+            if new_line or sum(len(other) + 1 for other in out[-1]) + len(part) > room:
                 out.append([part])
             else:
                 out[-1].append(part)

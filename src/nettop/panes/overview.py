@@ -162,7 +162,7 @@ def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             )
         )
     if len(every) > height - 1:
-        out[-1] = fit_line(line((f"   {len(every) - height + 2} more: 3", "dim")), width)
+        out[-1] = fit_line(line((f"   {len(every) - height + 2} more interfaces", "dim")), width)
     return out
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, TypeVar, cast
 
 from ..facts import Facts
 from ..facts.kinds.core import Core
-from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over
+from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
 from ..terms.units import UNKNOWN
 
 if TYPE_CHECKING:
@@ -202,10 +202,3 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
     if current:
         out.append(line(" " * indent) + join(current, gap))
     return out
-
-
-__all__ = [
-    "KINDS", "MARKS", "RISKS", "Cell", "Column", "core_load", "ends", "flow_words", "heading",
-    "join", "kinds", "listing", "load_role", "matches", "row", "section", "severity", "sort_rows",
-    "waiting", "widths", "window",
-]  # fmt: skip

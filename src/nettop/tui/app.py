@@ -24,7 +24,7 @@ PROCESSOR_AFTER = 3.0  # seconds after the first frame: the query takes a second
 
 def run(options: argparse.Namespace, source: Source) -> int:
     """Run the screen on `source` until the user quits; gives the exit code."""
-    from .. import __version__, trials
+    from .. import trials
     from ..config import load, muted
 
     settings = load()
@@ -49,7 +49,6 @@ def run(options: argparse.Namespace, source: Source) -> int:
     scene = Scene(
         interval=interval,
         units=units,
-        version=__version__,
         tools=trials.names(),
         origin=origin(source),
         mutes=tuple(muted()),

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..panes import asking, names, pane
-from ..panes.cursor import kept, moved, target
+from ..panes.cursor import kept, target
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
 from ..views.form import values
@@ -143,11 +143,6 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     return view, None
 
 
-def by(rows: int, view: View, scene: Scene) -> View:
-    """The cursor moved by `rows` rows."""
-    return moved(view, scene, rows)
-
-
 def command(view: View, scene: Scene) -> str:
     """The command line for the row under the cursor, for the clipboard."""
     here = target(view, scene)
@@ -178,8 +173,8 @@ def _question_key(name: str, view: View, question: Question) -> Next:
     if turn is not None:
         sheet = asking.place(view, question) + turn
         return replace(view, sheet=sheet, scroll=0, read=0, unread=-1), None
-    by = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -PAGE, "pagedown": PAGE}.get(name, 0)
-    return replace(view, scroll=max(0, view.scroll + by)), None
+    rows = {"up": -1, "k": -1, "down": 1, "j": 1, "pageup": -PAGE, "pagedown": PAGE}.get(name, 0)
+    return replace(view, scroll=max(0, view.scroll + rows)), None
 
 
 def _type_filter(name: str, character: str | None, view: View) -> View:
@@ -235,4 +230,4 @@ def _edit(view: View, scene: Scene) -> Next:
     return replace(view, editing=address, draft=""), None
 
 
-__all__ = ["BY_KEY", "GROUPS", "KEYS", "PAGE", "Ask", "Key", "act", "by", "press", "target"]
+__all__ = ["BY_KEY", "GROUPS", "KEYS", "PAGE", "Ask", "Key", "act", "press", "target"]

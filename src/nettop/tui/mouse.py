@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from ..panes import page, pane
+from ..panes.cursor import moved
 from ..terms.text import Line
 from ..views.ask import Next
 from ..views.scene import Scene, View
@@ -27,7 +28,7 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
         return view, None
     if here == y:
         return keys.act("enter", view, scene)
-    return keys.by(y - here, view, scene), None
+    return moved(view, scene, y - here), None
 
 
 def moment(at: tuple[int, int], size: tuple[int, int], view: View, scene: Scene) -> float | None:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
 
+from ..views.build import NOTES
 from ..views.scene import Note, Question, Scene
 
 Update = Callable[[Scene], Scene]
 Post = Callable[[Update], None]
-KEPT: Final = 20
 
 
 def note(text: str, role: str = "") -> Update:
     """An update that adds one note."""
     added = Note(text, role, time.time())
-    return lambda scene: replace(scene, notes=(*scene.notes, added)[-KEPT:])
+    return lambda scene: replace(scene, notes=(*scene.notes, added)[-NOTES:])
 
 
 def ask_question(question: Question) -> Update:

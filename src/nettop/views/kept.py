@@ -100,7 +100,6 @@ def result_of(document: Document) -> Result:
         tuple(figures),
         intervals,
         str(document.get("verdict", "")),
-        because=str(document.get("because", "")),
         unit=str(document.get("unit", "")),
         before=tuple(map(float, document.get("a") or ())) if kind == "prove" else (),
         after=tuple(map(float, document.get("b") or ())) if kind == "prove" else (),

@@ -100,15 +100,6 @@ class Past:
         start = every[-1].at - seconds
         return tuple(m for m in every if m.at >= start)
 
-    def port(
-        self, nic: str, value: Callable[[Port], float | None], seconds: float | None = None
-    ) -> list[float | None]:
-        """One value of one interface over time; None where it is unknown."""
-        return [
-            None if (port := m.ports.get(nic)) is None else value(port)
-            for m in self.moments(seconds)
-        ]
-
     def flow(
         self, flow: str, value: Callable[[Trace], float | None], seconds: float | None = None
     ) -> list[float | None]:

@@ -64,7 +64,6 @@ class Result:
     figures: tuple[tuple[str, str], ...] = ()  # label, text
     intervals: tuple[float, ...] = ()  # bit/s of each second
     verdict: str = ""
-    because: str = ""
     unit: str = ""
     before: tuple[float, ...] = ()  # of a proof: the values of its pairs
     after: tuple[float, ...] = ()
@@ -113,7 +112,6 @@ class Pending:
     id: str
     setting: str
     deadline: float
-    total: float = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +187,6 @@ class Scene:
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
     origin: str = field(default="", metadata=_KEPT)  # "replay of web3.txt"; empty: this host
     units: Units = field(default_factory=Units, metadata=_KEPT)
-    version: str = field(default="", metadata=_KEPT)
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures

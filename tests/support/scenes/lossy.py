@@ -285,5 +285,4 @@ def lossy(second: int = 60) -> Scene:
         SILENT,
         STEPS,
         wall=WALL + second,
-        version="0.1.0",
     )
