@@ -163,7 +163,7 @@ class Planning:
     def settings_under(self, target: str, scene: Scene) -> tuple[str, list[tuple[str, str]]]:
         """The finding and settings of the row under the cursor.
 
-        The row is a finding, a journal entry or a setting; () for any other row.
+        The row is a finding, a journal entry or a setting; for any other row there are none.
         """
         from .. import settings
 
@@ -213,8 +213,8 @@ class Planning:
 
         name = ask.target
         if name in scene.mutes:
-            sheet_ = (line(f" {name} is listed again when it holds"),)
-            question = Question(f"Unmute {name}", (("", sheet_),), "unmute", "unmute it",
+            text = line(f" {name} is listed again when it holds")
+            question = Question(f"Unmute {name}", (("", (text,)),), "unmute", "unmute it",
                                 finding=name)  # fmt: skip
         elif scene.finding(name) is None or "\n" in name:
             self.post(note("no finding is under the cursor", "warn"))
