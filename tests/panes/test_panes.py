@@ -56,9 +56,11 @@ def test_golden(host: str, name: str, width: int, height: int, update: bool) -> 
     assert told == path.read_text(encoding="utf-8")
 
 
-def test_pane_keys_are_one_to_eight() -> None:
-    assert [panes.pane(name).KEY for name in panes.names()] == list("12345678")
-    assert panes.names()[0] == "overview"
+def test_each_pane_has_a_digit_of_its_own_and_the_first_is_the_overview() -> None:
+    keys = [panes.pane(name).KEY for name in panes.names()]
+    assert len(set(keys)) == len(keys) >= 8
+    assert all(len(key) == 1 and key.isdecimal() for key in keys)
+    assert panes.pane("overview").KEY == "1"
 
 
 @pytest.mark.parametrize("name", panes.names())
@@ -205,7 +207,7 @@ def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> N
     assert re.search(r"b/s [▏▎▍▌▋▊▉█─]{3} +\d+%", told)
     rows = page.compose(scene, View(pane="nic"), 80, 24)
     at = next(n for n, row in enumerate(rows) if "total since creation" in text_of(row))
-    assert all(text_of(row).endswith(" ") for row in rows[at:])
+    assert all(text_of(row).endswith(" ") for row in rows[at:-1])  # the last is the footer
 
 
 @pytest.mark.parametrize("width", [60, 69, 80, 120])
