@@ -15,6 +15,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -227,6 +228,7 @@ class Play:
         while self.all_guards():
             assert time.monotonic() < end, "a guard outlives its work"
             time.sleep(0.1)
+        shutil.rmtree(self.book.folder)
 
 
 def main() -> None:

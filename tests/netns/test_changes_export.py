@@ -96,7 +96,7 @@ ps -o ni= -p "$2"
 taskset -p "$2"
 """
 # what the kernel numbers anew whenever it is made
-_LEFT = (r"expires 1[67]\d\dsec", "expires soon")
+_LEFT = (r"expires 1\d{3}sec", "expires soon")
 _NUMBERED = (r"(qdisc \w+|parent) [0-9a-f]+:", r"\1 :")
 
 

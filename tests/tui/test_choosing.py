@@ -283,6 +283,7 @@ async def test_a_key_typed_before_the_plan_was_drawn_does_not_agree(own: Path) -
         desk.app.on_key(early)
         assert desk.actions.wait(10)
         assert desk.app.scene.question is not None
+        assert desk.app.scene.notes[-1].text.endswith("press Enter again")
         assert desk.value == "212992"
 
 

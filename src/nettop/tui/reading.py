@@ -7,8 +7,11 @@ A row counts after the terminal has drawn it, that is after its reply to a curso
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 from ..views.scene import View
+
+EARLY: Final = "Enter came before the terminal had drawn this: read it, then press Enter again"
 
 
 @dataclass(slots=True)
@@ -30,6 +33,10 @@ class Reading:
             return view, False
         self.unseen = after
         return view, True
+
+    def early(self, view: View, when: float) -> bool:
+        """Whether a key of that time was typed before any row of the question was drawn."""
+        return view.unread < 0 or when <= self.seen
 
     def forget(self, view: View) -> View:
         """The view for another question, or for none: no row was shown yet."""

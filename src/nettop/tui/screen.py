@@ -27,7 +27,7 @@ from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
-from .reading import Reading
+from .reading import EARLY, Reading
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -232,8 +232,10 @@ class Nettop(App[int]):
             return
         event.stop()
         event.prevent_default()
-        if self.scene.question and event.key == "enter" and event.time <= self.reading.seen:
-            return  # typed before the question was on the screen
+        enter = self.scene.question is not None and event.key == "enter"
+        if enter and self.reading.early(self.view, event.time):
+            self.add_note(EARLY, "dim")
+            return
         self.step(*keys.press(event.key, event.character, self.view, self.target_scene()))
 
     def step(self, view: View, ask: Ask | None) -> None:
