@@ -87,6 +87,8 @@ def run(options: argparse.Namespace, source: Source) -> int:
         later.start()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
+    if engine.recording is not None:
+        engine.join(END)  # it is kept
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
