@@ -106,6 +106,8 @@ def test_a_recording_that_runs_at_the_end_is_kept(tmp_path: Path) -> None:
     engine.stop()
     engine.join(60)
     assert Replay(load(str(path))).moments
+    assert engine.recording is not None
+    assert engine.recording.outcome == f"recorded to {path}, names scrubbed"
 
 
 @pytest.mark.parametrize("place", ["none/x.host", "", "full"])

@@ -23,6 +23,7 @@ class Taping:
         """From now on the observer reads through the recording."""
         self.path, self.observer, self.post = path, observer, post
         self.tape = Tape(path)
+        self.outcome = ""  # what became of it, once it ended
         self.names = Names()
         self.source = observer.sampler.source
         self.record = Record(self.source)
@@ -64,4 +65,5 @@ class Taping:
         self.observer.sampler.source = self.source
 
     def _note(self, text: str, role: str) -> None:
+        self.outcome = text
         self.post(Scene(notes=(Note(text, role),)))
