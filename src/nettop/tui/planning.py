@@ -78,6 +78,7 @@ class Planning:
                 Question(
                     title, (("", tuple(self.told(changes))),), "change",
                     "apply (u undoes it)", triples(changes), finding, self.doubts(changes),
+                    identities=self.identities(changes),
                 )
             )
         )  # fmt: skip
@@ -96,6 +97,12 @@ class Planning:
                 line(f" {one.setting}: ", (one.before, "dim"), " → ", (one.after, "strong")) + said
             )
             yield line(("   # ", "dim"), (settings.shell(address, one.after, self.source), "key"))
+
+    def identities(self, changes: Iterable[Change]) -> tuple[str, ...]:
+        """The device or process that each change is about, whatever has its name later."""
+        from .. import settings
+
+        return tuple(settings.identity(self.source, settings.parse(c.setting)) for c in changes)
 
     def doubts(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
@@ -137,7 +144,7 @@ class Planning:
         yes = "apply and write" if changes else "write"
         question = Question(
             title, (("", tuple(body)),), "keep", yes, triples(changes), finding, doubts,
-            wanted=tuple(wanted), files=files,
+            wanted=tuple(wanted), files=files, identities=self.identities(changes),
         )  # fmt: skip
         self.post(asked(question))
 
@@ -265,6 +272,7 @@ class Planning:
                 Question(
                     f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
                     triples(changes), finding.id, self.doubts(changes), wanted=wanted,
+                    identities=self.identities(changes),
                 )
             )
         )  # fmt: skip

@@ -132,6 +132,7 @@ class Question:
     entries: tuple[str, ...] = ()  # numbers of the journal that are taken back
     wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
+    identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown
     whole: bool = True
 
 
