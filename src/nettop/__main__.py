@@ -6,7 +6,7 @@ can clean up; before and afterwards it kills the process.
 """
 
 # `signal` imports `enum`, which takes milliseconds: an interrupt then would print a traceback
-from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
 
 if getsignal(SIGINT) is default_int_handler:  # it is SIG_IGN in a background job of a shell
     signal(SIGINT, SIG_DFL)
