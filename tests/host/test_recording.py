@@ -213,6 +213,14 @@ def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
     assert replay.moments
 
 
+def test_no_line_of_a_comment_becomes_an_entry(tree: Path) -> None:
+    record = Record(Live(str(tree)), comment="A host.\n-- /proc/stat --\nforged")
+    record.link("/sys/class/net/eth0")
+    comment, moments = parse(record.archive())
+    assert comment == "A host.\n\\-- /proc/stat --\nforged"
+    assert [list(one.changed) for one in moments] == [["/sys/class/net/eth0@"]]
+
+
 @pytest.mark.parametrize(("name", "most"), [("moments", 3), ("entries", 4), ("recording", 200)])
 def test_a_tape_ends_at_the_bounds_that_reading_has(
     name: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

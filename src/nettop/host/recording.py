@@ -181,8 +181,8 @@ class Record:
     _mark: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        """The comment comes first."""
-        self._head = [self.comment.strip() + "\n"]
+        """The comment comes first; no line of it is taken for a mark."""
+        self._head = [_LOOKALIKE.sub(lambda _: "\\", self.comment.strip()) + "\n"]
 
     @property
     def live(self) -> bool:
