@@ -25,10 +25,20 @@ MACHINES = ("x86_64", "aarch64")  # uname -m
 MAIN = '''\
 """Unpack once, then run from there."""
 
+import sys
+
+
+def escaped(kind, error, where):
+    """Ctrl-C while it unpacks ends it without a traceback."""
+    if not issubclass(kind, KeyboardInterrupt):
+        sys.__excepthook__(kind, error, where)
+
+
+sys.excepthook = escaped
+
 import os
 import shutil
 import subprocess
-import sys
 import tempfile
 import zipfile
 
@@ -74,7 +84,9 @@ def kept():
                 os.chmod(made, 0o755)
                 os.rename(made, where)
             except OSError:  # another one was quicker, or the disk is full
-                shutil.rmtree(made, ignore_errors=True)
+                pass
+            finally:
+                shutil.rmtree(made, ignore_errors=True)  # it has another name if it is whole
         return where if os.stat(where).st_uid == os.geteuid() else None
     except OSError:
         return None

@@ -13,7 +13,7 @@ SLOW: Final = {
     "a playbook": "test_changes_playbook",
     "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
-    "test_streams test_trust",
+    "test_standing_hosts test_streams test_trust",
     "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
     "test_sample_cost",
     "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "

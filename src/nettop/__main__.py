@@ -1,22 +1,21 @@
 """Entry point of the process: `nettop` and `python -m nettop`.
 
-SIGINT never prints a traceback. Before the command runs it ends the process at once; while the
-command runs it raises KeyboardInterrupt, so that the command can clean up; afterwards it kills.
+SIGINT prints no traceback from the first line of this module on; Python's own start before that
+cannot be changed from here. While the command runs it raises KeyboardInterrupt, so that the command
+can clean up; before and afterwards it kills the process.
 """
 
-from __future__ import annotations
+# `signal` imports `enum`, which takes milliseconds: an interrupt then would print a traceback
+from _signal import SIG_DFL, SIGINT, default_int_handler, getsignal, signal  # type: ignore[import-not-found]
+
+if getsignal(SIGINT) is default_int_handler:  # it is SIG_IGN in a background job of a shell
+    signal(SIGINT, SIG_DFL)
 
 import os
-import signal
 import sys
-from types import FrameType, TracebackType
+from types import TracebackType
 
-INTERRUPTED = 130  # 128 + SIGINT, the shell's exit code
 AGAIN = 0.02  # seconds
-
-
-def _leave(_number: int, _frame: FrameType | None) -> None:
-    os._exit(INTERRUPTED)
 
 
 def _escaped(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
@@ -25,31 +24,29 @@ def _escaped(kind: type[BaseException], error: BaseException, where: TracebackTy
         sys.__excepthook__(kind, error, where)
 
 
-def _ignored(unraisable: sys.UnraisableHookArgs) -> None:
+def _ignored(unraisable: "sys.UnraisableHookArgs") -> None:
     """Send SIGINT again if a destructor or callback swallowed the KeyboardInterrupt."""
     if not issubclass(unraisable.exc_type, KeyboardInterrupt):
         sys.__unraisablehook__(unraisable)
         return
     from threading import Timer
 
-    Timer(AGAIN, os.kill, [os.getpid(), signal.SIGINT]).start()
+    Timer(AGAIN, os.kill, [os.getpid(), SIGINT]).start()
 
 
 def main() -> int:
     """Run the command line; returns the exit code."""
-    interruptible = signal.getsignal(signal.SIGINT) is signal.default_int_handler
-    if interruptible:  # false for a background job of a shell
-        signal.signal(signal.SIGINT, _leave)
     from nettop import cli
     from nettop.files import streams
 
     sys.excepthook, sys.unraisablehook = _escaped, _ignored
     streams.adopt()
+    interruptible = getsignal(SIGINT) is SIG_DFL
     if interruptible:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
+        signal(SIGINT, default_int_handler)
     code = cli.main()
     if interruptible:
-        signal.signal(signal.SIGINT, signal.SIG_DFL)
+        signal(SIGINT, SIG_DFL)
     return code
 
 

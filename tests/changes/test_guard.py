@@ -61,10 +61,13 @@ def test_the_guard_is_nobodys_child_and_holds_nothing(
 
 
 def nowhere(book: Journal, seconds: float) -> None:
-    """A pending change of an interface that this machine does not have: a real guard may run."""
+    """A pending change of a process that this machine does not have: a real guard may run.
+
+    Of an interface only root can see that it is gone.
+    """
     due = since_boot() + seconds
-    book.begin(Entry(0, time.time(), "link.mtu@gone0", "1500", "9000", due=due, armed=True,
-                     boot=place.boot(), identity="ifindex 99999999"))  # fmt: skip
+    book.begin(Entry(0, time.time(), "process.affinity@999999999", "0", "1", due=due, armed=True,
+                     boot=place.boot(), identity="gone started 1"))  # fmt: skip
 
 
 def guards(book: Journal) -> list[Path]:
@@ -99,11 +102,12 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     (tmp_path / "systemd").mkdir()
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "systemd"))
     monkeypatch.setattr(place, "first_netns", lambda: True)
-    monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(guard, "program", lambda name: str(stand_in.parent / name))
     monkeypatch.setattr(guard, "environment", lambda: dict(os.environ))
     monkeypatch.setenv("CODE", "0")
     nowhere(book, 600)
+    user = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
     guard.arm(book, 1, since_boot() + 30)
     words = (tmp_path / "words").read_text().splitlines()
     assert f"--unit=nettop-guard-{os.getpid()}-1" in words
@@ -117,6 +121,7 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     stand_in.unlink()
     guard.arm(book, 1, since_boot() + 1)
     assert len(guards(book)) == 2
+    monkeypatch.setattr(os, "geteuid", lambda: user)
     book.note(1, "undone")  # both end
 
 

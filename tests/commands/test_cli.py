@@ -13,6 +13,7 @@ import pytest
 
 from nettop import cli, commands
 from nettop.cli import main
+from nettop.files import bounds
 from nettop.host.recording import Replay, load
 
 HOSTS = ("vm-e1000e.host", "guest-idle.host")
@@ -118,6 +119,39 @@ def test_a_recording_without_a_place_is_refused_before_it_begins(
     code, _, err = run(capsys, "record", str(tmp_path / "none/x.host"), "--seconds", "1h")
     assert (code, err.count("\n")) == (4, 1)
     assert "cannot write" in err
+
+
+def test_more_samples_than_a_recording_may_hold_are_refused_before_it_begins(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["record", str(tmp_path / "x.host"), "--seconds", "30h", "--interval", "1s"]
+    code, _, err = run(capsys, *words)
+    assert (code, list(tmp_path.iterdir())) == (2, [])
+    say = "108,001 samples are more than 100,000 moments, the bound of a recording"
+    assert err == f"nettop: {say}\n"
+
+
+@pytest.mark.parametrize("name", ["x.host", "x.host.gz", "-"])
+def test_a_recording_ends_at_its_bounds_and_is_kept(
+    name: str, tmp_path: Path, capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    (tmp_path / "host/proc").mkdir(parents=True)
+    (tmp_path / "host/proc/stat").write_text("cpu 1 2 3 4 5 6 7 8\n")
+    where = ["--root", str(tmp_path / "host"), "--keep-names"]
+    assert main(["record", "-", "--seconds", "0.01", "--interval", "0.02", *where]) == 0
+    first = len(capfdbinary.readouterr().out)
+    few = bounds.Bound(first + 100, "bytes", "a recording, unpacked", "")
+    monkeypatch.setitem(bounds.BOUNDS, "recording", few)
+    file = name if name == "-" else str(tmp_path / name)
+    assert main(["record", file, "--seconds", "60", "--interval", "0.02", *where]) == 4
+    out, err = capfdbinary.readouterr()
+    (tmp_path / "-").write_bytes(out)
+    replay = Replay(load(str(tmp_path / name)))
+    assert 2 <= len(replay.moments) < 9
+    assert replay.text("/proc/stat") == "cpu 1 2 3 4 5 6 7 8\n"
+    end = f"a recording, unpacked: the recording ends after {len(replay.moments)} samples\n"
+    assert end in err.decode()
 
 
 def recording(folder: Path) -> subprocess.Popen[bytes]:

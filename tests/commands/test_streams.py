@@ -156,18 +156,32 @@ def test_a_closed_stream_s_number_is_not_given_to_a_file(
 
 
 BEGIN = """
-import os, signal, sys
+import os, sys
 from nettop.__main__ import main
-install = signal.signal
-def told(number, handler):
-    before = install(number, handler)
-    signal.signal = install
-    os.write({ready}, b".")
-    return before
-signal.signal = told
+os.write({ready}, b".")
 sys.argv[0] = "nettop"
 sys.exit(main())
-"""  # Python's own start is not nettop's: the interrupt comes when the first handler is there
+"""  # Python's own start is not nettop's: the interrupt comes when nettop's first line has run
+
+WATCH = """
+import sys, _signal
+class Watch:
+    def find_spec(self, name, path=None, target=None):
+        if "nettop.__main__" in sys.modules:
+            seen.append((name, _signal.getsignal(2) is _signal.default_int_handler))
+seen = []
+sys.meta_path.insert(0, Watch())
+import nettop.__main__
+nettop.__main__.main()
+print([name for name, loud in seen[:100] if loud][:1], len(seen) > 10)
+"""
+
+
+def test_the_first_thing_that_nettop_does_is_to_silence_the_interrupt() -> None:
+    line = [sys.executable, "-S", "-c", WATCH, "--version"]
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(line, env=env, capture_output=True, text=True, timeout=60, check=False)
+    assert done.stdout.splitlines()[-1] == "[] True", done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -81,6 +81,18 @@ def test_what_exceeds_a_bound_is_one_sentence(kind: str, say: str, tmp_path: Pat
     assert say in sentence(done)
 
 
+@pytest.mark.parametrize("name", ["moments", "entries"])
+def test_moments_and_entries_are_counted_before_the_first_is_built(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(bounds.BOUNDS, name, bounds.Bound(3, name, "a recording", ""))
+    mark = {"moments": "-- @1.0 --\n", "entries": "-- /a --\n1\n"}[name]
+    with pytest.raises(RecordingError, match="not a moment"):
+        parse("c\n-- @x --\n")
+    with pytest.raises(RecordingError, match=f"more than 3 {name}"):
+        parse("c\n-- @x --\n" + mark * 4)
+
+
 @pytest.mark.parametrize("kind", ["fifo", "device", "socket", "folder", "loop", "sparse", "kernel"])
 def test_what_is_no_file_is_refused_without_waiting(kind: str, tmp_path: Path) -> None:
     path = tmp_path / "x.host"

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from nettop.files import bounds
 from nettop.host.recording import LONGEST, Record, RecordingError, Replay, load, parse
 from nettop.host.request import Request
 from nettop.host.source import Live
@@ -210,3 +211,46 @@ def test_any_text_is_a_recording_or_a_clear_error(text: str) -> None:
     except RecordingError:
         return
     assert replay.moments
+
+
+def test_no_line_of_a_comment_becomes_an_entry(tree: Path) -> None:
+    record = Record(Live(str(tree)), comment="A host.\n-- /proc/stat --\nforged")
+    record.link("/sys/class/net/eth0")
+    comment, moments = parse(record.archive())
+    assert comment == "A host.\n\\-- /proc/stat --\nforged"
+    assert [list(one.changed) for one in moments] == [["/sys/class/net/eth0@"]]
+
+
+@pytest.mark.parametrize(("name", "most"), [("moments", 3), ("entries", 4), ("recording", 200)])
+def test_a_tape_ends_at_the_bounds_that_reading_has(
+    name: str, most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(bounds.BOUNDS, name, bounds.Bound(most, "", "a recording", ""))
+    samples = [f"-- @{n}.000 wall 1.000 --\n-- /a --\n{n}\n\\-- /b --\n" for n in range(9)]
+    path, whole = tmp_path / "x.host", tmp_path / "whole.host"
+    tape = Tape(str(path))
+    with pytest.raises(RecordingError, match=f"more than {most}"):
+        list(map(tape.write, samples))
+    tape.keep()
+    written = tape.room.moments
+    assert 2 <= written < 9
+    assert len(Replay(load(str(path))).moments) == written
+    whole.write_text("".join(samples[: written + 1]))
+    with pytest.raises(RecordingError, match=f"more than {most}"):
+        Replay(load(str(whole)))
+
+
+def test_an_answer_too_large_for_an_entry_is_recorded_as_an_error(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    few = bounds.Bound(100, "bytes", "one entry of a recording", "")
+    monkeypatch.setitem(bounds.BOUNDS, "answer", few)
+
+    class Large(Live):
+        def netlink(self, request: Request) -> bytes:
+            return b"x" * 100
+
+    record, request = Record(Large()), Request("ethtool", 1, b"", "ethtool/rings/eth0")
+    assert record.netlink(request) == b"x" * 100
+    with pytest.raises(OSError, match="more than 100 bytes, the bound of one entry"):
+        Replay(record.archive()).netlink(request)

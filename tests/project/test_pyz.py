@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -118,3 +119,19 @@ def test_on_a_machine_without_a_compiled_module_it_says_so(one_file: Path) -> No
     assert done.stderr == (
         "nettop.pyz is for x86_64 and aarch64; this is riscv64: use pip install\n"
     )
+
+
+def test_an_interrupt_while_it_unpacks_leaves_neither_a_traceback_nor_a_folder(
+    tmp_path: Path,
+) -> None:
+    """The interrupt comes when it opens its own file: a module beside it stands in for zipfile."""
+    main = pyz.MAIN.replace("{machines}", repr((os.uname().machine,)))
+    (tmp_path / "__main__.py").write_text(main.replace("/var/cache", str(tmp_path / "cache")))
+    (tmp_path / "zipfile.py").write_text("def ZipFile(_):\n    raise KeyboardInterrupt\n")
+    done = subprocess.run(
+        [os.path.realpath(sys.executable), "-S", str(tmp_path)],
+        env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True, text=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (-signal.SIGINT, "")
+    assert list((tmp_path / "cache/nettop").iterdir()) == []

@@ -148,7 +148,9 @@ def test_a_service_is_put_back(
         f'[ "$1" = stop ] && : > {group}/cgroup.procs\nexit 0\n'
     )
     stand_in.chmod(0o755)
+    # root's programs are those of the system, a user's those of PATH
     monkeypatch.setattr("nettop.files.trust.SYSTEM", (str(stand_in.parent), *trust.SYSTEM))
+    monkeypatch.setenv("PATH", str(stand_in.parent), prepend=os.pathsep)
     back_and_forth(host, book, "service.running@irqbalance", "off")
     assert log.read_text() == "stop irqbalance.service\nstart irqbalance.service\n"
 

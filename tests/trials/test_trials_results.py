@@ -124,3 +124,17 @@ def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.Monk
     ended = tune.tune(offers, on, 1e6, clock=lambda: 0.0)
     assert ended["cancelled"]
     assert {s["state"] for s in ended["steps"]} == {"skipped"}
+
+
+def test_a_result_that_cannot_be_stored_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    where = tmp_path / "file" / "results"
+    assert results.keep("test", {"tool": "bulk"}, where) is None
+    told = capsys.readouterr().err
+    assert told == f"nettop: the result is not stored: Not a directory: {where}\n"
+    heard: list[str] = []
+    assert results.keep("test", {"tool": "bulk"}, where, heard.append) is None
+    assert len(heard) == 1
+    assert capsys.readouterr().err == ""

@@ -12,6 +12,7 @@ from scenes import RING, lossy
 from nettop.changes import Change
 from nettop.changes.journal import Entry, Journal
 from nettop.host.source import Live
+from nettop.settings import Host
 from nettop.trials import prove
 from nettop.trials import result as trials
 from nettop.trials.result import Standing
@@ -101,6 +102,26 @@ def test_a_change_is_shown_before_it_is_made() -> None:
     actions.planning.do_set(Ask("set", "sysctl.net.ipv4.tcp_sack", now), View(), heard.scene)
     assert heard.scene.question is None
     assert "already" in heard.last
+
+
+def test_another_device_with_the_name_that_was_shown_is_left_alone(
+    host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
+    nic = tmp_path / "host/sys/class/net/eth0"
+    heard = Heard(lossy())
+    actions = Actions(host.source, heard, lambda: None, host)
+    actions.planning.do_set(Ask("set", "link.txqueuelen@eth0", "2000"), View(), heard.scene)
+    question = heard.scene.question
+    assert question is not None
+    index = (nic / "ifindex").read_text()
+    (nic / "ifindex").write_text("99\n")  # renamed, moved or plugged in between
+    actions.changing.agree(question, "")
+    assert "eth0 is another one now than when this was shown" in heard.last
+    assert (nic / "tx_queue_len").read_text() == "1000\n"
+    (nic / "ifindex").write_text(index)
+    actions.changing.agree(question, "")
+    assert (nic / "tx_queue_len").read_text().strip() == "2000"
 
 
 def test_what_would_keep_a_setting_is_shown_word_for_word() -> None:

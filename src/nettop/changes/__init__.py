@@ -33,7 +33,8 @@ class Change:
 
     An undo that waits for its confirmation is a change as well: it names the entries that it takes
     back, and the other settings that it puts back with them. `asked` is what to write, where the
-    host shows another value than was asked for.
+    host shows another value than was asked for. `identity` is the device or process that was shown
+    with the change; nothing is written to another one of the same name.
     """
 
     setting: str
@@ -42,6 +43,7 @@ class Change:
     undoes: tuple[int, ...] = ()
     also: tuple[tuple[str, str], ...] = ()
     asked: str = ""
+    identity: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,9 @@ def forecast(change: Change, source: Source) -> Result:
         shell = settings.shell(address, value, source)
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
+    if change.identity and not settings.same(change.identity, settings.identity(source, address)):
+        because = f"{address.target} is another one now than when this was shown"
+        return refused(change, because, shell=shell)
     if now == value:  # so already, whoever did it: often a change that was made just before
         return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
     if now != change.before:

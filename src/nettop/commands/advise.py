@@ -146,7 +146,7 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
     if not findings:
-        print("No problem found.")
+        print("No problem found" + _unmeasured(source, last) + ".")
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
     for finding in findings:
         printed[finding.rule] += 1
@@ -156,9 +156,21 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
             print_lines("", _summary(finding, totals[finding.rule] - ALIKE))
     if args.all:
         print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
+    unread: dict[str, list[str]] = {}
     for name, why in sorted(last.frame.missing.items()):
         if not getattr(collector(name), "OPTIONAL", False):
-            print_lines(f"not read: {name}: {why}")
+            unread.setdefault(why, []).append(name)
+    for why, names in unread.items():
+        print_lines(f"not read: {', '.join(names)}: {why}")
+
+
+def _unmeasured(source: Source, last: Observation) -> str:
+    """That there are no rates to judge and why; empty where there are some."""
+    if not source.live and not source.ends:
+        return " in the settings; there are no rates, because the files of a directory stand still"
+    if not any(row.per_s for rows in last.frame.tables.values() for row in rows):
+        return " in the settings; there are no rates, because only one sample can be read"
+    return ""
 
 
 def _print_finding(source: Source, finding: Finding) -> None:

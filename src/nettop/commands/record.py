@@ -13,7 +13,7 @@ import argparse
 import signal
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from ..terms.errors import Refused
@@ -27,6 +27,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
+    from ..host.archive import Room
     from ..host.source import Source
 
 GROUP = "data"
@@ -49,33 +50,47 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Sample every table and write every answer of the host to the archive."""
+    from ..host.archive import Room
     from ..host.tape import Tape
 
     inner = open_source(args)
+    if not inner.ends:
+        _must_fit(args)
     if args.file == "-":
-        _record(args, inner, _print)
-        return 0
+        return _record(args, inner, _print(Room()))[1]
     try:
         tape = Tape(args.file)  # fail before the recording starts, not after an hour
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     try:
-        samples = _record(args, inner, tape.write)
+        samples, code = _record(args, inner, tape.write)
         tape.keep()
     except OSError as error:
         raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
     finally:
         tape.drop()
     if args.json:
-        emit({"file": args.file, "moments": samples, "bytes": tape.size})
-        return 0
-    print(f"{args.file}: {samples} samples, {tape.size / 1024:.0f} KiB", file=sys.stderr)
-    return 0
+        emit({"file": args.file, "moments": samples, "bytes": tape.room.size})
+        return code
+    print(f"{args.file}: {samples} samples, {tape.room.size / 1024:.0f} KiB", file=sys.stderr)
+    return code
 
 
-def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None]) -> int:
-    """Pass each completed sample to `write`; returns the number of samples."""
+def _must_fit(args: argparse.Namespace) -> None:
+    """Refuse at once what would become more samples than a recording may hold."""
+    from ..files.bounds import BOUNDS
+
+    samples, bound = round(args.seconds / args.interval) + 1, BOUNDS["moments"]
+    if samples > bound.most:
+        raise Refused(f"{samples:,} samples are more than {bound}, the bound of {bound.what}", 2)
+
+
+def _record(
+    args: argparse.Namespace, inner: Source, write: Callable[[str], object]
+) -> tuple[int, int]:
+    """Pass each completed sample to `write`; returns the number of samples and the exit code."""
     from .. import collect
+    from ..host.archive import RecordingError
     from ..host.pseudonyms import Names
     from ..host.recording import Record
     from ..host.scrub import scrub
@@ -103,17 +118,24 @@ def _record(args: argparse.Namespace, inner: Source, write: Callable[[str], None
             samples += 1
             put()
             if samples == most and not inner.ends:  # a recording is read to its end
-                return samples
+                return samples, 0
             # after a slow sample, wait at least half an interval
             due = max(due + args.interval, source.now() + args.interval / 2)
             if not source.wait(due - source.now()):
-                return samples
+                return samples, 0
     except KeyboardInterrupt:
+        if not samples:
+            raise Refused("interrupted before the first sample", 3) from None
         print("interrupted: saving the samples taken so far", file=sys.stderr)
-    if not samples:
-        raise Refused("interrupted before the first sample", 3)
-    put()
-    return samples
+    except RecordingError as full:
+        samples -= 1  # the last sample was not written
+        if not samples:
+            raise Refused(str(full), 3) from None
+        print(f"nettop: {full}: the recording ends after {samples} samples", file=sys.stderr)
+        return samples, 4
+    with suppress(RecordingError):  # the sample that was interrupted
+        put()
+    return samples, 0
 
 
 @contextmanager
@@ -126,6 +148,11 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
 
 
-def _print(text: str) -> None:
-    sys.stdout.buffer.write(text.encode("utf-8", "surrogateescape"))
-    sys.stdout.buffer.flush()
+def _print(room: Room) -> Callable[[str], None]:
+    """Write to stdout as long as there is room."""
+
+    def write(text: str) -> None:
+        sys.stdout.buffer.write(room.take(text))
+        sys.stdout.buffer.flush()
+
+    return write

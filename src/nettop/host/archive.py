@@ -41,6 +41,7 @@ def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
         bounds.must_have_lines(data)
     except OSError as error:
         raise RecordingError(str(error.strerror)) from None
+    _must_be_few(data)
     mark = _MARK.search(data)
     if mark is None:
         raise RecordingError("not a recording: no line like `-- /proc/stat --` in it")
@@ -60,10 +61,22 @@ def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
             _within("entries", entries)
             _within("answer", end - mark.end())
             body = data[mark.end() : end]
-            gone = body == b"!gone\n"
-            moments[-1].changed[name] = None if gone else _ESCAPED.sub(b"", body)
+            if b"\\" in body:
+                body = _ESCAPED.sub(b"", body)
+            moments[-1].changed[name] = None if body == b"!gone\n" else body
         mark = following
     return comment, moments
+
+
+def _must_be_few(data: bytes) -> None:
+    """Refuse more moments or entries than the bounds before the first of them is built.
+
+    The count is cheap. It takes each line that begins with `-- ` for a mark: in the body of an
+    entry, nettop escapes such a line.
+    """
+    moments = data.count(b"\n-- @")
+    _within("moments", moments)
+    _within("entries", data.count(b"\n-- ") - moments)
 
 
 def _begin(moments: list[RecordedMoment], name: str) -> None:
@@ -83,6 +96,27 @@ def _begin(moments: list[RecordedMoment], name: str) -> None:
 def _within(name: str, size: int) -> None:
     if size > bounds.BOUNDS[name].most:
         raise RecordingError(str(bounds.exceeded(name).strerror))
+
+
+@dataclass(slots=True)
+class Room:
+    """What an archive that grows holds so far: it may never exceed what `parse` accepts."""
+
+    size: int = 0
+    moments: int = 0
+    entries: int = 0
+
+    def take(self, text: str) -> bytes:
+        """The bytes of `text`, to be appended; `RecordingError` if a bound would be exceeded."""
+        data = text.encode("utf-8", "surrogateescape")
+        lines = b"\n" + data
+        moments = self.moments + lines.count(b"\n-- @")
+        entries = self.moments + self.entries + lines.count(b"\n-- ") - moments
+        _within("recording", self.size + len(data))
+        _within("moments", moments)
+        _within("entries", entries)
+        self.size, self.moments, self.entries = self.size + len(data), moments, entries
+        return data
 
 
 def load(path: str) -> bytes:

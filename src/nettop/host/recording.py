@@ -16,6 +16,7 @@ A body `!13 Permission denied` is the error the host gave. `.gz` when the name s
 from __future__ import annotations
 
 import base64
+import errno
 import re
 import threading
 from bisect import bisect_left
@@ -180,8 +181,8 @@ class Record:
     _mark: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        """The comment comes first."""
-        self._head = [self.comment.strip() + "\n"]
+        """The comment comes first; no line of it is taken for a mark."""
+        self._head = [_LOOKALIKE.sub(lambda _: "\\", self.comment.strip()) + "\n"]
 
     @property
     def live(self) -> bool:
@@ -210,6 +211,8 @@ class Record:
             self._mark = (at - self._began, self.inner.wall())
         if body and not body.endswith("\n"):
             body += "\n"
+        if len(body) > bounds.BOUNDS["answer"].most:  # it could not be read again
+            body = f"!{errno.EFBIG} {bounds.exceeded('answer').strerror}\n"
         if self._known.get(name) != body:
             self._known[name] = body
             self._now[name] = body

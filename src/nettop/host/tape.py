@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import IO
 
 from ..files.draft import Draft
+from .archive import Room
 
 
 class Tape:
@@ -21,7 +22,7 @@ class Tape:
     def __init__(self, path: str) -> None:
         """OSError when there can be no such file."""
         self.path = path
-        self.size = 0
+        self.room = Room()
         self._draft: Draft | None = None
         self._file: IO[bytes]
         if _special(path):
@@ -34,10 +35,11 @@ class Tape:
         self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if packed else self._file
 
     def write(self, text: str) -> None:
-        """Append; a pipe's reader has it at once."""
-        data = text.encode("utf-8", "surrogateescape")
-        self.size += len(data)
-        self._out.write(data)
+        """Append; a pipe's reader has it at once.
+
+        `RecordingError`, and nothing is appended, where the archive could not be read any more.
+        """
+        self._out.write(self.room.take(text))
         if self._out is self._file:
             self._file.flush()
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any, Final
 from ..config import state_folder
 from ..files import bounds
 from ..files.draft import write
+from ..terms.errors import sentence
 
 
 def folder() -> Path:
@@ -27,10 +29,14 @@ def mark(guard: Mapping[str, Any], verdict: str) -> str:
     return "✓" if guard.get("ok") else "·" if verdict == "better" else "✗"
 
 
-def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> str | None:
+def keep(
+    kind: str, document: Mapping[str, Any], where: Path | None = None,
+    tell: Callable[[str], None] | None = None,
+) -> str | None:  # fmt: skip
     """Store one result (`test`, `prove`, `sweep`, `tune`, `study`); its id, None if it cannot be.
 
-    A host whose disk is full or read-only still gets its figures on the screen.
+    A host whose disk is full or read-only still gets its figures on the screen; `tell` (else
+    stderr) gets a sentence that says why they are not stored.
     """
     where = where or folder()
     stamp = time.strftime("%Y%m%d-%H%M%S", time.gmtime(document.get("at") or time.time()))
@@ -44,9 +50,13 @@ def keep(kind: str, document: Mapping[str, Any], where: Path | None = None) -> s
             except FileExistsError:
                 continue
             return name
-    except OSError:
-        return None
+    except OSError as error:
+        (tell or _warn)(f"the result is not stored: {sentence(error)}")
     return None
+
+
+def _warn(text: str) -> None:
+    print(f"nettop: {text}", file=sys.stderr)
 
 
 def names(where: Path | None = None) -> tuple[str, ...]:

@@ -12,7 +12,6 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..changes import Change
 from ..host.source import Source
 from ..panes import pane
 from ..terms.text import Line, line
@@ -20,7 +19,7 @@ from ..views.ask import Ask
 from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import Question, Scene, View
-from .changing import Changing
+from .changing import Changing, changes_of
 from .notes import Post, ask_question, note, recording
 from .planning import Planning
 from .trying import Bench, options_of
@@ -180,7 +179,7 @@ class Actions:
         if question.verb == "study":
             self.bench.study(question.finding, values(view))
         elif question.verb == "prove":
-            outdated = self.changing.outdated(Change(*one) for one in question.changes)
+            outdated = self.changing.outdated(changes_of(question))
             if outdated:
                 self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
                 return

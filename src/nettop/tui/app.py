@@ -86,6 +86,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
         timer.start()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
+    if engine.recording is not None:  # the engine keeps it when it ends
+        engine.join(END)
+        print(f"nettop: {engine.recording.outcome}", file=sys.stderr)
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)

@@ -55,8 +55,6 @@ class Changing:
 
     def agree(self, question: Question, name: str) -> None:
         """The question was answered with yes, on its sheet of that name."""
-        from ..changes import Change
-
         if question.verb == "export":
             body = next((b for one, b in question.sheets if one == name), ())
             self._write(name, body)
@@ -66,7 +64,7 @@ class Changing:
         elif question.verb == "undo":
             self.undo(question.entries)
         else:
-            changes = tuple(Change(*one) for one in question.changes)
+            changes = changes_of(question)
             if question.verb == "keep":
                 self.keep(question, changes)
             else:
@@ -216,6 +214,17 @@ class Changing:
             self.post(note(*sentence(result)))
         if results:
             self.altered()
+
+
+def changes_of(question: Question) -> tuple[Change, ...]:
+    """The changes that a question shows, each for the device that it was shown for."""
+    from ..changes import Change
+
+    identities = question.identities or ("",) * len(question.changes)
+    return tuple(
+        Change(*one, identity=identity)
+        for one, identity in zip(question.changes, identities, strict=True)
+    )
 
 
 def sentence(result: Outcome) -> tuple[str, str]:

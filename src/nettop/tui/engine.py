@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
 from ..panes import pane
@@ -20,8 +20,8 @@ from ..views.past import Past
 from ..views.scene import Note, Scene, View
 
 if TYPE_CHECKING:
-    from ..host.recording import Record
     from ..views.observer import Observation, Observer
+    from .taping import Taping
 
 Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
@@ -41,9 +41,10 @@ class Engine(threading.Thread):
         self.view = view
         self.profile: str | None = None
         self.reasons_at = -REASONS_EVERY  # time of the last reasons of silent rules
-        self.tape = ""  # the file to record to; empty: none
+        self.tape = ""  # the file to record to, until the recording begins
+        self.ending = False  # whether the recording is to end
         self.reasons = False  # whether the view counts drops by reason
-        self.recording: tuple[str, Record] | None = None
+        self.recording: Taping | None = None
         self.past = Past()
         self.stopping = False
         self.fresh = False  # read every table again, because the host was changed
@@ -74,7 +75,7 @@ class Engine(threading.Thread):
 
     def record(self, path: str) -> None:
         """Record from the next sample on; an empty path ends it and writes the file."""
-        self.tape = path
+        self.tape, self.ending = path, not path
         self.wake()
 
     def stop(self) -> None:
@@ -83,7 +84,15 @@ class Engine(threading.Thread):
         self.wake()
 
     def run(self) -> None:
-        """Sample until stopped; an error is posted once, and sampling goes on."""
+        """Sample until stopped; a recording that runs then is kept."""
+        try:
+            self._loop()
+        finally:
+            if self.recording is not None:
+                self.recording.end()
+
+    def _loop(self) -> None:
+        """Sample; an error is posted once, and sampling goes on."""
         observer: Observer | None = None
         posted = ""
         steps = 0
@@ -153,6 +162,8 @@ class Engine(threading.Thread):
             observer.restart(pane(view.pane).NEEDS)
             return
         observation = observer.glance(pane(view.pane).NEEDS)
+        if self.recording is not None and not self.recording.add():
+            self.recording = None
         if opening:
             return
         self.past = self.past.add(observation.facts, observation.frame.wall)
@@ -161,22 +172,17 @@ class Engine(threading.Thread):
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""
         if self.tape and self.recording is None:
-            from ..host.recording import Record
+            from .taping import Taping
 
-            tape = Record(self.source)
-            self.recording = self.tape, tape
-            observer.sampler.source = cast("Source", tape)  # its name and kind are read only
-            observer.sampler.memory.clear()  # the recording needs tables that are read only once
-            observer.sampler.refresh()
-        elif not self.tape and self.recording is not None:
-            from ..host.scrub import scrub
-            from ..host.tape import save
-
-            path, tape = self.recording
+            path, self.tape = self.tape, ""
+            try:
+                self.recording = Taping(path, observer, self.post)
+            except OSError as error:
+                self.post(Scene(notes=(Note(f"cannot write {path}: {error.strerror}", "bad"),)))
+        elif self.ending and self.recording is not None:
+            self.recording.end()
             self.recording = None
-            observer.sampler.source = self.source
-            save(path, scrub(tape.archive()))
-            self.post(Scene(notes=(Note(f"recorded to {path}, names scrubbed", "good"),)))
+        self.ending = False
 
     def scene(self, observation: Observation, view: View) -> Scene:
         """The scene of one observation; reasons of silent rules every `REASONS_EVERY` seconds."""
@@ -189,5 +195,5 @@ class Engine(threading.Thread):
         return replace(
             scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,
-            recording=self.recording[0] if self.recording is not None else "",
+            recording=self.recording.path if self.recording is not None else "",
         )

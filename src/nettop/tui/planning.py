@@ -77,6 +77,7 @@ class Planning:
         question = Question(
             title, (("", tuple(self.lines(changes))),), "change",
             "apply (u undoes it)", triples(changes), finding, self.warnings(changes),
+            identities=self.identities(changes),
         )  # fmt: skip
         self.post(ask_question(question))
 
@@ -93,6 +94,12 @@ class Planning:
             )  # fmt: skip
             shell = settings.shell(address, change.after, self.source)
             yield line(("   # ", "dim"), (shell, "key"))
+
+    def identities(self, changes: Iterable[Change]) -> tuple[str, ...]:
+        """The device or process that each change is about, whatever has its name later."""
+        from .. import settings
+
+        return tuple(settings.identity(self.source, settings.parse(c.setting)) for c in changes)
 
     def warnings(self, changes: Sequence[Change]) -> tuple[str, ...]:
         """Warnings: other owners of these settings, automatic revert, privileges."""
@@ -134,7 +141,7 @@ class Planning:
         yes = "apply and write" if changes else "write"
         question = Question(
             title, (("", tuple(body)),), "keep", yes, triples(changes), finding, warnings,
-            wanted=tuple(wanted), files=files,
+            wanted=tuple(wanted), files=files, identities=self.identities(changes),
         )  # fmt: skip
         self.post(ask_question(question))
 
@@ -258,6 +265,7 @@ class Planning:
         question = Question(
             f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
             triples(changes), finding.id, self.warnings(changes), wanted=wanted,
+            identities=self.identities(changes),
         )  # fmt: skip
         self.post(ask_question(question))
 

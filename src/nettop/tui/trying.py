@@ -44,11 +44,14 @@ class Bench:
 
         def work(watch: Watch, cancel: threading.Event) -> None:
             result = runner.run(form["tool"], options_of(form), watch, cancel)
-            results.keep("test", result.document())
+            lost: list[str] = []
+            results.keep("test", result.document(), tell=lost.append)
             rate = result.measured.bits_per_second
             text = f"{title}: {scaled(rate, 'b/s')}" if rate is not None else f"{title}: done"
             failed = [check.because for check in result.checks if not check.ok]
-            self.post(note("; ".join([text, *failed[:1]]), "warn" if failed else "good"))
+            self.post(
+                note("; ".join([text, *failed[:1], *lost]), "warn" if failed or lost else "good")
+            )
 
         self._run(title, form, work)
 

@@ -131,6 +131,7 @@ class Question:
     entries: tuple[str, ...] = ()  # of undo: numbers of journal entries
     wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
+    identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown
     whole: bool = True  # every row must have been shown
 
 
