@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from ..advice.rules.severity import MARKS, SEVERITIES
 from . import (
     duration_argument,
     emit,
@@ -30,9 +31,7 @@ if TYPE_CHECKING:
 
 GROUP = "look"
 HELP = "report what is wrong on this host, why, and the exact change"
-SEVERITIES = ("critical", "warning", "advice", "info")
 ALIKE = 3  # findings of one rule in full; forty flows of one process repeat the same text
-MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -166,6 +165,7 @@ def _tell(source: Source, found: Finding) -> None:
     from textwrap import wrap
 
     from ..advice.rules.explain import figures
+    from ..advice.rules.papers import citation
     from ..changes import text
 
     say("", f"{MARKS[found.severity]} {found.id}  {found.title}")
@@ -178,8 +178,8 @@ def _tell(source: Source, found: Finding) -> None:
         say(f"      {change['shell']}")
     for words in found.advice:
         say(*wrap(words, 78, initial_indent="    → ", subsequent_indent="      "))
-    for where in found.sources:
-        say(*wrap(cite(where), 78, initial_indent="    source: ", subsequent_indent="      "))
+    for cite in found.sources:
+        say(*wrap(citation(cite), 78, initial_indent="    source: ", subsequent_indent="      "))
 
 
 def _others(found: Finding, more: int) -> str:
@@ -196,10 +196,3 @@ def _silences(silent: Sequence[Silent]) -> Iterator[str]:
     aside = sum(not one.applies for one in silent)
     if aside:
         yield f"  … and {aside:,} that do not apply to this interface type or profile"
-
-
-def cite(where: Mapping[str, Any]) -> str:
-    """One source as one line of text."""
-    name = where.get("paper") or where.get("doc") or where.get("url") or "?"
-    parts = [name, where.get("place"), where.get("figure")]
-    return ", ".join(str(part) for part in parts if part)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from ..advice.rules.severity import MARKS
 from ..facts import Facts
 from ..facts.kinds.core import Core
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MARKS: Final = {
-    "critical": ("✗", "bad"),
-    "warning": ("!", "warn"),
-    "advice": ("▸", "accent"),
-    "info": ("·", "dim"),
-}
+ROLES: Final = {"critical": "bad", "warning": "warn", "advice": "accent", "info": "dim"}
 KINDS: Final = (  # of CPU time: fact, short name, glyph, role; the kernel's hidden work first
     ("softirq", "si", "█", "softirq"),
     ("irq", "hi", "▓", "irq"),
@@ -123,7 +119,8 @@ def listing(
 
 def severity(finding: Finding | None) -> tuple[str, str]:
     """The mark and role of a finding's severity; of none, those of information."""
-    return MARKS.get(finding.severity if finding is not None else "info", MARKS["info"])
+    level = finding.severity if finding is not None else "info"
+    return MARKS[level], ROLES[level]
 
 
 def matches(wanted: str, *texts: str | None) -> bool:
@@ -198,7 +195,7 @@ def flow_words(parts: Sequence[Line], width: int, gap: str = "   ", indent: int 
 
 
 __all__ = [
-    "KINDS", "MARKS", "Cell", "Column", "core_load", "ends", "flow_words", "heading", "join",
+    "KINDS", "Cell", "Column", "core_load", "ends", "flow_words", "heading", "join",
     "kinds", "listing", "load_role", "matches", "row", "section", "severity", "sort_rows",
     "waiting", "widths", "window",
 ]  # fmt: skip
