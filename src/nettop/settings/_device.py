@@ -74,8 +74,8 @@ def _asked(source: Source, nic: str) -> tuple[int, str]:
     for kind, start, end in messages(reply):
         if kind == route.NEWLINK and end - start >= route.IFINFO.size:
             index = route.IFINFO.unpack_from(reply, start)[2]
-            found = decode(reply, start + route.IFINFO.size, end, _PERMANENT)
-            return index, route.mac(found.get("permanent", b""))
+            fields = decode(reply, start + route.IFINFO.size, end, _PERMANENT)
+            return index, route.mac(fields.get("permanent", b""))
     raise OSError(19, f"no interface {nic}")
 
 

@@ -54,23 +54,23 @@ def keep(address: Address, value: str) -> Keep:
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """What hangs on the queues: RSS, then RPS, RFS, XPS and interrupts of each."""
     nic = address.nic
-    found = [f"rss.table@{nic}"]
+    addresses = [f"rss.table@{nic}"]
     try:
         queues = source.listing(f"/sys/class/net/{nic}/queues")
     except OSError:
         queues = []
     for queue in queues:
         names = ("rps.cpus", "rps.flow-cnt") if queue.startswith("rx") else ("xps.cpus",)
-        found += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
-    return tuple(found)
+        addresses += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
+    return tuple(addresses)
 
 
 def limits(source: Source, address: Address) -> Limits:
     """Up to the driver's maximum; at least one queue each way must stay."""
-    found = values(source, "channels", address.nic)
-    most = found.get(address.name + "_max")
-    if address.name + "_count" not in found or not most:
+    counts = values(source, "channels", address.nic)
+    most = counts.get(address.name + "_max")
+    if address.name + "_count" not in counts or not most:
         return Limits(settable=False, because=f"the driver has no {address.name} channels")
-    least = 0 if address.name == "other" or found.get("combined_count") else 1
-    least = 1 if address.name == "combined" and not found.get("rx_count") else least
+    least = 0 if address.name == "other" or counts.get("combined_count") else 1
+    least = 1 if address.name == "combined" and not counts.get("rx_count") else least
     return Limits(min=least, max=most, because="the driver's limit")

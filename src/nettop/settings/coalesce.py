@@ -54,8 +54,8 @@ def read(source: Source, address: Address) -> str:
     """A number, on/off, or the steps of a profile."""
     if address.name in _dim.PROFILES:
         return _dim.shown(_dim.steps(source, address))
-    found = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
-    return normal(address, str(found))
+    number = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
+    return normal(address, str(number))
 
 
 def write(host: Host, address: Address, value: str) -> None:
@@ -105,8 +105,8 @@ def keep(address: Address, value: str) -> Keep:
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Everything else the driver offers: adaptive moderation moves it."""
-    found = values(source, "coalesce", address.nic)
-    others = (n for n in NAMES if n != address.name and _TABLE[n][0] in found)
+    fields = values(source, "coalesce", address.nic)
+    others = (n for n in NAMES if n != address.name and _TABLE[n][0] in fields)
     return tuple(f"coalesce.{name}@{address.nic}" for name in others)
 
 

@@ -32,16 +32,16 @@ def folders(source: Source, address: Address) -> list[str]:
     if target == "all":
         names = [n for n in source.listing(_CPUS) if n.removeprefix("cpu").isdigit()]
         names.sort(key=lambda n: int(n[3:]))
-    found = []
+    policies = []
     for name in names:
         try:
             source.text(f"{_CPUS}/{name}/cpufreq/{_FILES[address.name]}")
         except OSError:
             continue
-        found.append(f"{_CPUS}/{name}/cpufreq")
-    if not found:
+        policies.append(f"{_CPUS}/{name}/cpufreq")
+    if not policies:
         raise FileNotFoundError(2, f"{target} has no {address.name}: its clock is not ours to set")
-    return found
+    return policies
 
 
 def read(source: Source, address: Address) -> str:
@@ -79,12 +79,12 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Of `all`, each CPU; of a governor, the energy preference it may move."""
-    found = []
+    others = []
     if address.target == "all":
         where = folders(source, address)
-        found = [f"cpufreq.{address.name}@{folder.split('/')[-2]}" for folder in where]
+        others = [f"cpufreq.{address.name}@{folder.split('/')[-2]}" for folder in where]
     other = "epp" if address.name == "governor" else "governor"
-    return (*found, f"cpufreq.{other}@{address.target}")
+    return (*others, f"cpufreq.{other}@{address.target}")
 
 
 def limits(source: Source, address: Address) -> Limits:

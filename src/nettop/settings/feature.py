@@ -50,9 +50,9 @@ class State:
 
 def states(source: Source, nic: str) -> dict[str, State]:
     """Every feature the kernel knows, by name."""
-    found = values(source, "features", nic)
+    sets = values(source, "features", nic)
     hw, wanted, active, nochange = (
-        found.get(k, Bits(0, 0, 0)).value for k in ("hw", "wanted", "active", "nochange")
+        sets.get(k, Bits(0, 0, 0)).value for k in ("hw", "wanted", "active", "nochange")
     )
     return {
         name: State(
@@ -111,9 +111,9 @@ def keep(address: Address, value: str) -> Keep:
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """Every other feature that can change."""
-    found = states(source, address.nic).items()
+    features = states(source, address.nic).items()
     return tuple(
-        f"feature.{n}@{address.nic}" for n, s in found if not s.fixed and n != address.name
+        f"feature.{n}@{address.nic}" for n, s in features if not s.fixed and n != address.name
     )
 
 

@@ -40,11 +40,11 @@ def number(source: Source, address: Address) -> int:
     part = address.part
     own = of(source, address.nic, every)
     if part.startswith("irq:"):
-        wanted = part.removeprefix("irq:")
+        name = part.removeprefix("irq:")
         for irq in own or every:
-            if wanted in every.get(irq, ()):
+            if name in every.get(irq, ()):
                 return irq
-        raise LookupError(f"no interrupt {wanted!r} belongs to {address.nic}")
+        raise LookupError(f"no interrupt {name!r} belongs to {address.nic}")
     by_name = {name: irq for irq in own for name in every.get(irq, ())}
     for name, place in places(by_name).items():
         if place.number is None:
@@ -150,10 +150,10 @@ def identity(source: Source, address: Address) -> str:
 
 def normal(address: Address, value: str) -> str:
     """A CPU list; an interrupt needs a CPU."""
-    found = cpu_list(value)
-    if found == "none":
+    cpus = cpu_list(value)
+    if cpus == "none":
         raise ValueError(f"{address} needs at least one CPU")
-    return found
+    return cpus
 
 
 def keep(address: Address, value: str) -> Keep | None:  # noqa: ARG001

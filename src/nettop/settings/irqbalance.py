@@ -35,13 +35,13 @@ _TELL = (
 def _ask(source: Source, question: str) -> tuple[str, str]:
     """Which socket answers a question, and what; FileNotFoundError when no daemon runs."""
     try:
-        found = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
+        sockets = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
     except FileNotFoundError:
-        found = []
+        sockets = []
     root = getattr(source, "root", None)
-    if not found or root is None:
+    if not sockets or root is None:
         raise FileNotFoundError(2, "irqbalance does not run here")
-    for name in found:
+    for name in sockets:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
             door.settimeout(_SECONDS)
             try:
@@ -62,15 +62,15 @@ def _ask(source: Source, question: str) -> tuple[str, str]:
 def banned(source: Source) -> frozenset[int]:
     """The interrupts it leaves alone: `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
     words = _ask(source, "setup")[1].split()
-    found = pairwise(words)
-    return frozenset(int(number) for word, number in found if word == "IRQ" and number.isdigit())
+    pairs = pairwise(words)
+    return frozenset(int(number) for word, number in pairs if word == "IRQ" and number.isdigit())
 
 
 def _own(source: Source, nic: str) -> frozenset[int]:
-    found = frozenset(irq.of(source, nic))
-    if not found:
+    own = frozenset(irq.of(source, nic))
+    if not own:
         raise FileNotFoundError(2, f"{nic} has no interrupts")
-    return found
+    return own
 
 
 def read(source: Source, address: Address) -> str:
@@ -84,8 +84,8 @@ def read(source: Source, address: Address) -> str:
 def _words(source: Source, nic: str, value: str) -> str:
     """What to tell it: the whole list, as those of other devices stay as they are."""
     own, out = _own(source, nic), banned(source)
-    wanted = {"on": own, "off": frozenset[int]()}.get(value)
-    now = sorted(out - own | (numbers(value) if wanted is None else wanted))
+    chosen = {"on": own, "off": frozenset[int]()}.get(value)
+    now = sorted(out - own | (numbers(value) if chosen is None else chosen))
     return "settings ban irqs " + (" ".join(map(str, now)) or "NONE")
 
 

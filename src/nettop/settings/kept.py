@@ -49,15 +49,15 @@ def entries(source: Source, address: Address) -> dict[str, str]:
     except FileNotFoundError:
         return {}
     lead = "#= " if address.name == "unit" else ""
-    found = {}
+    entries = {}
     ours = address.name != "link"
     for row in text.split("\n"):  # a name may have what Unicode calls the end of a line
         if row == _OURS:
             ours = True
         elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
             key, _, value = row.removeprefix(lead).partition(" = ")
-            found[key] = value
-    return found
+            entries[key] = value
+    return entries
 
 
 def _key(address: Address) -> str:
@@ -158,16 +158,16 @@ def _hidden(source: Source, address: Address) -> list[str]:
             continue
         if rows:
             break
-    section, found = "", []
+    section, own = "", []
     for row in rows:
         if row == _OURS:
             break
         section = row.strip() if row[:1] == "[" else section
         if row.strip() and row[:1] not in "#;" and section not in ("", "[Match]"):
-            found.append(row)
-    while found and found[-1][:1] == "[":  # nothing under it
-        found.pop()
-    return found
+            own.append(row)
+    while own and own[-1][:1] == "[":  # nothing under it
+        own.pop()
+    return own
 
 
 def _udev(source: Source, nic: str, key: str) -> str:

@@ -44,10 +44,10 @@ def attributes(source: Source, nic: str) -> dict[str, Any]:
     body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, os.fsencode(nic) + b"\0")
     reply = source.netlink(Request("route", _GETLINK, body, f"route/link/{nic}"))
     for _kind, start, end in messages(reply):
-        found = decode(reply, start + 16, end, _TABLE)
-        found["flags"] = struct.unpack_from("=I", reply, start + 8)[0]
-        found["index"] = struct.unpack_from("=i", reply, start + 4)[0]
-        return found
+        fields = decode(reply, start + 16, end, _TABLE)
+        fields["flags"] = struct.unpack_from("=I", reply, start + 8)[0]
+        fields["index"] = struct.unpack_from("=i", reply, start + 4)[0]
+        return fields
     raise OSError(19, f"no interface {nic}")
 
 
@@ -59,10 +59,10 @@ def read(source: Source, address: Address) -> str:
     if address.name == "promisc":
         flags = text(source, f"{interface(address)}/flags", f"no interface {address.nic}")
         return "on" if int(flags, 16) & _PROMISC else "off"
-    found = attributes(source, address.nic).get(address.name.replace("-", "_"))
-    if found is None:
+    value = attributes(source, address.nic).get(address.name.replace("-", "_"))
+    if value is None:
         raise FileNotFoundError(2, f"this kernel has no {address.name}")
-    return str(found)
+    return str(value)
 
 
 def write(host: Host, address: Address, value: str) -> None:
@@ -74,11 +74,11 @@ def write(host: Host, address: Address, value: str) -> None:
         raise FileNotFoundError(2, "a directory has no netlink", host.root)
     index = attributes(host.source, address.nic)["index"]
     if address.name == "promisc":
-        wanted = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
+        fields = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
     else:
         key = "txqlen" if address.name == "txqueuelen" else address.name.replace("-", "_")
-        wanted = {key: int(value)}
-    host.route(lambda ipr: ipr.link("set", index=index, **wanted))
+        fields = {key: int(value)}
+    host.route(lambda ipr: ipr.link("set", index=index, **fields))
 
 
 def prepare(host: Host) -> None:
@@ -113,11 +113,11 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """An MTU takes IPv6's along, and may switch offloads that cannot do it."""
     if address.name != "mtu":
         return ()
-    found = []
+    addresses = []
     name = f"net.ipv6.conf.{address.nic.replace('.', '/')}.mtu"
     try:
         source.text(f"/proc/sys/net/ipv6/conf/{address.nic}/mtu")
-        found.append(f"sysctl.{name}")
+        addresses.append(f"sysctl.{name}")
     except OSError:
         pass
     if getattr(source, "live", False):
@@ -127,8 +127,8 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
             features = states(source, address.nic).items()
         except OSError:
             features = {}.items()
-        found += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
-    return tuple(found)
+        addresses += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
+    return tuple(addresses)
 
 
 def limits(source: Source, address: Address) -> Limits:
@@ -139,13 +139,13 @@ def limits(source: Source, address: Address) -> Limits:
     if address.name == "txqueuelen":
         return Limits(default="1000", min=0, max=(1 << 31) - 1)
     try:
-        told = attributes(source, address.nic)
+        fields = attributes(source, address.nic)
     except OSError:
-        told = {}
+        fields = {}
     if address.name != "mtu":
-        most = told.get("tso_max_size") if address.name.startswith("gso") else 524280
+        most = fields.get("tso_max_size") if address.name.startswith("gso") else 524280
         return Limits(default="65536", min=1, max=most or 524280)
-    least, most = told.get("min_mtu"), told.get("max_mtu") or None
+    least, most = fields.get("min_mtu"), fields.get("max_mtu") or None
     if (least or 0) < _IPV6_LEAST and _has_ipv6(source, address.nic):
         why = f"the driver's limit; below {_IPV6_LEAST} the kernel drops IPv6 addresses"
         return Limits("1500", _IPV6_LEAST, most, because=why)

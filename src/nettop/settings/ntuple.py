@@ -148,12 +148,12 @@ def normal(address: Address, value: str) -> str:
         return " ".join(words)
     end = 1 if words[-1:] == ["drop"] else 2
     kind, pairs, action = words[:1], words[1:-end], words[-end:]
-    said = dict(zip(pairs[::2], pairs[1::2], strict=False))
-    good = kind and kind[0] in FLOW_TYPES and len(pairs) == 2 * len(said)
-    if not good or set(said) - set(_FIELDS) or (end == 2 and action[:1] != ["queue"]):
+    fields = dict(zip(pairs[::2], pairs[1::2], strict=False))
+    good = kind and kind[0] in FLOW_TYPES and len(pairs) == 2 * len(fields)
+    if not good or set(fields) - set(_FIELDS) or (end == 2 and action[:1] != ["queue"]):
         raise ValueError(f"{address} is a rule such as 'tcp4 dst-port 5001 queue 2', not {value!r}")
     wide = 4 if kind[0].endswith("4") else 16
-    for field, text in said.items():
+    for field, text in fields.items():
         if field.endswith("port"):
             if not text.isdigit() or not 0 < int(text) < 65536:
                 raise ValueError(f"{text!r} is not a port")
@@ -161,7 +161,7 @@ def normal(address: Address, value: str) -> str:
             raise ValueError(f"{text!r} is not an address of {kind[0]}")
     if end == 2 and (not action[1].isdigit() or len(action[1]) > 5):
         raise ValueError(f"{action[1]!r} is not a queue")
-    ordered = [word for field in _FIELDS if field in said for word in (field, said[field])]
+    ordered = [word for field in _FIELDS if field in fields for word in (field, fields[field])]
     return " ".join([*kind, *ordered, *action])
 
 

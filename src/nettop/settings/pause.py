@@ -19,8 +19,8 @@ _KEYS = {"autoneg": "AutoNegotiationFlowControl", "rx": "RxFlowControl", "tx": "
 
 def read(source: Source, address: Address) -> str:
     """On or off."""
-    found = field(source, "pause", address.nic, address.name, f"pause {address.name}")
-    return "on" if found else "off"
+    flag = field(source, "pause", address.nic, address.name, f"pause {address.name}")
+    return "on" if flag else "off"
 
 
 def write(host: Host, address: Address, value: str) -> None:

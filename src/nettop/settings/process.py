@@ -112,10 +112,10 @@ def identity(source: Source, address: Address) -> str:
 
 def normal(address: Address, value: str) -> str:
     """A CPU list that is not empty."""
-    found = cpu_list(value)
-    if found == "none":
+    cpus = cpu_list(value)
+    if cpus == "none":
         raise ValueError(f"{address} needs at least one CPU")
-    return found
+    return cpus
 
 
 def limits(source: Source, address: Address) -> Limits:

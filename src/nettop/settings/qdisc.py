@@ -73,7 +73,7 @@ class Qdisc:
 
 def every(source: Source, nic: str) -> list[Qdisc]:
     """The disciplines of an interface."""
-    found = []
+    entries = []
     index = {name: number for number, name in names(source).items()}.get(nic)
     if index is None:
         raise FileNotFoundError(2, f"no interface {nic}")
@@ -87,12 +87,12 @@ def every(source: Source, nic: str) -> list[Qdisc]:
         _family, number, handle, parent = struct.unpack_from("=BxxxiII", reply, start)
         if number == index and parent != _INGRESS:
             one = _qdisc(reply, start + 20, end, (parent, handle, length, mtu))
-            found.append(one)
-    return found
+            entries.append(one)
+    return entries
 
 
-def _qdisc(reply: bytes, start: int, end: int, told: tuple[int, int, int, int]) -> Qdisc:
-    parent, handle, length, mtu = told
+def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) -> Qdisc:
+    parent, handle, length, mtu = head
     name, value, plain = "", "", False
     for number, a, e in attributes(reply, start, end):
         if number == 1:
@@ -140,22 +140,22 @@ def _rate(bits: int) -> str:
 
 
 def _chosen(source: Source, address: Address) -> list[Qdisc]:
-    found = every(source, address.nic)
-    roots = [q for q in found if q.parent == _ROOT]
+    entries = every(source, address.nic)
+    roots = [q for q in entries if q.parent == _ROOT]
     if address.name == "root":
         return roots
     if not any(q.value == "mq" for q in roots):
         raise FileNotFoundError(2, f"{address.nic} has no mq: its root is its only discipline")
     handle = next(q.handle for q in roots)
-    return [q for q in found if q.parent != _ROOT and q.parent & 0xFFFF0000 == handle]
+    return [q for q in entries if q.parent != _ROOT and q.parent & 0xFFFF0000 == handle]
 
 
 def read(source: Source, address: Address) -> str:
     """The root's value; of the leaves, their value or `mixed`."""
-    found = {q.value for q in _chosen(source, address)}
-    if not found:
+    shown = {q.value for q in _chosen(source, address)}
+    if not shown:
         return "noqueue"
-    return found.pop() if len(found) == 1 else "mixed"
+    return shown.pop() if len(shown) == 1 else "mixed"
 
 
 def _own(source: Source) -> str:
@@ -223,10 +223,10 @@ def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Com
     return tuple(Command((*lead, place, *value.split())) for place in places)
 
 
-def _stale(found: list[Qdisc], value: str) -> bool:
+def _stale(entries: list[Qdisc], value: str) -> bool:
     """Whether one is of this kind with other options, which it would keep."""
     kind = value.partition(" ")[0]
-    return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in found)
+    return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in entries)
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
@@ -270,9 +270,9 @@ def normal(address: Address, value: str) -> str:
     return " ".join(_QUANTITY.sub(_as_read, word) for word in words)
 
 
-def _as_read(found: re.Match[str]) -> str:
+def _as_read(match: re.Match[str]) -> str:
     """A quantity in the unit in which it is read back: `10ms` is `10000us`."""
-    number, unit = int(found[1]), found[2]
+    number, unit = int(match[1]), match[2]
     if unit == "p":
         return str(number)
     if unit in _TIMES:

@@ -53,16 +53,16 @@ def keep(address: Address, value: str) -> Keep:
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The other rings."""
-    found = values(source, "rings", address.nic)
-    others = (n for n in NAMES if n != address.name and n.replace("-", "_") in found)
+    fields = values(source, "rings", address.nic)
+    others = (n for n in NAMES if n != address.name and n.replace("-", "_") in fields)
     return tuple(f"ring.{name}@{address.nic}" for name in others)
 
 
 def limits(source: Source, address: Address) -> Limits:
     """Up to the driver's maximum."""
     name = address.name.replace("-", "_")
-    found = values(source, "rings", address.nic)
-    if name not in found:
+    fields = values(source, "rings", address.nic)
+    if name not in fields:
         return Limits(settable=False, because=f"the driver has no {address.name} ring")
-    most = found.get(name + "_max")
+    most = fields.get(name + "_max")
     return Limits(min=1, max=most, because="the driver's limit" if most else "")

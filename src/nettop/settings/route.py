@@ -45,18 +45,18 @@ class Route:
     head: bytes
     parts: tuple[tuple[int, bytes], ...]
 
-    def get(self, wanted: int) -> bytes:
+    def get(self, attribute: int) -> bytes:
         """An attribute's bytes; empty when it has none."""
-        return next((raw for number, raw in self.parts if number == wanted), b"")
+        return next((raw for number, raw in self.parts if number == attribute), b"")
 
     def metrics(self) -> dict[int, bytes]:
         """The metrics by number."""
         raw = self.get(_METRICS)
         return {n: raw[a:e] for n, a, e in attributes(raw, 0, len(raw))}
 
-    def word(self, wanted: int, absent: int = 0) -> int:
+    def word(self, attribute: int, absent: int = 0) -> int:
         """A 32-bit attribute."""
-        raw = self.get(wanted)
+        raw = self.get(attribute)
         return int(struct.unpack("=I", raw)[0]) if len(raw) == 4 else absent
 
 
@@ -151,8 +151,8 @@ def write(host: Host, address: Address, value: str) -> None:
 
 def _expires(route: Route) -> int:
     """Seconds that a router's announcement still holds; 0 for ever (struct rta_cacheinfo)."""
-    told = route.get(_CACHE)
-    ticks = struct.unpack_from("=i", told, 8)[0] if len(told) >= 12 else 0
+    cache = route.get(_CACHE)
+    ticks = struct.unpack_from("=i", cache, 8)[0] if len(cache) >= 12 else 0
     return max(0, int(ticks) // os.sysconf("SC_CLK_TCK"))
 
 
@@ -181,18 +181,18 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     except OSError:
         route = Route(bytes(12), ())
     metrics = route.metrics()
-    said = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
+    known = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
     locked = _u32(metrics.pop(_LOCK, bytes(4)))
     own = _NUMBERS[address.name]
-    if _expires(route) or set(dict(route.parts)) - _SAID or set(metrics) - said - {own}:
+    if _expires(route) or set(dict(route.parts)) - _SAID or set(metrics) - known - {own}:
         return portable(source, address, value)
     words = [*_ip(address), "change", _destination(address), *_way(source, route)]
-    wanted = {
+    values = {
         name: str(_u32(metrics[n])) + ("ms" if name == "rto_min" else "")
-        for name, n in _NUMBERS.items() if n in said - {own}
+        for name, n in _NUMBERS.items() if n in known - {own}
     }  # fmt: skip
-    wanted |= {} if value == "none" else {address.name: _word(address, value)}
-    for name, word in wanted.items():
+    values |= {} if value == "none" else {address.name: _word(address, value)}
+    for name, word in values.items():
         locks = locked >> _NUMBERS[name] & 1 and name not in ("rto_min", address.name)
         words += [name, *(["lock"] if locks else []), word]
     return (Command(tuple(words)),)
@@ -205,8 +205,8 @@ def _word(address: Address, value: str) -> str:
 
 
 def _u32(raw: bytes) -> int:
-    (found,) = struct.unpack("=I", raw[:4])
-    return int(found)
+    (number,) = struct.unpack("=I", raw[:4])
+    return int(number)
 
 
 def _way(source: Source, route: Route) -> list[str]:
