@@ -39,7 +39,7 @@ def identity(source: Source, nic: str) -> str:
 
 
 def same(then: str, now: str) -> bool:
-    """Whether two identities are of one device; what only one of them tells is not compared."""
+    """Whether two identities are of one device; words that only one of them has are ignored."""
     old, new = parts(then), parts(now)
     if "ifindex" not in old or "ifindex" not in new:
         return then == now
@@ -50,7 +50,7 @@ def same(then: str, now: str) -> bool:
 
 
 def parts(text: str) -> dict[str, str]:
-    """The values of an identity by their words."""
+    """The values of an identity by word: ifindex, node, device, port, address."""
     words = text.split(" ")
     return dict(zip(words[::2], words[1::2], strict=False))
 

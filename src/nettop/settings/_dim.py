@@ -32,7 +32,7 @@ def steps(source: Source, address: Address) -> Sequence[Mapping[str, int]]:
 
 
 def shown(profile: Sequence[Mapping[str, int]]) -> str:
-    """The steps as text."""
+    """The steps as canonical text: `,` joins fields, `_` joins steps, `n` is an absent field."""
     return "_".join(",".join(str(step.get(part, "n")) for part in _PARTS) for step in profile)
 
 
@@ -52,7 +52,7 @@ def normal(address: Address, value: str) -> str:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """As many steps as there are, a number for each field that the driver has, in 16 bits."""
+    """ValueError unless the count of steps and their fields are those of the driver, in 16 bits."""
     now, new = steps(source, address), parsed(value)
     if len(new) != len(now):
         raise ValueError(f"{address} has {len(now)} steps, not {len(new)}")

@@ -45,14 +45,14 @@ def folders(source: Source, address: Address) -> list[str]:
 
 
 def read(source: Source, address: Address) -> str:
-    """The word; of `all`, the first CPU's word, or `mixed`."""
+    """The word of the CPU; for `all`, the common word, or `mixed`."""
     file = _FILES[address.name]
     words = {source.text(f"{folder}/{file}").strip() for folder in folders(source, address)}
     return words.pop() if len(words) == 1 else "mixed"
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write it for each CPU; `mixed` is put back CPU by CPU, never written."""
+    """Write it for each CPU; nothing for `mixed`, because undo restores each CPU's own setting."""
     if value == "mixed":
         return
     for folder in folders(host.source, address):
@@ -60,7 +60,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """An echo for each CPU; `mixed` is what each of them has now."""
+    """An echo for each CPU; for `mixed`, each CPU's current word."""
     file = _FILES[address.name]
     try:
         where = folders(source, address)
@@ -78,7 +78,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """Of `all`, each CPU; of a governor, the energy preference it may move."""
+    """The other of governor and energy preference; for `all`, also the setting of each CPU."""
     others = []
     if address.target == "all":
         where = folders(source, address)
@@ -88,6 +88,6 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the driver offers."""
+    """The words that the driver offers."""
     folder = folders(source, address)[0]
     return Limits(choices=tuple(source.text(f"{folder}/{_CHOICES[address.name]}").split()))

@@ -60,7 +60,7 @@ def _ask(source: Source, question: str) -> tuple[str, str]:
 
 
 def banned(source: Source) -> frozenset[int]:
-    """The interrupts it leaves alone: `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
+    """The banned interrupts, from its setup line `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
     words = _ask(source, "setup")[1].split()
     pairs = pairwise(words)
     return frozenset(int(number) for word, number in pairs if word == "IRQ" and number.isdigit())
@@ -74,7 +74,7 @@ def _own(source: Source, nic: str) -> frozenset[int]:
 
 
 def read(source: Source, address: Address) -> str:
-    """On when all its interrupts are banned, off when none, else the numbers of those that are."""
+    """`on`: all interrupts are banned; `off`: none is; else the numbers of the banned ones."""
     own, out = _own(source, address.nic), banned(source)
     if own <= out:
         return "on"
@@ -90,12 +90,12 @@ def _words(source: Source, nic: str, value: str) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Ban its interrupts, or give them back."""
+    """Ban the interrupts of the interface in irqbalance, or remove the ban."""
     _ask(host.source, _words(host.source, address.nic, value))
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """The daemon would cut a longer list short, in the middle of a number."""
+    """ValueError for a list longer than the daemon reads: it would cut a number."""
     if len(_words(source, address.nic, value)) > _MOST:
         raise ValueError(
             "irqbalance reads no list as long as that: name them in IRQBALANCE_ARGS "
@@ -104,17 +104,17 @@ def validate(source: Source, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """The same words into its socket, for which no tool is everywhere."""
+    """A command that writes the same words into its socket; no common tool does."""
     return (Command(("python3", "-c", _TELL, _words(source, address.nic, value))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off; numbers are only ever read."""
+    """On or off; a list of numbers can be read, not written."""
     return switch(value)
 
 
 def identity(source: Source, address: Address) -> str:
-    """The interface's device, and the daemon's process: a new one has forgotten it."""
+    """The interface's device and the daemon's process: a new process has no ban."""
     return f"{_device.identity(source, address.nic)} at {_ask(source, 'setup')[0]}"
 
 

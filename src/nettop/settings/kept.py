@@ -32,7 +32,7 @@ _OURS = "# nettop's:"
 
 
 def path(address: Address) -> str:
-    """The file it stands in."""
+    """The file of the entry."""
     if address.name == "sysctl":
         return "/etc/sysctl.d/90-nettop.conf"
     if address.name == "link":
@@ -43,7 +43,7 @@ def path(address: Address) -> str:
 
 
 def entries(source: Source, address: Address) -> dict[str, str]:
-    """What the file keeps, by key; empty when there is no file."""
+    """The entries of the file by key; empty where there is no file."""
     try:
         text = source.text(path(address))
     except FileNotFoundError:
@@ -65,12 +65,12 @@ def _key(address: Address) -> str:
 
 
 def read(source: Source, address: Address) -> str:
-    """The text kept, or `absent`."""
+    """The text in the file, or `absent`."""
     return entries(source, address).get(_key(address), ABSENT)
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Rewrite the file with the entry, or without it; the last entry takes the file along."""
+    """Rewrite the file with or without the entry; without any entry the file is removed."""
     known = entries(host.source, address)
     known.pop(_key(address), None)
     if value != ABSENT:
@@ -124,7 +124,7 @@ def _quoted(word: str) -> str:
 
 
 def match(source: Source, nic: str) -> str:
-    """By its own address, else by its place on the bus: udev's names come after the match.
+    """Match by permanent address, else by bus path: udev assigns names after the match.
 
     Empty where no line can say it.
     """
@@ -186,7 +186,7 @@ _REMOVE = 'grep -vF -- "$1" "$2" > "$2.new"; mv "$2.new" "$2"'
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """Add the line to the file by hand, or take it out."""
+    """A command that adds the line to the file, or removes it."""
     key = _key(address)
     if value == ABSENT:
         return (Command(("sh", "-c", _REMOVE, "sh", f"{key} = ", path(address))),)

@@ -40,7 +40,7 @@ _IPV6_LEAST = 1280  # RFC 8200, section 5
 
 
 def attributes(source: Source, nic: str) -> dict[str, Any]:
-    """What RTM_GETLINK tells of one interface; OSError when there is none."""
+    """The attributes of one interface by RTM_GETLINK; OSError where there is none."""
     body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, os.fsencode(nic) + b"\0")
     reply = source.netlink(Request("route", _GETLINK, body, f"route/link/{nic}"))
     for _kind, start, end in messages(reply):
@@ -52,7 +52,7 @@ def attributes(source: Source, nic: str) -> dict[str, Any]:
 
 
 def read(source: Source, address: Address) -> str:
-    """The number, or on/off."""
+    """The number, or on/off; OSError where there is no such interface."""
     if address.name in _FILES:
         path = f"{interface(address)}/{_FILES[address.name]}"
         return text(source, path, f"no interface {address.nic}")
@@ -66,7 +66,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write by rtnetlink; a directory that stands in for a host has the files only."""
+    """Write by rtnetlink; below another root, into files."""
     if not host.real:
         if address.name in _FILES:
             host.write(f"{interface(address)}/{_FILES[address.name]}", value)
@@ -82,7 +82,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def prepare(host: Host) -> None:
-    """pyroute2, which takes seconds on a busy machine."""
+    """Import pyroute2 early: it can take seconds under load."""
     if host.real:
         host.load_route()
 
@@ -99,7 +99,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, or on/off."""
+    """The canonical number, or on/off; ValueError for anything else."""
     return switch(value) if address.name == "promisc" else number(value)
 
 
@@ -110,7 +110,7 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """An MTU takes IPv6's along, and may switch offloads that cannot do it."""
+    """For an MTU, that of IPv6 and the offloads that do not support it."""
     if address.name != "mtu":
         return ()
     addresses = []
@@ -132,7 +132,7 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """The driver's own MTU bounds; below 1280 IPv6 would lose its addresses for good."""
+    """The driver's MTU bounds; below 1280 bytes the kernel removes the IPv6 addresses."""
     read(source, address)
     if address.name == "promisc":
         return Limits(default="off", choices=("on", "off"))

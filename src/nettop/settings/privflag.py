@@ -31,7 +31,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it."""
+    """Set one flag; the driver keeps the others."""
     put(host, "privflags", address.nic, {address.name: value == "on"})
 
 

@@ -151,7 +151,7 @@ def _chosen(source: Source, address: Address) -> list[Qdisc]:
 
 
 def read(source: Source, address: Address) -> str:
-    """The root's value; of the leaves, their value or `mixed`."""
+    """The root's value; for the leaves, their common value or `mixed`."""
     shown = {q.value for q in _chosen(source, address)}
     if not shown:
         return "noqueue"
@@ -159,7 +159,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def _own(source: Source) -> str:
-    """What the kernel gives a queue by itself; empty where that is not told (other namespaces)."""
+    """The kernel's default discipline; empty where it is not readable (other namespaces)."""
     try:
         return source.text("/proc/sys/net/core/default_qdisc").strip()
     except OSError:
@@ -230,7 +230,7 @@ def _stale(entries: list[Qdisc], value: str) -> bool:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """`tc qdisc replace`; the kernel's own mq has leaves no one can name: first one with a name."""
+    """`tc qdisc replace`; leaves of the kernel's own mq have no handle: mq gets one first."""
     nic = address.nic
     try:
         chosen = _chosen(source, address)
@@ -246,7 +246,7 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """With a handle that belongs to the value; the kernel's own by taking away what is ours."""
+    """Replace it, with a handle derived from the value; delete ours to restore the kernel's own."""
     nic = address.nic
     chosen = _chosen(source, address)
     if address.name == "leaves":
@@ -263,7 +263,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A kind and words for tc; a word that begins with a dash is none."""
+    """A kind and options for tc; ValueError for words that begin with a dash."""
     words = value.lower().split()
     if not words or any(word[0] == "-" for word in words):
         raise ValueError(f"{address} needs a kind of qdisc, such as fq")
@@ -281,7 +281,7 @@ def _as_read(match: re.Match[str]) -> str:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only kinds that the kernel has or can load; without its list of modules it judges itself."""
+    """ValueError for a kind that the kernel neither has nor can load, if it lists its modules."""
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
@@ -296,14 +296,14 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """A root takes its leaves along."""
+    """For a root, its leaves: the kernel replaces them with it."""
     if address.name == "root" and read(source, address) == "mq":
         return (f"qdisc.leaves@{address.nic}",)
     return ()
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Refused when what is there could not be put back."""
+    """Not settable where undo could not restore the current discipline."""
     if read(source, address) == "mixed":
         why = "the queues have different ones, and nettop could not put them back exactly"
         return Limits(settable=False, because=why)

@@ -27,7 +27,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it; read back what the driver made of it."""
+    """Set it; the driver may round it."""
     put(host, "rings", address.nic, {address.name.replace("-", "_"): int(value)})
 
 
@@ -42,7 +42,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A number."""
+    """The canonical number; ValueError for anything else."""
     return number(value)
 
 

@@ -40,7 +40,7 @@ _REPLACE = 0x100 | 0x400  # NLM_F_REPLACE | NLM_F_CREATE
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route as the kernel wrote it."""
+    """A route as in the kernel's message."""
 
     head: bytes
     parts: tuple[tuple[int, bytes], ...]
@@ -161,7 +161,7 @@ def _number(value: str) -> int:
 
 
 def validate(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
-    """The kernel keeps a number in 32 bits."""
+    """ValueError for a number above 32 bits."""
     if address.name != "congctl" and value != "none" and not 0 <= _number(value) < 1 << 32:
         raise ValueError(f"{address} is a number below 2^32, not {value}")
 
@@ -175,7 +175,7 @@ def _destination(address: Address) -> str:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """`ip route change` with all that the route has: what is left out there is taken away."""
+    """`ip route change` with all attributes of the route: it removes those that are not given."""
     try:
         route = find(source, address)
     except OSError:
@@ -251,7 +251,7 @@ ip "$family" route change "$to" ${value:+"$name" "$value"} $rest"""
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """The route of that host, whose gateway is another."""
+    """The command for another host, where the gateway differs."""
     family = "-6" if _prefix(address)[0] == socket.AF_INET6 else "-4"
     word = "" if value == "none" else _word(address, value)
     words = (family, _destination(address), address.name, word)
@@ -264,7 +264,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, on/off, a name, or `none`."""
+    """The canonical number, on/off, name, or `none`; ValueError for anything else."""
     word = value.strip()
     if word == "none":
         return word
@@ -278,7 +278,7 @@ def normal(address: Address, value: str) -> str:
 
 
 def identity(source: Source, address: Address) -> str:
-    """Its metric, next hop and interface: another route to there is not ours."""
+    """Metric, next hop and interface of the route: another route to the target differs in one."""
     route = find(source, address)
     return f"{route.word(_PRIORITY)} {route.get(_GATEWAY).hex()} {route.word(_OIF)}"
 
@@ -289,7 +289,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the kernel's field holds."""
+    """The range of the kernel's field."""
     read(source, address)
     if address.name == "quickack":
         return Limits(default="none", choices=("on", "off", "none"))

@@ -113,7 +113,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A table, a key, or letters, as they are read."""
+    """The canonical table, key or letters; ValueError for anything else."""
     words = " ".join(value.lower().split())
     if address.name == "key":
         form, what = r"([0-9a-f]{2}:)+[0-9a-f]{2}", "colon hex"
