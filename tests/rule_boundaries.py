@@ -81,7 +81,7 @@ def shape(said: str) -> str:
     return re.sub(r"=\S+", "", said)
 
 
-def bases(path: Path) -> dict[str, dict[str, Any]]:
+def bases(path: Path) -> dict[str, Mapping[str, Any]]:
     """The tests that find on inline facts, by name."""
     found = [table for table in own_tests(path) if table["finds"] and "recorded" not in table]
     return {str(table["name"]): table for table in found[:BASES]}

@@ -1,8 +1,10 @@
-"""Mutation of rules: each condition dropped or negated must make one of the rule's own tests fail.
+"""Mutation of rules: every change of what a rule asks must make one of the rule's own tests fail.
 
     python tests/rule_mutation.py [rules/surface/problem.toml …]
 
-Prints the survivors: conditions that the tests of their rule do not need. Zero is the target.
+The changes: each condition of `when` and each `if` of a fix dropped and negated; each exception,
+`hold` and `profiles` dropped. Prints the survivors: parts that the tests do not need. Zero is the
+target.
 """
 
 from __future__ import annotations
@@ -12,6 +14,7 @@ import copy
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from nettop.advice.judge.rule_tests import moments, verdict
@@ -26,24 +29,43 @@ PACK = Path(__file__).parents[1] / "rules"
 
 @dataclass(frozen=True)
 class Mutant:
-    """A rule with one condition changed, and what was changed."""
+    """A rule with one part changed, and what was changed."""
 
     rule: Rule
     change: str
 
 
 def mutants(rule: Rule) -> Iterator[Mutant]:
-    """Every condition of `when` dropped and negated, every exception dropped."""
+    """Every condition dropped and negated; every exception, `hold` and `profiles` dropped."""
     for number, (leaf, neutral) in enumerate(leaves(rule.when.tree)):
         text = ast.unparse(leaf)
         whole = neutral is None  # the only condition: without it there is no rule to drop from
         if not whole:
-            made = _changed(rule, number, ast.Constant(neutral))
-            yield Mutant(made, f"without `{text}`")
+            mutant = _changed(rule, number, ast.Constant(neutral))
+            yield Mutant(mutant, f"without `{text}`")
         yield Mutant(_changed(rule, number, ast.UnaryOp(ast.Not(), leaf)), f"with not `{text}`")
     for index, exempt in enumerate(rule.unless):
         rest = rule.unless[:index] + rule.unless[index + 1 :]
         yield Mutant(replace(rule, unless=rest), f"without unless `{exempt.when.text}`")
+    if rule.hold:
+        yield Mutant(replace(rule, hold=0.0), "without hold")
+    if rule.profiles is not None:
+        yield Mutant(replace(rule, profiles=None), "without profiles")
+    yield from _of_fixes(rule)
+
+
+def _of_fixes(rule: Rule) -> Iterator[Mutant]:
+    """Every `if` of a fix dropped and negated."""
+    for index, fix in enumerate(rule.words.fixes):
+        if fix.when is None:
+            continue
+        negated = replace(fix.when, tree=ast.UnaryOp(ast.Not(), fix.when.tree))
+        for change, condition in (("without if", None), ("with if not", negated)):
+            fixes = list(rule.words.fixes)
+            fixes[index] = replace(fix, when=condition)
+            words = replace(rule.words, fixes=tuple(fixes))
+            mutant = replace(rule, later=partial(replace, words))
+            yield Mutant(mutant, f"fix[{index}] {change} `{fix.when.text}`")
 
 
 def leaves(tree: ast.expr, neutral: bool | None = None) -> Iterator[tuple[ast.expr, bool | None]]:
@@ -80,11 +102,11 @@ def survivors(path: Path) -> list[str]:
     """The changes that no test of the rule notices."""
     rule = read(path)
     hosts = recorded(path.resolve())
-    given = [(table, moments(rule, table, hosts)) for table in own_tests(path)]
+    tests = [(table, moments(rule, table, hosts)) for table in own_tests(path)]
     return [
         f"{rule.id}: {mutant.change}"
         for mutant in mutants(rule)
-        if not any(verdict(mutant.rule, table, facts) for table, facts in given)
+        if not any(verdict(mutant.rule, table, facts) for table, facts in tests)
     ]
 
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from nettop.advice.judge.condition import Judged
 from nettop.advice.judge.inline_facts import facts
-from nettop.advice.judge.loop import code_of, true_on
+from nettop.advice.judge.loop import code_of, loop_of, true_on
 from nettop.advice.language.evaluate import evaluate
 from nettop.advice.language.expression import condition
-from nettop.advice.language.native import compiled, value_of
+from nettop.advice.language.native import value_of
 from nettop.advice.language.template import template
 from nettop.advice.rules.rule import Rule, Words
 
@@ -80,8 +80,8 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     careful = evaluate(made, here)
     judged = Judged.of(_rule(text))
     code = code_of("nic", [judged, judged])
-    assert "careful(0" not in code
-    loop = compiled(code)
+    assert "walk(0" not in code
+    loop = loop_of("nic", [judged, judged])
     row = (at.nics[0],)
 
     def careful_too(_place: int, row: tuple[Any, ...]) -> bool:

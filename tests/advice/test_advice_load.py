@@ -8,8 +8,6 @@ from typing import Any
 import pytest
 
 from nettop.advice.judge.rule_tests import check
-from nettop.advice.rules import file as build
-from nettop.advice.rules.file import parsed
 from nettop.advice.rules.load import RuleError, files, load, read
 from nettop.facts import Facts
 
@@ -57,11 +55,6 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
     assert rule.profiles is None
     assert rule.limits == {"least": 1000}
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
-
-
-@pytest.mark.parametrize("path", files(PACK), ids=lambda path: path.stem)
-def test_a_shipped_rule_judges_the_same_without_its_prose(path: Path) -> None:
-    assert read(path, shipped=True) == read(path)
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
@@ -203,28 +196,6 @@ def test_a_reason_for_silence_is_compared(tmp_path: Path) -> None:
     failed = [outcome for outcome in check(write(tmp_path, text)) if not outcome.passed]
     assert len(failed) == 1
     assert failed[0].why.startswith("is silent for another reason: needs")
-
-
-PROSE = ("why", "expected", "show")
-
-
-@pytest.mark.parametrize("path", files(PACK), ids=lambda path: path.stem)
-def test_judging_reads_what_is_no_prose(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is left out of a rule's text is left out whole, and nothing else is."""
-    given: list[dict[str, Any]] = []
-
-    def kept(where: Path, text: str) -> dict[str, Any]:
-        given.append(parsed(where, text))
-        return given[-1]
-
-    monkeypatch.setattr(build, "parsed", kept)
-    rule = read(path, shipped=True)
-    (judged,) = given
-    rule.words  # noqa: B018 - reads the rest
-    whole = given[-1]
-    assert not set(PROSE) & set(judged)
-    assert judged == {key: whole[key] for key in judged}
-    assert set(whole) - set(judged) <= {*PROSE, "source", "competing", "fix"}
 
 
 @pytest.mark.parametrize(

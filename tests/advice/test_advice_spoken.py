@@ -20,14 +20,14 @@ CODE = re.compile(
 
 
 def words(text: str, over: str = "nic", **limits: float) -> str:
-    return spoken.said(condition(text, over, limits), limits)
+    return spoken.in_words(condition(text, over, limits), limits)
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_every_condition_that_is_shipped_is_words(rule: Rule) -> None:
-    shown = [spoken.said(side, rule.limits) for side in spoken.parts(rule.when)]
-    shown += [spoken.said(exempt.when, rule.limits) for exempt in rule.unless]
-    shown += [spoken.said(f.when, rule.limits) for f in rule.words.fixes if f.when]
+    shown = [spoken.in_words(side, rule.limits) for side in spoken.parts(rule.when)]
+    shown += [spoken.in_words(exempt.when, rule.limits) for exempt in rule.unless]
+    shown += [spoken.in_words(f.when, rule.limits) for f in rule.words.fixes if f.when]
     assert [text for text in shown if not text or CODE.search(text)] == []
 
 
@@ -58,7 +58,7 @@ def test_switches_and_what_is_known_are_statements() -> None:
 
 def test_what_must_hold_together_is_told_apart() -> None:
     both = condition("nic.mtu > 1500 and (nic.xdp or nic.promisc)", "nic")
-    assert [spoken.said(side, {}) for side in spoken.parts(both)] == [
+    assert [spoken.in_words(side, {}) for side in spoken.parts(both)] == [
         "MTU > 1500 bytes",
         "XDP program attached: yes or promiscuous mode: yes",
     ]
@@ -67,20 +67,22 @@ def test_what_must_hold_together_is_told_apart() -> None:
 
 
 def test_a_field_of_evidence_has_a_name() -> None:
-    assert spoken.named("nic.total.ring_drops") == ("packets dropped, receive ring full (total)")
-    assert spoken.named("core(nic.irq_top_cpu).softirq") == (
+    assert spoken.field_name("nic.total.ring_drops") == (
+        "packets dropped, receive ring full (total)"
+    )
+    assert spoken.field_name("core(nic.irq_top_cpu).softirq") == (
         "softirq time of busiest interrupt CPU"
     )
-    assert spoken.named("sysctl.net.ipv4.tcp_rmem") == "net.ipv4.tcp_rmem"
-    assert spoken.named("feature.rx-gro") == "rx-gro"
-    assert spoken.named("a name; not an expression") == "a name; not an expression"
-    assert spoken.told("host.kernel", (6, 1), "") == "6.1"
+    assert spoken.field_name("sysctl.net.ipv4.tcp_rmem") == "net.ipv4.tcp_rmem"
+    assert spoken.field_name("feature.rx-gro") == "rx-gro"
+    assert spoken.field_name("a name; not an expression") == "a name; not an expression"
+    assert spoken.value_text("host.kernel", (6, 1), "") == "6.1"
 
 
 def test_a_unit_that_the_name_contains_is_left_out() -> None:
     assert words("process.packet_sockets > 0", "process") == "packet sockets > 0"
-    assert spoken.told("process.packet_sockets", 2, "sockets") == "2"
-    assert spoken.told("nic.ring.rx", 256, "descriptors") == "256 descriptors"
+    assert spoken.value_text("process.packet_sockets", 2, "sockets") == "2"
+    assert spoken.value_text("nic.ring.rx", 256, "descriptors") == "256 descriptors"
 
 
 def test_the_page_of_a_rule_keeps_its_own_words_for_those_who_write_rules() -> None:

@@ -19,15 +19,16 @@ from unittest.mock import patch
 import rules_cost
 
 from nettop.advice.judge import judge as judging
+from nettop.advice.judge.condition import Row
 from nettop.advice.judge.judge import Judge
-from nettop.advice.judge.loop import Careful, Found, Loop, Row, true_on
+from nettop.advice.judge.loop import Hit, Loop, Walk, true_on
 from nettop.advice.language.moment import Moment
 from nettop.advice.rules.load import load
 from nettop.facts import Facts
 
 PACK = Path(__file__).parents[2] / "rules"
 PAIRS = 7
-Way = Callable[..., list[Found]]
+Way = Callable[..., list[Hit]]
 
 
 def walked(
@@ -36,10 +37,10 @@ def walked(
     rows: Sequence[Row],
     moment: Moment,
     label: object,
-    careful: Careful,
-) -> list[Found]:
+    walk: Walk,
+) -> list[Hit]:
     """`true_on` without generated code."""
-    return [(place, row) for row in rows for place in range(count) if careful(place, row)]
+    return [(place, row) for row in rows for place in range(count) if walk(place, row)]
 
 
 def queues(turn: int) -> Facts:

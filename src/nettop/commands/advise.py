@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..advice.rules.severity import MARKS, SEVERITIES
 from . import (
     duration_argument,
     emit,
@@ -24,15 +25,13 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..advice.rules.rule import Cite, Finding, Silent
+    from ..advice.rules.rule import Finding, Silent
     from ..host.source import Source
     from ..views.observer import Observation
 
 GROUP = "look"
 HELP = "report what is wrong on this host, why, and the exact change"
-SEVERITIES = ("critical", "warning", "advice", "info")
 ALIKE = 3  # findings of one rule in full; forty flows of one process repeat the same text
-MARKS = {"critical": "✗", "warning": "!", "advice": "·", "info": "i"}
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -178,6 +177,7 @@ def _print_finding(source: Source, finding: Finding) -> None:
     from textwrap import wrap
 
     from ..advice.rules.explain import figures
+    from ..advice.rules.papers import citation
     from ..views.steps import step
 
     print_lines("", f"{MARKS[finding.severity]} {finding.id}  {finding.title}")
@@ -190,8 +190,8 @@ def _print_finding(source: Source, finding: Finding) -> None:
         print_lines(f"      {change.shell}")
     for text in finding.advice:
         print_lines(*wrap(text, 78, initial_indent="    → ", subsequent_indent="      "))
-    for source_ in finding.sources:
-        text = cite(source_)
+    for cite in finding.sources:
+        text = citation(cite)
         print_lines(*wrap(text, 78, initial_indent="    source: ", subsequent_indent="      "))
 
 
@@ -211,10 +211,3 @@ def _without_finding(silent: Sequence[Silent]) -> Iterator[str]:
     others = sum(not result.applies for result in silent)
     if others:
         yield f"  … and {others:,} that do not apply to this interface type or profile"
-
-
-def cite(source: Cite) -> str:
-    """One source as one line: document, place, figure."""
-    name = source.get("paper") or source.get("doc") or source.get("url") or "?"
-    parts = [name, source.get("place"), source.get("figure")]
-    return ", ".join(part for part in parts if part)

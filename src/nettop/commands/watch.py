@@ -11,6 +11,7 @@ import json
 import sys
 import time
 
+from ..advice.rules.severity import MARKS, SEVERITIES
 from . import (
     duration_argument,
     interface_argument,
@@ -22,7 +23,6 @@ from . import (
     report_faults,
     source_arguments,
 )
-from .advise import MARKS, SEVERITIES
 
 GROUP = "look"
 HELP = "print a line when a finding begins or ends"

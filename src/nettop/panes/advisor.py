@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from ..advice.language.words import named
-from ..advice.language.words import told as value_text
+from ..advice.language.words import field_name, value_text
+from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..terms.units import seconds
 from ..views.ask import Key, Next
@@ -69,12 +69,9 @@ def paragraph(text: str, width: int, role: str = "", indent: int = 2) -> list[Li
 
 
 def cite(source: Cite, width: int, role: str) -> list[Line]:
-    """A published measurement: document, place, figure."""
-    name = source.get("paper") or source.get("doc") or source.get("url") or "?"
-    where = ", ".join(str(part) for part in (name, source.get("place")) if part)
+    """A source, wrapped; contrary evidence with the reason why it does not apply."""
     because = f" ({source['because']})" if source.get("because") else ""
-    text = f"{where}: {source.get('figure', '')}{because}"
-    return paragraph(text, width, role, 4)
+    return paragraph(citation(source) + because, width, role, 4)
 
 
 def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
@@ -132,12 +129,12 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     out.append(title if one.state in ("done", "ended") else ends(title, since, width))
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
-        longest = max(cells(named(item["field"])) for item in finding.evidence)
+        longest = max(cells(field_name(item["field"])) for item in finding.evidence)
         wide = min(max(36, longest + 3), width * 2 // 3)
         for item in finding.evidence:
             value = value_text(item["field"], item["value"], item.get("unit") or "")
             out.append(
-                line((fit(f"  {named(item['field'])}", wide) + " ", "dim"), (value, "strong"))
+                line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
             )
     out += remedy(finding, scene, width)
     if finding.expected:

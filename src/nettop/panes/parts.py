@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar, cast
 
+from ..advice.rules.severity import MARKS
 from ..facts import Facts
 from ..facts.kinds.core import Core
 from ..terms.text import Line, cells, fit, fit_line, line, line_cells, over
@@ -16,12 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-MARKS: Final = {
-    "critical": ("✗", "bad"),
-    "warning": ("!", "warn"),
-    "advice": ("▸", "accent"),
-    "info": ("·", "dim"),
-}
+ROLES: Final = {"critical": "bad", "warning": "warn", "advice": "accent", "info": "dim"}
 RISKS: Final = {  # of a setting: text, role
     "none": ("no interruption", "good"),
     "queues": ("the queues restart: a few packets are lost", "warn"),
@@ -130,7 +126,8 @@ def listing(
 
 def severity(finding: Finding | None) -> tuple[str, str]:
     """The mark and role of a finding's severity; without a finding, those of `info`."""
-    return MARKS.get(finding.severity if finding is not None else "info", MARKS["info"])
+    level = finding.severity if finding is not None else "info"
+    return MARKS[level], ROLES[level]
 
 
 def matches(wanted: str, *texts: str | None) -> bool:

@@ -37,7 +37,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from importlib import import_module
 from types import ModuleType
-from typing import Any
+from typing import TypeVar, cast
 
 from ..host.source import Source
 from ..terms import devname
@@ -45,6 +45,7 @@ from ..terms.errors import nearest
 from ..terms.modules import modules
 from ._host import Host
 
+T = TypeVar("T")
 _NO_PART = re.compile("")
 _NUMBER = re.compile(r"0|-?[1-9][0-9]{0,18}")
 RISKS = ("none", "queues", "link", "reboot", "advice")
@@ -182,15 +183,14 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def prepare(host: Host, address: Address) -> None:
-    """Load now what a write needs: whoever must act within a time cannot wait for it then."""
+    """Import now what a write needs, so that a write with a deadline does not wait for imports."""
     _optional(address, "prepare", None, host)
 
 
 def limits(source: Source, address: Address) -> Limits:
     """What may be written there."""
-    found = kind(address.kind).limits(source, address)
-    assert isinstance(found, Limits)  # noqa: S101  # the contract of a kind module
-    return found
+    limits: Limits = kind(address.kind).limits(source, address)
+    return limits
 
 
 def risk(address: Address) -> str:
@@ -201,7 +201,7 @@ def risk(address: Address) -> str:
 
 
 def normal(address: Address, value: str) -> str:
-    """The canonical text of a value as a person may write it; ValueError when it makes no sense."""
+    """The canonical text of a value that a user wrote; ValueError where it is no such value."""
     module = kind(address.kind)
     if hasattr(module, "normal"):
         return str(module.normal(address, value))
@@ -209,7 +209,7 @@ def normal(address: Address, value: str) -> str:
 
 
 def data(address: Address, value: str) -> int | str | list[int]:
-    """The value as JSON has it: a decimal number, an array of them (a triple), else text."""
+    """The value for JSON: a decimal number, a list of them (a triple), else text."""
     parts = value.split()
     textual = address.name in getattr(kind(address.kind), "TEXT", ())
     if textual or not parts or not all(_NUMBER.fullmatch(part) for part in parts):
@@ -218,49 +218,44 @@ def data(address: Address, value: str) -> int | str | list[int]:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """The commands that do the same by hand."""
-    found: tuple[Command, ...] = kind(address.kind).commands(source, address, value)
-    return found
+    """The commands that write the value, as an administrator would type them."""
+    steps: tuple[Command, ...] = kind(address.kind).commands(source, address, value)
+    return steps
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
     """Commands that still hold after a reboot or on another host of the same make."""
     module = kind(address.kind)
-    found: tuple[Command, ...] = getattr(module, "portable", module.commands)(
-        source, address, value
-    )
-    return found
+    function = getattr(module, "portable", module.commands)
+    steps: tuple[Command, ...] = function(source, address, value)
+    return steps
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:
-    """The command that shows what those change; empty when only their files do."""
-    found: tuple[str, ...] = _optional(address, "shows", (), source, address)
-    return found
+    """The command that shows the value; empty where only a file shows it."""
+    return _optional(address, "shows", (), source, address)
 
 
 def shell(address: Address, value: str, source: Source | None = None) -> str:
-    """The line an expert would type."""
+    """The commands in one line for a shell."""
     from ..host.source import Live
 
-    return "; ".join(d.shell() for d in commands(source or Live(), address, value))
+    return "; ".join(one.shell() for one in commands(source or Live(), address, value))
 
 
 def keep(address: Address, value: str) -> Keep | None:
-    """How it would survive a reboot; None when it cannot (a process is gone by then)."""
-    found: Keep | None = _optional(address, "keep", None, address, value)
-    return found
+    """How the value can survive a reboot; None where it cannot (the affinity of a process)."""
+    return _optional(address, "keep", None, address, value)
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """The settings that may move when this one is written (features that depend on it …)."""
-    found: tuple[str, ...] = _optional(address, "side_effects", (), source, address)
-    return found
+    """The settings that the kernel or driver may change when this one is written."""
+    return _optional(address, "side_effects", (), source, address)
 
 
 def rank(address: Address, value: str) -> int:
     """Its place in a plan: lower is written first."""
-    found: int = _optional(address, "rank", 0, address, value)
-    return found
+    return _optional(address, "rank", 0, address, value)
 
 
 def identity(source: Source, address: Address) -> str:
@@ -289,8 +284,8 @@ def hardware(identity: str) -> str:
     """Bus address and port in an interface's identity; empty for a virtual device."""
     from . import _device
 
-    found = _device.parts(identity)
-    return f"{found['device']} port {found.get('port', '0')}" if "device" in found else ""
+    parts = _device.parts(identity)
+    return f"{parts['device']} port {parts.get('port', '0')}" if "device" in parts else ""
 
 
 def certain(identity: str) -> bool:
@@ -310,7 +305,7 @@ def namespaced(address: Address) -> bool:
 
 
 def asked(source: Source, address: Address) -> str:
-    """What was asked for, where the host may show another value; empty where it cannot."""
+    """The requested value, where the value in effect may differ; empty where none is stored."""
     try:
         return str(_optional(address, "asked", "", source, address))
     except (OSError, ValueError, LookupError):
@@ -318,7 +313,7 @@ def asked(source: Source, address: Address) -> str:
 
 
 def runtime(address: Address) -> bool:
-    """Whether a reboot forgets it (files that nettop wrote are kept)."""
+    """Whether a reboot resets it; False for files."""
     return bool(getattr(kind(address.kind), "RUNTIME", True))
 
 
@@ -355,9 +350,10 @@ def _between(address: Address, value: str, bounds: Limits) -> None:
         raise ValueError(f"{address} cannot exceed {bounds.max}{why}")
 
 
-def _optional(address: Address, name: str, default: Any, *args: Any) -> Any:
+def _optional(address: Address, name: str, default: T, *args: object) -> T:
+    """The result of a function that a kind module may lack; `default` where it does."""
     function = getattr(kind(address.kind), name, None)
-    return default if function is None else function(*args)
+    return default if function is None else cast("T", function(*args))
 
 
 def _similar(word: str, known: tuple[str, ...]) -> str:

@@ -39,7 +39,7 @@ def identity(source: Source, nic: str) -> str:
 
 
 def same(then: str, now: str) -> bool:
-    """Whether two identities are of one device; what only one of them tells is not compared."""
+    """Whether two identities are of one device; words that only one of them has are ignored."""
     old, new = parts(then), parts(now)
     if "ifindex" not in old or "ifindex" not in new:
         return then == now
@@ -50,7 +50,7 @@ def same(then: str, now: str) -> bool:
 
 
 def parts(text: str) -> dict[str, str]:
-    """The values of an identity by their words."""
+    """The values of an identity by word: ifindex, node, device, port, address."""
     words = text.split(" ")
     return dict(zip(words[::2], words[1::2], strict=False))
 
@@ -74,8 +74,8 @@ def _asked(source: Source, nic: str) -> tuple[int, str]:
     for kind, start, end in messages(reply):
         if kind == route.NEWLINK and end - start >= route.IFINFO.size:
             index = route.IFINFO.unpack_from(reply, start)[2]
-            found = decode(reply, start + route.IFINFO.size, end, _PERMANENT)
-            return index, route.mac(found.get("permanent", b""))
+            fields = decode(reply, start + route.IFINFO.size, end, _PERMANENT)
+            return index, route.mac(fields.get("permanent", b""))
     raise OSError(19, f"no interface {nic}")
 
 

@@ -21,42 +21,42 @@ _STEP = re.compile(r"(\d{1,9}|n),(\d{1,9}|n),(\d{1,9}|n)")
 
 def steps(source: Source, address: Address) -> Sequence[Mapping[str, int]]:
     """The steps in force; FileNotFoundError with one sentence where there are none."""
-    found = values(source, "coalesce", address.nic).get(address.name.replace("-", "_")) or {}
-    if not found.get("steps"):
+    fields = values(source, "coalesce", address.nic).get(address.name.replace("-", "_")) or {}
+    if not fields.get("steps"):
         why = (
             f"no {address.name} is told for {address.nic}: it takes Linux 6.11 and a driver with it"
         )
         raise FileNotFoundError(2, why)
-    told: Sequence[Mapping[str, int]] = found["steps"]
-    return told
+    profile: Sequence[Mapping[str, int]] = fields["steps"]
+    return profile
 
 
-def shown(told: Sequence[Mapping[str, int]]) -> str:
-    """The steps as text."""
-    return "_".join(",".join(str(step.get(part, "n")) for part in _PARTS) for step in told)
+def shown(profile: Sequence[Mapping[str, int]]) -> str:
+    """The steps as canonical text: `,` joins fields, `_` joins steps, `n` is an absent field."""
+    return "_".join(",".join(str(step.get(part, "n")) for part in _PARTS) for step in profile)
 
 
 def normal(address: Address, value: str) -> str:
     """The text without blanks or leading zeros; ValueError for anything else."""
     words = value.strip().lower().replace("n/a", "n").split("_")
-    found = [_STEP.fullmatch(word.replace(" ", "")) for word in words]
-    if not all(found):
+    matches = [_STEP.fullmatch(word.replace(" ", "")) for word in words]
+    if not all(matches):
         raise ValueError(
             f"{address} is five steps such as 1,256,n_8,256,n_…: usec,packets,completions"
         )
     return "_".join(
         ",".join(part if part == "n" else str(int(part)) for part in one.groups())
-        for one in found
+        for one in matches
         if one
     )
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """As many steps as there are, a number for each field that the driver has, in 16 bits."""
-    now, wanted = steps(source, address), parsed(value)
-    if len(wanted) != len(now):
-        raise ValueError(f"{address} has {len(now)} steps, not {len(wanted)}")
-    for number, (had, has) in enumerate(zip(now, wanted, strict=True), 1):
+    """ValueError unless the count of steps and their fields are those of the driver, in 16 bits."""
+    now, new = steps(source, address), parsed(value)
+    if len(new) != len(now):
+        raise ValueError(f"{address} has {len(now)} steps, not {len(new)}")
+    for number, (had, has) in enumerate(zip(now, new, strict=True), 1):
         for part in _PARTS:
             if part in had and part not in has:
                 raise ValueError(f"step {number} of {address} needs a number of {part}")

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
 
 
 def values(source: Source, what: str, nic: str) -> dict[str, Any]:
-    """The message's fields; OSError with one sentence when the driver has no such thing."""
+    """The message's fields; OSError with one sentence where the driver does not support it."""
     try:
         return ethtool.one(source, what, nic)
     except FileNotFoundError:
-        if not source.live and (found := _recorded(source, what, nic)) is not None:
-            return found
+        if not source.live and (recorded := _recorded(source, what, nic)) is not None:
+            return recorded
         if what not in legacy.CALLS:
             raise
         return dict(legacy.one(source, what, nic))
@@ -33,27 +33,27 @@ def values(source: Source, what: str, nic: str) -> dict[str, Any]:
 
 
 def _recorded(source: Source, what: str, nic: str) -> dict[str, Any] | None:
-    """What a recording's question about every device says of this one: nobody asked it alone."""
+    """The fields of one device from a recorded reply about all devices; None where it is absent."""
     try:
         return ethtool.every(source, what).get(nic)
     except OSError:
         return None
 
 
-def field(source: Source, what: str, nic: str, name: str, said: str) -> int:
-    """One field; FileNotFoundError when the driver does not report it."""
-    found = values(source, what, nic).get(name)
-    if found is None:
-        raise FileNotFoundError(2, f"the driver of {nic} has no {said}")
-    return int(found)
+def field(source: Source, what: str, nic: str, name: str, title: str) -> int:
+    """One field; FileNotFoundError that names `title` where the driver does not report it."""
+    value = values(source, what, nic).get(name)
+    if value is None:
+        raise FileNotFoundError(2, f"the driver of {nic} has no {title}")
+    return int(value)
 
 
-def put(host: Host, what: str, nic: str, wanted: Mapping[str, Any]) -> None:
+def put(host: Host, what: str, nic: str, fields: Mapping[str, object]) -> None:
     """Set fields; by ioctl where the kernel is older than ethtool netlink (5.7)."""
-    door = cast("Kernel", host)  # a Host changes and asks as a Kernel does
+    kernel = cast("Kernel", host)  # a Host has the methods of a Kernel that `put` calls
     try:
-        ethtool.put(door, what, nic, wanted)
+        ethtool.put(kernel, what, nic, fields)
     except FileNotFoundError:
         if what not in legacy.CALLS:
             raise
-        legacy.put(door, what, nic, wanted)
+        legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))  # it has no other fields

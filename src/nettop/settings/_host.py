@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..files.draft import write
 from ..files.trust import environment, program
 from ..host.source import Live, Source
+
+if TYPE_CHECKING:
+    from pyroute2 import IPRoute
 
 
 @dataclass(frozen=True)
@@ -70,10 +74,10 @@ class Host:
 
     @staticmethod
     def load_route() -> None:
-        """Import what `route` needs now: whoever must act at a certain time cannot wait for it."""
+        """Import what `route` needs now, so that a write with a deadline does not wait for it."""
         import pyroute2  # noqa: F401
 
-    def route(self, function: Any) -> None:
+    def route(self, function: Callable[[IPRoute], object]) -> None:
         """Run `function(IPRoute)` in a thread of its own: an event loop may be running here.
 
         pyroute2 costs about 150 ms to import: only a change pays that.

@@ -10,7 +10,7 @@ _NAME = re.compile(r"/([a-z0-9_]+)\.ko")
 
 
 def names(source: Source) -> frozenset[str]:
-    """Its modules, those built in among them; empty where the host does not list them."""
+    """The kernel's modules, built-in ones included; empty where the host does not list them."""
     try:
         folder = "/lib/modules/" + source.text("/proc/sys/kernel/osrelease").strip()
         built_in, others = (source.text(f"{folder}/modules.{end}") for end in ("builtin", "dep"))

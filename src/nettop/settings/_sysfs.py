@@ -31,7 +31,7 @@ def text(source: Source, path: str, what: str) -> str:
 
 
 def cpu_range(source: Source) -> frozenset[int]:
-    """The CPUs this host can have."""
+    """The possible CPUs of the host."""
     from ._text import cpus
 
     try:
@@ -41,7 +41,7 @@ def cpu_range(source: Source) -> frozenset[int]:
 
 
 def some_online(source: Source, address: Address, value: str) -> None:
-    """ValueError when a CPU list names CPUs the host does not have, or only ones that are off."""
+    """ValueError where a CPU list names CPUs that the host does not have, or only offline ones."""
     from ._text import cpus, ranges
 
     known_cpus(source, address, value)

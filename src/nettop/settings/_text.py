@@ -21,7 +21,7 @@ def switch(value: str) -> str:
 
 
 def number(value: str) -> str:
-    """A decimal number without leading zeros; hexadecimal is understood."""
+    """A decimal or hexadecimal number as decimal text; ValueError for anything else."""
     word = value.strip()
     try:
         return str(int(word, 16) if word.lower().startswith("0x") else int(word))
@@ -49,5 +49,5 @@ def ranges(value: Iterable[int]) -> str:
 
 
 def cpu_list(value: str) -> str:
-    """The canonical list of what `cpus` understands."""
+    """The canonical CPU list of any form that `cpus` reads; ValueError for others."""
     return ranges(cpus(value))

@@ -27,7 +27,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it; the queues restart."""
+    """Set the number of channels; the driver restarts its queues."""
     put(host, "channels", address.nic, {address.name + "_count": int(value)})
 
 
@@ -42,7 +42,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A number."""
+    """The number as canonical text; ValueError for anything else."""
     return number(value)
 
 
@@ -52,25 +52,25 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """What hangs on the queues: RSS, then RPS, RFS, XPS and interrupts of each."""
+    """Settings of the queues: the RSS table; RPS, RFS, XPS and the interrupt of each queue."""
     nic = address.nic
-    found = [f"rss.table@{nic}"]
+    addresses = [f"rss.table@{nic}"]
     try:
         queues = source.listing(f"/sys/class/net/{nic}/queues")
     except OSError:
         queues = []
     for queue in queues:
         names = ("rps.cpus", "rps.flow-cnt") if queue.startswith("rx") else ("xps.cpus",)
-        found += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
-    return tuple(found)
+        addresses += [f"{name}@{nic}/{queue}" for name in (*names, "irq.affinity")]
+    return tuple(addresses)
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Up to the driver's maximum; at least one queue each way must stay."""
-    found = values(source, "channels", address.nic)
-    most = found.get(address.name + "_max")
-    if address.name + "_count" not in found or not most:
+    """From the least number that leaves a receive and a transmit queue to the driver's maximum."""
+    counts = values(source, "channels", address.nic)
+    most = counts.get(address.name + "_max")
+    if address.name + "_count" not in counts or not most:
         return Limits(settable=False, because=f"the driver has no {address.name} channels")
-    least = 0 if address.name == "other" or found.get("combined_count") else 1
-    least = 1 if address.name == "combined" and not found.get("rx_count") else least
+    least = 0 if address.name == "other" or counts.get("combined_count") else 1
+    least = 1 if address.name == "combined" and not counts.get("rx_count") else least
     return Limits(min=least, max=most, because="the driver's limit")

@@ -51,15 +51,15 @@ _SWITCHES = frozenset({"adaptive-rx", "adaptive-tx", "cqe-mode-rx", "cqe-mode-tx
 
 
 def read(source: Source, address: Address) -> str:
-    """A number, on/off, or the steps of a profile."""
+    """The canonical number, on/off, or steps of a profile; ValueError for anything else."""
     if address.name in _dim.PROFILES:
         return _dim.shown(_dim.steps(source, address))
-    found = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
-    return normal(address, str(found))
+    number = field(source, "coalesce", address.nic, _TABLE[address.name][0], address.name)
+    return normal(address, str(number))
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it alone; the kernel keeps the others."""
+    """Set one value; the kernel keeps the others."""
     if address.name in _dim.PROFILES:
         steps = {"steps": _dim.parsed(value)}
         put(host, "coalesce", address.nic, {_TABLE[address.name][0]: steps})
@@ -79,20 +79,20 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, on/off, or the steps of a profile."""
+    """The canonical number, on/off, or steps of a profile; ValueError for anything else."""
     if address.name in _dim.PROFILES:
         return _dim.normal(address, value)
     return switch(value) if address.name in _SWITCHES else number(value)
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Of a profile, as many steps and only the fields that the driver has."""
+    """ValueError where a profile has not the steps and fields of the driver."""
     if address.name in _dim.PROFILES:
         _dim.validate(source, address, value)
 
 
 def keep(address: Address, value: str) -> Keep:
-    """A key of a .link file (systemd 250), whose times carry a unit."""
+    """A key of a .link file (systemd 250); times have a unit."""
     key = _TABLE[address.name][1]
     if not key:
         return Keep("unit")
@@ -104,21 +104,21 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """Everything else the driver offers: adaptive moderation moves it."""
-    found = values(source, "coalesce", address.nic)
-    others = (n for n in NAMES if n != address.name and _TABLE[n][0] in found)
+    """All other values of the driver: adaptive moderation changes them."""
+    fields = values(source, "coalesce", address.nic)
+    others = (n for n in NAMES if n != address.name and _TABLE[n][0] in fields)
     return tuple(f"coalesce.{name}@{address.nic}" for name in others)
 
 
 def rank(address: Address, value: str) -> int:
-    """Adaptive off goes first, or the driver overwrites what follows; on goes last."""
+    """Adaptive off first, because the driver overwrites other values while it is on; on last."""
     if address.name not in _SWITCHES:
         return 1
     return 0 if value == "off" else 2
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Drivers do not tell their bounds: they round or refuse."""
+    """Drivers report no bounds of times: they round a value or refuse it."""
     if address.name in _dim.PROFILES:
         _dim.steps(source, address)
         return Limits()

@@ -32,27 +32,27 @@ def folders(source: Source, address: Address) -> list[str]:
     if target == "all":
         names = [n for n in source.listing(_CPUS) if n.removeprefix("cpu").isdigit()]
         names.sort(key=lambda n: int(n[3:]))
-    found = []
+    policies = []
     for name in names:
         try:
             source.text(f"{_CPUS}/{name}/cpufreq/{_FILES[address.name]}")
         except OSError:
             continue
-        found.append(f"{_CPUS}/{name}/cpufreq")
-    if not found:
+        policies.append(f"{_CPUS}/{name}/cpufreq")
+    if not policies:
         raise FileNotFoundError(2, f"{target} has no {address.name}: its clock is not ours to set")
-    return found
+    return policies
 
 
 def read(source: Source, address: Address) -> str:
-    """The word; of `all`, the first CPU's word, or `mixed`."""
+    """The word of the CPU; for `all`, the common word, or `mixed`."""
     file = _FILES[address.name]
     words = {source.text(f"{folder}/{file}").strip() for folder in folders(source, address)}
     return words.pop() if len(words) == 1 else "mixed"
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write it for each CPU; `mixed` is put back CPU by CPU, never written."""
+    """Write it for each CPU; nothing for `mixed`, because undo restores each CPU's own setting."""
     if value == "mixed":
         return
     for folder in folders(host.source, address):
@@ -60,7 +60,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """An echo for each CPU; `mixed` is what each of them has now."""
+    """An echo for each CPU; for `mixed`, each CPU's current word."""
     file = _FILES[address.name]
     try:
         where = folders(source, address)
@@ -78,16 +78,16 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """Of `all`, each CPU; of a governor, the energy preference it may move."""
-    found = []
+    """The other of governor and energy preference; for `all`, also the setting of each CPU."""
+    others = []
     if address.target == "all":
         where = folders(source, address)
-        found = [f"cpufreq.{address.name}@{folder.split('/')[-2]}" for folder in where]
+        others = [f"cpufreq.{address.name}@{folder.split('/')[-2]}" for folder in where]
     other = "epp" if address.name == "governor" else "governor"
-    return (*found, f"cpufreq.{other}@{address.target}")
+    return (*others, f"cpufreq.{other}@{address.target}")
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the driver offers."""
+    """The words that the driver offers."""
     folder = folders(source, address)[0]
     return Limits(choices=tuple(source.text(f"{folder}/{_CHOICES[address.name]}").split()))

@@ -41,7 +41,7 @@ _LONG = {
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """One feature: on now, asked for, and whether it can be changed."""
+    """One feature: the state in effect, the requested state, whether the driver fixes it."""
 
     on: bool
     wanted: bool
@@ -50,9 +50,9 @@ class State:
 
 def states(source: Source, nic: str) -> dict[str, State]:
     """Every feature the kernel knows, by name."""
-    found = values(source, "features", nic)
+    sets = values(source, "features", nic)
     hw, wanted, active, nochange = (
-        found.get(k, Bits(0, 0, 0)).value for k in ("hw", "wanted", "active", "nochange")
+        sets.get(k, Bits(0, 0, 0)).value for k in ("hw", "wanted", "active", "nochange")
     )
     return {
         name: State(
@@ -72,19 +72,19 @@ def _state(source: Source, address: Address) -> State:
 
 
 def read(source: Source, address: Address) -> str:
-    """On or off, as it is now."""
+    """On or off, the state in effect."""
     return "on" if _state(source, address).on else "off"
 
 
 def asked(source: Source, address: Address) -> str:
-    """On or off, as it was last asked for (`off [requested on]` of `ethtool -k`)."""
+    """On or off, the requested state (`off [requested on]` of `ethtool -k`)."""
     if "wanted" not in values(source, "features", address.nic):  # the ioctl tells it of no feature
         raise FileNotFoundError(2, f"what was asked for of {address.nic} is not told")
     return "on" if _state(source, address).wanted else "off"
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Ask for it; what it rests on may keep it off."""
+    """Request the feature; it stays off while one that it depends on is off."""
     put(host, "features", address.nic, {address.name: value == "on"})
 
 
@@ -110,15 +110,15 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """Every other feature that can change."""
-    found = states(source, address.nic).items()
+    """Every other feature that is not fixed."""
+    features = states(source, address.nic).items()
     return tuple(
-        f"feature.{n}@{address.nic}" for n, s in found if not s.fixed and n != address.name
+        f"feature.{n}@{address.nic}" for n, s in features if not s.fixed and n != address.name
     )
 
 
 def rank(address: Address, value: str) -> int:
-    """On: what others rest on first. Off: last."""
+    """A feature that others depend on is switched on first and off last."""
     depth = 2
     if "checksum" in address.name:
         depth = 0
@@ -128,7 +128,7 @@ def rank(address: Address, value: str) -> int:
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """On or off, unless the driver fixed it."""
+    """On or off; not settable where the driver fixes it."""
     state = _state(source, address)
     why = "the driver has fixed it" if state.fixed else ""
     return Limits(choices=("on", "off"), settable=not state.fixed, because=why)

@@ -33,18 +33,18 @@ def lines(source: Source) -> dict[int, tuple[str, ...]]:
 
 
 def number(source: Source, address: Address) -> int:
-    """The interrupt's number now; LookupError names what there is instead."""
+    """The current number of the interrupt; LookupError names those that exist."""
     if address.target.isdigit():
         return int(address.target)
     every = lines(source)
     part = address.part
     own = of(source, address.nic, every)
     if part.startswith("irq:"):
-        wanted = part.removeprefix("irq:")
+        name = part.removeprefix("irq:")
         for irq in own or every:
-            if wanted in every.get(irq, ()):
+            if name in every.get(irq, ()):
                 return irq
-        raise LookupError(f"no interrupt {wanted!r} belongs to {address.nic}")
+        raise LookupError(f"no interrupt {name!r} belongs to {address.nic}")
     by_name = {name: irq for irq in own for name in every.get(irq, ())}
     for name, place in places(by_name).items():
         if place.number is None:
@@ -57,7 +57,7 @@ def number(source: Source, address: Address) -> int:
 
 
 def of(source: Source, nic: str, every: dict[int, tuple[str, ...]] | None = None) -> list[int]:
-    """The interrupts of an interface: what sysfs lists for its device, else those of its name."""
+    """The interrupts of an interface: those of its device in sysfs, else those with its name."""
     device = f"/sys/class/net/{nic}/device"
     for folder in (f"{device}/msi_irqs", f"{device}/../msi_irqs"):
         try:
@@ -101,12 +101,12 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only CPUs that the host has, one of them online."""
+    """ValueError unless the host has all the CPUs and one of them is online."""
     some_online(source, address, value)
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """An echo into the interrupt's file, by its number of now."""
+    """An echo into the interrupt's file, by its current number."""
     try:
         irq: int | str = number(source, address)
     except (LookupError, OSError):
@@ -124,12 +124,12 @@ _SHOW, _WRITE = _BY_NAME % "cat", _BY_NAME % 'echo "$2" >'
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """Finds the interrupt by its name when it runs."""
+    """A command that finds the interrupt by its name when it runs."""
     return (Command(("sh", "-c", _WRITE, "sh", _last(source, address), value)),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:
-    """The same search, reading."""
+    """The command that finds the interrupt by its name and prints its CPUs."""
     return ("sh", "-c", _SHOW, "sh", _last(source, address))
 
 
@@ -149,15 +149,15 @@ def identity(source: Source, address: Address) -> str:
 
 
 def normal(address: Address, value: str) -> str:
-    """A CPU list; an interrupt needs a CPU."""
-    found = cpu_list(value)
-    if found == "none":
+    """The canonical CPU list; ValueError for an empty one."""
+    cpus = cpu_list(value)
+    if cpus == "none":
         raise ValueError(f"{address} needs at least one CPU")
-    return found
+    return cpus
 
 
 def keep(address: Address, value: str) -> Keep | None:  # noqa: ARG001
-    """A oneshot unit, when the target has a name: numbers do not survive."""
+    """A oneshot unit where the target has a name: interrupt numbers change at boot."""
     return None if address.target.isdigit() else Keep("unit")
 
 

@@ -35,13 +35,13 @@ _TELL = (
 def _ask(source: Source, question: str) -> tuple[str, str]:
     """Which socket answers a question, and what; FileNotFoundError when no daemon runs."""
     try:
-        found = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
+        sockets = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
     except FileNotFoundError:
-        found = []
+        sockets = []
     root = getattr(source, "root", None)
-    if not found or root is None:
+    if not sockets or root is None:
         raise FileNotFoundError(2, "irqbalance does not run here")
-    for name in found:
+    for name in sockets:
         with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as door:
             door.settimeout(_SECONDS)
             try:
@@ -60,21 +60,21 @@ def _ask(source: Source, question: str) -> tuple[str, str]:
 
 
 def banned(source: Source) -> frozenset[int]:
-    """The interrupts it leaves alone: `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
+    """The banned interrupts, from its setup line `SLEEP 10 IRQ 25 LOAD … BANNED …`."""
     words = _ask(source, "setup")[1].split()
-    found = pairwise(words)
-    return frozenset(int(number) for word, number in found if word == "IRQ" and number.isdigit())
+    pairs = pairwise(words)
+    return frozenset(int(number) for word, number in pairs if word == "IRQ" and number.isdigit())
 
 
 def _own(source: Source, nic: str) -> frozenset[int]:
-    found = frozenset(irq.of(source, nic))
-    if not found:
+    own = frozenset(irq.of(source, nic))
+    if not own:
         raise FileNotFoundError(2, f"{nic} has no interrupts")
-    return found
+    return own
 
 
 def read(source: Source, address: Address) -> str:
-    """On when all its interrupts are banned, off when none, else the numbers of those that are."""
+    """`on`: all interrupts are banned; `off`: none is; else the numbers of the banned ones."""
     own, out = _own(source, address.nic), banned(source)
     if own <= out:
         return "on"
@@ -84,18 +84,18 @@ def read(source: Source, address: Address) -> str:
 def _words(source: Source, nic: str, value: str) -> str:
     """What to tell it: the whole list, as those of other devices stay as they are."""
     own, out = _own(source, nic), banned(source)
-    wanted = {"on": own, "off": frozenset[int]()}.get(value)
-    now = sorted(out - own | (numbers(value) if wanted is None else wanted))
+    chosen = {"on": own, "off": frozenset[int]()}.get(value)
+    now = sorted(out - own | (numbers(value) if chosen is None else chosen))
     return "settings ban irqs " + (" ".join(map(str, now)) or "NONE")
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Ban its interrupts, or give them back."""
+    """Ban the interrupts of the interface in irqbalance, or remove the ban."""
     _ask(host.source, _words(host.source, address.nic, value))
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """The daemon would cut a longer list short, in the middle of a number."""
+    """ValueError for a list longer than the daemon reads: it would cut a number."""
     if len(_words(source, address.nic, value)) > _MOST:
         raise ValueError(
             "irqbalance reads no list as long as that: name them in IRQBALANCE_ARGS "
@@ -104,17 +104,17 @@ def validate(source: Source, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """The same words into its socket, for which no tool is everywhere."""
+    """A command that writes the same words into its socket; no common tool does."""
     return (Command(("python3", "-c", _TELL, _words(source, address.nic, value))),)
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """On or off; numbers are only ever read."""
+    """On or off; a list of numbers can be read, not written."""
     return switch(value)
 
 
 def identity(source: Source, address: Address) -> str:
-    """The interface's device, and the daemon's process: a new one has forgotten it."""
+    """The interface's device and the daemon's process: a new process has no ban."""
     return f"{_device.identity(source, address.nic)} at {_ask(source, 'setup')[0]}"
 
 

@@ -32,7 +32,7 @@ _OURS = "# nettop's:"
 
 
 def path(address: Address) -> str:
-    """The file it stands in."""
+    """The file of the entry."""
     if address.name == "sysctl":
         return "/etc/sysctl.d/90-nettop.conf"
     if address.name == "link":
@@ -43,21 +43,21 @@ def path(address: Address) -> str:
 
 
 def entries(source: Source, address: Address) -> dict[str, str]:
-    """What the file keeps, by key; empty when there is no file."""
+    """The entries of the file by key; empty where there is no file."""
     try:
         text = source.text(path(address))
     except FileNotFoundError:
         return {}
     lead = "#= " if address.name == "unit" else ""
-    found = {}
+    entries = {}
     ours = address.name != "link"
     for row in text.split("\n"):  # a name may have what Unicode calls the end of a line
         if row == _OURS:
             ours = True
         elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
             key, _, value = row.removeprefix(lead).partition(" = ")
-            found[key] = value
-    return found
+            entries[key] = value
+    return entries
 
 
 def _key(address: Address) -> str:
@@ -65,12 +65,12 @@ def _key(address: Address) -> str:
 
 
 def read(source: Source, address: Address) -> str:
-    """The text kept, or `absent`."""
+    """The text in the file, or `absent`."""
     return entries(source, address).get(_key(address), ABSENT)
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Rewrite the file with the entry, or without it; the last entry takes the file along."""
+    """Rewrite the file with or without the entry; without any entry the file is removed."""
     known = entries(host.source, address)
     known.pop(_key(address), None)
     if value != ABSENT:
@@ -124,7 +124,7 @@ def _quoted(word: str) -> str:
 
 
 def match(source: Source, nic: str) -> str:
-    """By its own address, else by its place on the bus: udev's names come after the match.
+    """Match by permanent address, else by bus path: udev assigns names after the match.
 
     Empty where no line can say it.
     """
@@ -158,16 +158,16 @@ def _hidden(source: Source, address: Address) -> list[str]:
             continue
         if rows:
             break
-    section, found = "", []
+    section, own = "", []
     for row in rows:
         if row == _OURS:
             break
         section = row.strip() if row[:1] == "[" else section
         if row.strip() and row[:1] not in "#;" and section not in ("", "[Match]"):
-            found.append(row)
-    while found and found[-1][:1] == "[":  # nothing under it
-        found.pop()
-    return found
+            own.append(row)
+    while own and own[-1][:1] == "[":  # nothing under it
+        own.pop()
+    return own
 
 
 def _udev(source: Source, nic: str, key: str) -> str:
@@ -186,7 +186,7 @@ _REMOVE = 'grep -vF -- "$1" "$2" > "$2.new"; mv "$2.new" "$2"'
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """Add the line to the file by hand, or take it out."""
+    """A command that adds the line to the file, or removes it."""
     key = _key(address)
     if value == ABSENT:
         return (Command(("sh", "-c", _REMOVE, "sh", f"{key} = ", path(address))),)

@@ -40,33 +40,33 @@ _IPV6_LEAST = 1280  # RFC 8200, section 5
 
 
 def attributes(source: Source, nic: str) -> dict[str, Any]:
-    """What RTM_GETLINK tells of one interface; OSError when there is none."""
+    """The attributes of one interface by RTM_GETLINK; OSError where there is none."""
     body = struct.pack("=BxHiII", 0, 0, 0, 0, 0) + attribute(3, os.fsencode(nic) + b"\0")
     reply = source.netlink(Request("route", _GETLINK, body, f"route/link/{nic}"))
     for _kind, start, end in messages(reply):
-        found = decode(reply, start + 16, end, _TABLE)
-        found["flags"] = struct.unpack_from("=I", reply, start + 8)[0]
-        found["index"] = struct.unpack_from("=i", reply, start + 4)[0]
-        return found
+        fields = decode(reply, start + 16, end, _TABLE)
+        fields["flags"] = struct.unpack_from("=I", reply, start + 8)[0]
+        fields["index"] = struct.unpack_from("=i", reply, start + 4)[0]
+        return fields
     raise OSError(19, f"no interface {nic}")
 
 
 def read(source: Source, address: Address) -> str:
-    """The number, or on/off."""
+    """The number, or on/off; OSError where there is no such interface."""
     if address.name in _FILES:
         path = f"{interface(address)}/{_FILES[address.name]}"
         return text(source, path, f"no interface {address.nic}")
     if address.name == "promisc":
         flags = text(source, f"{interface(address)}/flags", f"no interface {address.nic}")
         return "on" if int(flags, 16) & _PROMISC else "off"
-    found = attributes(source, address.nic).get(address.name.replace("-", "_"))
-    if found is None:
+    value = attributes(source, address.nic).get(address.name.replace("-", "_"))
+    if value is None:
         raise FileNotFoundError(2, f"this kernel has no {address.name}")
-    return str(found)
+    return str(value)
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write by rtnetlink; a directory that stands in for a host has the files only."""
+    """Write by rtnetlink; below another root, into files."""
     if not host.real:
         if address.name in _FILES:
             host.write(f"{interface(address)}/{_FILES[address.name]}", value)
@@ -74,15 +74,15 @@ def write(host: Host, address: Address, value: str) -> None:
         raise FileNotFoundError(2, "a directory has no netlink", host.root)
     index = attributes(host.source, address.nic)["index"]
     if address.name == "promisc":
-        wanted = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
+        fields = {"flags": _PROMISC if value == "on" else 0, "change": _PROMISC}
     else:
         key = "txqlen" if address.name == "txqueuelen" else address.name.replace("-", "_")
-        wanted = {key: int(value)}
-    host.route(lambda ipr: ipr.link("set", index=index, **wanted))
+        fields = {key: int(value)}
+    host.route(lambda ipr: ipr.link("set", index=index, **fields))
 
 
 def prepare(host: Host) -> None:
-    """pyroute2, which takes seconds on a busy machine."""
+    """Import pyroute2 early: it can take seconds under load."""
     if host.real:
         host.load_route()
 
@@ -99,7 +99,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, or on/off."""
+    """The canonical number, or on/off; ValueError for anything else."""
     return switch(value) if address.name == "promisc" else number(value)
 
 
@@ -110,14 +110,14 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """An MTU takes IPv6's along, and may switch offloads that cannot do it."""
+    """For an MTU, that of IPv6 and the offloads that do not support it."""
     if address.name != "mtu":
         return ()
-    found = []
+    addresses = []
     name = f"net.ipv6.conf.{address.nic.replace('.', '/')}.mtu"
     try:
         source.text(f"/proc/sys/net/ipv6/conf/{address.nic}/mtu")
-        found.append(f"sysctl.{name}")
+        addresses.append(f"sysctl.{name}")
     except OSError:
         pass
     if getattr(source, "live", False):
@@ -127,25 +127,25 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
             features = states(source, address.nic).items()
         except OSError:
             features = {}.items()
-        found += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
-    return tuple(found)
+        addresses += [f"feature.{key}@{address.nic}" for key, state in features if not state.fixed]
+    return tuple(addresses)
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """The driver's own MTU bounds; below 1280 IPv6 would lose its addresses for good."""
+    """The driver's MTU bounds; below 1280 bytes the kernel removes the IPv6 addresses."""
     read(source, address)
     if address.name == "promisc":
         return Limits(default="off", choices=("on", "off"))
     if address.name == "txqueuelen":
         return Limits(default="1000", min=0, max=(1 << 31) - 1)
     try:
-        told = attributes(source, address.nic)
+        fields = attributes(source, address.nic)
     except OSError:
-        told = {}
+        fields = {}
     if address.name != "mtu":
-        most = told.get("tso_max_size") if address.name.startswith("gso") else 524280
+        most = fields.get("tso_max_size") if address.name.startswith("gso") else 524280
         return Limits(default="65536", min=1, max=most or 524280)
-    least, most = told.get("min_mtu"), told.get("max_mtu") or None
+    least, most = fields.get("min_mtu"), fields.get("max_mtu") or None
     if (least or 0) < _IPV6_LEAST and _has_ipv6(source, address.nic):
         why = f"the driver's limit; below {_IPV6_LEAST} the kernel drops IPv6 addresses"
         return Limits("1500", _IPV6_LEAST, most, because=why)

@@ -23,17 +23,17 @@ _MOST = {"defer-hard-irqs": (1 << 31) - 1, "gro-flush-timeout": (1 << 63) - 1}
 
 
 def path(address: Address) -> str:
-    """The file."""
+    """The value in the file of sysfs."""
     return f"{interface(address)}/{_FILES[address.name]}"
 
 
 def read(source: Source, address: Address) -> str:
-    """A number, or on/off."""
+    """The canonical number, or on/off; ValueError for anything else."""
     return normal(address, text(source, path(address), f"{address.nic} has no {address.name}"))
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write it."""
+    """Write the file of sysfs."""
     host.write(path(address), _raw(address, value))
 
 
@@ -47,7 +47,7 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, or on/off."""
+    """The canonical number, or on/off; ValueError for anything else."""
     return switch(value) if address.name == "threaded" else number(value)
 
 
@@ -57,7 +57,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the kernel's types hold."""
+    """The ranges of the kernel's types."""
     read(source, address)
     if address.name == "threaded":
         return Limits(default="off", choices=("on", "off"))

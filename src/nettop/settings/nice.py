@@ -25,7 +25,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it for every thread."""
+    """Set the nice value of every thread."""
     for tid in process.threads(host.source, address.nic):
         try:
             os.setpriority(os.PRIO_PROCESS, int(tid), int(value))
@@ -45,7 +45,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A number."""
+    """The canonical number; ValueError for anything else."""
     return number(value)
 
 

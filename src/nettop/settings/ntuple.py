@@ -45,7 +45,7 @@ def _spans(kind: str) -> dict[str, tuple[int, int]]:
 
 
 def read(source: Source, address: Address) -> str:
-    """The rule, `absent`, or `other …` for one that these words cannot say."""
+    """The rule, `absent`, or `other …` for a rule that these words cannot express."""
     ask = bytearray(_SIZE)
     struct.pack_into("=I", ask, 0, GRXCLSRULE)
     struct.pack_into("=I", ask, _LOCATION, _place(address))
@@ -89,7 +89,7 @@ def _shown(field: str, value: bytes) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Insert the rule at its place, or delete what is there."""
+    """Insert the rule at its place, or delete the rule there."""
     request = bytearray(_SIZE)
     struct.pack_into("=I", request, 0, _DELETE if value == ABSENT else _INSERT)
     struct.pack_into("=I", request, _LOCATION, _place(address))
@@ -113,7 +113,7 @@ def _bytes(field: str, text: str) -> bytes:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only queues that the driver receives on; a driver that does not count them judges itself."""
+    """ValueError for a queue that the driver does not receive on, where it reports their number."""
     words = value.split()
     if words[-2:-1] != ["queue"]:
         return
@@ -142,18 +142,18 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """The words in their order; ValueError for any that cannot be said."""
+    """The words in canonical order; ValueError for unknown ones."""
     words = value.lower().split()
     if words == [ABSENT] or words[:1] == ["other"]:
         return " ".join(words)
     end = 1 if words[-1:] == ["drop"] else 2
     kind, pairs, action = words[:1], words[1:-end], words[-end:]
-    said = dict(zip(pairs[::2], pairs[1::2], strict=False))
-    good = kind and kind[0] in FLOW_TYPES and len(pairs) == 2 * len(said)
-    if not good or set(said) - set(_FIELDS) or (end == 2 and action[:1] != ["queue"]):
+    fields = dict(zip(pairs[::2], pairs[1::2], strict=False))
+    good = kind and kind[0] in FLOW_TYPES and len(pairs) == 2 * len(fields)
+    if not good or set(fields) - set(_FIELDS) or (end == 2 and action[:1] != ["queue"]):
         raise ValueError(f"{address} is a rule such as 'tcp4 dst-port 5001 queue 2', not {value!r}")
     wide = 4 if kind[0].endswith("4") else 16
-    for field, text in said.items():
+    for field, text in fields.items():
         if field.endswith("port"):
             if not text.isdigit() or not 0 < int(text) < 65536:
                 raise ValueError(f"{text!r} is not a port")
@@ -161,7 +161,7 @@ def normal(address: Address, value: str) -> str:
             raise ValueError(f"{text!r} is not an address of {kind[0]}")
     if end == 2 and (not action[1].isdigit() or len(action[1]) > 5):
         raise ValueError(f"{action[1]!r} is not a queue")
-    ordered = [word for field in _FIELDS if field in said for word in (field, said[field])]
+    ordered = [word for field in _FIELDS if field in fields for word in (field, fields[field])]
     return " ".join([*kind, *ordered, *action])
 
 
@@ -171,7 +171,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """A rule these words cannot say is left alone: it could not be put back."""
+    """ValueError where undo could not restore the rule there: these words cannot express it."""
     now = read(source, address)
     if now.startswith("other"):
         return Limits(settable=False, because="the rule there could not be put back exactly")

@@ -19,12 +19,12 @@ _KEYS = {"autoneg": "AutoNegotiationFlowControl", "rx": "RxFlowControl", "tx": "
 
 def read(source: Source, address: Address) -> str:
     """On or off."""
-    found = field(source, "pause", address.nic, address.name, f"pause {address.name}")
-    return "on" if found else "off"
+    flag = field(source, "pause", address.nic, address.name, f"pause {address.name}")
+    return "on" if flag else "off"
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it; the link is negotiated anew."""
+    """Set it; the link renegotiates."""
     put(host, "pause", address.nic, {address.name: int(value == "on")})
 
 
@@ -49,7 +49,7 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """The other two."""
+    """The two other values: autoneg, rx and tx change together."""
     return tuple(f"pause.{name}@{address.nic}" for name in NAMES if name != address.name)
 
 
@@ -61,6 +61,6 @@ def rank(address: Address, value: str) -> int:
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """On or off, where the driver has it."""
+    """On or off, where the driver reports it."""
     read(source, address)
     return Limits(choices=("on", "off"))

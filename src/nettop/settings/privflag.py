@@ -17,9 +17,9 @@ NIC = True
 
 def states(source: Source, nic: str) -> dict[str, bool]:
     """Every flag of the driver."""
-    found = values(source, "privflags", nic).get("flags")
+    flags = values(source, "privflags", nic).get("flags")
     names = ethtool.strings(source, "privflags", nic)
-    return {name: bool(found and found.value >> i & 1) for i, name in enumerate(names) if name}
+    return {name: bool(flags and flags.value >> i & 1) for i, name in enumerate(names) if name}
 
 
 def read(source: Source, address: Address) -> str:
@@ -31,7 +31,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it."""
+    """Set one flag; the driver keeps the others."""
     put(host, "privflags", address.nic, {address.name: value == "on"})
 
 

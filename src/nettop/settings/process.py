@@ -50,7 +50,7 @@ def allowed(source: Source, status: str, pid: str) -> str:
 
 
 def place(host: Host, tid: str, value: str) -> None:
-    """Put one thread on CPUs; ProcessLookupError when it is gone."""
+    """Move one thread to the CPUs; ProcessLookupError where it has ended."""
     if not host.real:
         path = f"/proc/{tid}/status"
         rows = host.source.text(path).splitlines()
@@ -72,7 +72,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Put every thread there; one that ends meanwhile does not matter."""
+    """Move every thread to the CPUs; threads that end meanwhile are ignored."""
     if not host.real:
         place(host, address.nic, value)
         return
@@ -85,7 +85,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only CPUs that the host has, one of them online."""
+    """ValueError unless the host has all the CPUs and one of them is online."""
     some_online(source, address, value)
 
 
@@ -95,7 +95,7 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """Its other threads."""
+    """The affinity of its other threads."""
     try:
         listed = threads(source, address.nic)
     except OSError:
@@ -104,7 +104,7 @@ def side_effects(source: Source, address: Address) -> tuple[str, ...]:
 
 
 def identity(source: Source, address: Address) -> str:
-    """Name and start time (field 22 of stat): another program may get the number later."""
+    """Name and start time (field 22 of stat), because pids are reused."""
     stat = source.text(folder(address) + "/stat")
     name = stat[stat.find("(") + 1 : stat.rfind(")")]
     return f"{name} started {stat[stat.rfind(')') + 1 :].split()[19]}"
@@ -112,10 +112,10 @@ def identity(source: Source, address: Address) -> str:
 
 def normal(address: Address, value: str) -> str:
     """A CPU list that is not empty."""
-    found = cpu_list(value)
-    if found == "none":
+    cpus = cpu_list(value)
+    if cpus == "none":
         raise ValueError(f"{address} needs at least one CPU")
-    return found
+    return cpus
 
 
 def limits(source: Source, address: Address) -> Limits:

@@ -73,7 +73,7 @@ class Qdisc:
 
 def every(source: Source, nic: str) -> list[Qdisc]:
     """The disciplines of an interface."""
-    found = []
+    entries = []
     index = {name: number for number, name in names(source).items()}.get(nic)
     if index is None:
         raise FileNotFoundError(2, f"no interface {nic}")
@@ -87,12 +87,12 @@ def every(source: Source, nic: str) -> list[Qdisc]:
         _family, number, handle, parent = struct.unpack_from("=BxxxiII", reply, start)
         if number == index and parent != _INGRESS:
             one = _qdisc(reply, start + 20, end, (parent, handle, length, mtu))
-            found.append(one)
-    return found
+            entries.append(one)
+    return entries
 
 
-def _qdisc(reply: bytes, start: int, end: int, told: tuple[int, int, int, int]) -> Qdisc:
-    parent, handle, length, mtu = told
+def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) -> Qdisc:
+    parent, handle, length, mtu = head
     name, value, plain = "", "", False
     for number, a, e in attributes(reply, start, end):
         if number == 1:
@@ -140,26 +140,26 @@ def _rate(bits: int) -> str:
 
 
 def _chosen(source: Source, address: Address) -> list[Qdisc]:
-    found = every(source, address.nic)
-    roots = [q for q in found if q.parent == _ROOT]
+    entries = every(source, address.nic)
+    roots = [q for q in entries if q.parent == _ROOT]
     if address.name == "root":
         return roots
     if not any(q.value == "mq" for q in roots):
         raise FileNotFoundError(2, f"{address.nic} has no mq: its root is its only discipline")
     handle = next(q.handle for q in roots)
-    return [q for q in found if q.parent != _ROOT and q.parent & 0xFFFF0000 == handle]
+    return [q for q in entries if q.parent != _ROOT and q.parent & 0xFFFF0000 == handle]
 
 
 def read(source: Source, address: Address) -> str:
-    """The root's value; of the leaves, their value or `mixed`."""
-    found = {q.value for q in _chosen(source, address)}
-    if not found:
+    """The root's value; for the leaves, their common value or `mixed`."""
+    shown = {q.value for q in _chosen(source, address)}
+    if not shown:
         return "noqueue"
-    return found.pop() if len(found) == 1 else "mixed"
+    return shown.pop() if len(shown) == 1 else "mixed"
 
 
 def _own(source: Source) -> str:
-    """What the kernel gives a queue by itself; empty where that is not told (other namespaces)."""
+    """The kernel's default discipline; empty where it is not readable (other namespaces)."""
     try:
         return source.text("/proc/sys/net/core/default_qdisc").strip()
     except OSError:
@@ -223,14 +223,14 @@ def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Com
     return tuple(Command((*lead, place, *value.split())) for place in places)
 
 
-def _stale(found: list[Qdisc], value: str) -> bool:
+def _stale(entries: list[Qdisc], value: str) -> bool:
     """Whether one is of this kind with other options, which it would keep."""
     kind = value.partition(" ")[0]
-    return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in found)
+    return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in entries)
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """`tc qdisc replace`; the kernel's own mq has leaves no one can name: first one with a name."""
+    """`tc qdisc replace`; leaves of the kernel's own mq have no handle: mq gets one first."""
     nic = address.nic
     try:
         chosen = _chosen(source, address)
@@ -246,7 +246,7 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """With a handle that belongs to the value; the kernel's own by taking away what is ours."""
+    """Replace it, with a handle derived from the value; delete ours to restore the kernel's own."""
     nic = address.nic
     chosen = _chosen(source, address)
     if address.name == "leaves":
@@ -263,16 +263,16 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A kind and words for tc; a word that begins with a dash is none."""
+    """A kind and options for tc; ValueError for words that begin with a dash."""
     words = value.lower().split()
     if not words or any(word[0] == "-" for word in words):
         raise ValueError(f"{address} needs a kind of qdisc, such as fq")
     return " ".join(_QUANTITY.sub(_as_read, word) for word in words)
 
 
-def _as_read(found: re.Match[str]) -> str:
+def _as_read(match: re.Match[str]) -> str:
     """A quantity in the unit in which it is read back: `10ms` is `10000us`."""
-    number, unit = int(found[1]), found[2]
+    number, unit = int(match[1]), match[2]
     if unit == "p":
         return str(number)
     if unit in _TIMES:
@@ -281,7 +281,7 @@ def _as_read(found: re.Match[str]) -> str:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only kinds that the kernel has or can load; without its list of modules it judges itself."""
+    """ValueError for a kind that the kernel neither has nor can load, if it lists its modules."""
     kind = value.partition(" ")[0]
     if kind in _ALWAYS or kind in {q.value.partition(" ")[0] for q in every(source, address.nic)}:
         return
@@ -296,14 +296,14 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
-    """A root takes its leaves along."""
+    """For a root, its leaves: the kernel replaces them with it."""
     if address.name == "root" and read(source, address) == "mq":
         return (f"qdisc.leaves@{address.nic}",)
     return ()
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """Refused when what is there could not be put back."""
+    """Not settable where undo could not restore the current discipline."""
     if read(source, address) == "mixed":
         why = "the queues have different ones, and nettop could not put them back exactly"
         return Limits(settable=False, because=why)

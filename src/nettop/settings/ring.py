@@ -27,7 +27,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Set it; read back what the driver made of it."""
+    """Set it; the driver may round it."""
     put(host, "rings", address.nic, {address.name.replace("-", "_"): int(value)})
 
 
@@ -42,7 +42,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:  # noqa: ARG001
-    """A number."""
+    """The canonical number; ValueError for anything else."""
     return number(value)
 
 
@@ -53,16 +53,16 @@ def keep(address: Address, value: str) -> Keep:
 
 def side_effects(source: Source, address: Address) -> tuple[str, ...]:
     """The other rings."""
-    found = values(source, "rings", address.nic)
-    others = (n for n in NAMES if n != address.name and n.replace("-", "_") in found)
+    fields = values(source, "rings", address.nic)
+    others = (n for n in NAMES if n != address.name and n.replace("-", "_") in fields)
     return tuple(f"ring.{name}@{address.nic}" for name in others)
 
 
 def limits(source: Source, address: Address) -> Limits:
     """Up to the driver's maximum."""
     name = address.name.replace("-", "_")
-    found = values(source, "rings", address.nic)
-    if name not in found:
+    fields = values(source, "rings", address.nic)
+    if name not in fields:
         return Limits(settable=False, because=f"the driver has no {address.name} ring")
-    most = found.get(name + "_max")
+    most = fields.get(name + "_max")
     return Limits(min=1, max=most, because="the driver's limit" if most else "")

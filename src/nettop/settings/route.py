@@ -40,23 +40,23 @@ _REPLACE = 0x100 | 0x400  # NLM_F_REPLACE | NLM_F_CREATE
 
 @dataclass(frozen=True, slots=True)
 class Route:
-    """A route as the kernel wrote it."""
+    """A route as in the kernel's message."""
 
     head: bytes
     parts: tuple[tuple[int, bytes], ...]
 
-    def get(self, wanted: int) -> bytes:
+    def get(self, attribute: int) -> bytes:
         """An attribute's bytes; empty when it has none."""
-        return next((raw for number, raw in self.parts if number == wanted), b"")
+        return next((raw for number, raw in self.parts if number == attribute), b"")
 
     def metrics(self) -> dict[int, bytes]:
         """The metrics by number."""
         raw = self.get(_METRICS)
         return {n: raw[a:e] for n, a, e in attributes(raw, 0, len(raw))}
 
-    def word(self, wanted: int, absent: int = 0) -> int:
+    def word(self, attribute: int, absent: int = 0) -> int:
         """A 32-bit attribute."""
-        raw = self.get(wanted)
+        raw = self.get(attribute)
         return int(struct.unpack("=I", raw)[0]) if len(raw) == 4 else absent
 
 
@@ -151,8 +151,8 @@ def write(host: Host, address: Address, value: str) -> None:
 
 def _expires(route: Route) -> int:
     """Seconds that a router's announcement still holds; 0 for ever (struct rta_cacheinfo)."""
-    told = route.get(_CACHE)
-    ticks = struct.unpack_from("=i", told, 8)[0] if len(told) >= 12 else 0
+    cache = route.get(_CACHE)
+    ticks = struct.unpack_from("=i", cache, 8)[0] if len(cache) >= 12 else 0
     return max(0, int(ticks) // os.sysconf("SC_CLK_TCK"))
 
 
@@ -161,7 +161,7 @@ def _number(value: str) -> int:
 
 
 def validate(source: Source, address: Address, value: str) -> None:  # noqa: ARG001
-    """The kernel keeps a number in 32 bits."""
+    """ValueError for a number above 32 bits."""
     if address.name != "congctl" and value != "none" and not 0 <= _number(value) < 1 << 32:
         raise ValueError(f"{address} is a number below 2^32, not {value}")
 
@@ -175,24 +175,24 @@ def _destination(address: Address) -> str:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """`ip route change` with all that the route has: what is left out there is taken away."""
+    """`ip route change` with all attributes of the route: it removes those that are not given."""
     try:
         route = find(source, address)
     except OSError:
         route = Route(bytes(12), ())
     metrics = route.metrics()
-    said = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
+    known = {n for name, n in _NUMBERS.items() if n in metrics and name != "congctl"}
     locked = _u32(metrics.pop(_LOCK, bytes(4)))
     own = _NUMBERS[address.name]
-    if _expires(route) or set(dict(route.parts)) - _SAID or set(metrics) - said - {own}:
+    if _expires(route) or set(dict(route.parts)) - _SAID or set(metrics) - known - {own}:
         return portable(source, address, value)
     words = [*_ip(address), "change", _destination(address), *_way(source, route)]
-    wanted = {
+    values = {
         name: str(_u32(metrics[n])) + ("ms" if name == "rto_min" else "")
-        for name, n in _NUMBERS.items() if n in said - {own}
+        for name, n in _NUMBERS.items() if n in known - {own}
     }  # fmt: skip
-    wanted |= {} if value == "none" else {address.name: _word(address, value)}
-    for name, word in wanted.items():
+    values |= {} if value == "none" else {address.name: _word(address, value)}
+    for name, word in values.items():
         locks = locked >> _NUMBERS[name] & 1 and name not in ("rto_min", address.name)
         words += [name, *(["lock"] if locks else []), word]
     return (Command(tuple(words)),)
@@ -205,8 +205,8 @@ def _word(address: Address, value: str) -> str:
 
 
 def _u32(raw: bytes) -> int:
-    (found,) = struct.unpack("=I", raw[:4])
-    return int(found)
+    (number,) = struct.unpack("=I", raw[:4])
+    return int(number)
 
 
 def _way(source: Source, route: Route) -> list[str]:
@@ -251,7 +251,7 @@ ip "$family" route change "$to" ${value:+"$name" "$value"} $rest"""
 
 
 def portable(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """The route of that host, whose gateway is another."""
+    """The command for another host, where the gateway differs."""
     family = "-6" if _prefix(address)[0] == socket.AF_INET6 else "-4"
     word = "" if value == "none" else _word(address, value)
     words = (family, _destination(address), address.name, word)
@@ -264,7 +264,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A number, on/off, a name, or `none`."""
+    """The canonical number, on/off, name, or `none`; ValueError for anything else."""
     word = value.strip()
     if word == "none":
         return word
@@ -278,7 +278,7 @@ def normal(address: Address, value: str) -> str:
 
 
 def identity(source: Source, address: Address) -> str:
-    """Its metric, next hop and interface: another route to there is not ours."""
+    """Metric, next hop and interface of the route: another route to the target differs in one."""
     route = find(source, address)
     return f"{route.word(_PRIORITY)} {route.get(_GATEWAY).hex()} {route.word(_OIF)}"
 
@@ -289,7 +289,7 @@ def keep(address: Address, value: str) -> Keep:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """What the kernel's field holds."""
+    """The range of the kernel's field."""
     read(source, address)
     if address.name == "quickack":
         return Limits(default="none", choices=("on", "off", "none"))

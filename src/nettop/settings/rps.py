@@ -45,7 +45,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only CPUs that the host has."""
+    """ValueError for CPUs that the host does not have."""
     if address.name == "cpus":
         known_cpus(source, address, value)
 
@@ -56,7 +56,7 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
 
 
 def normal(address: Address, value: str) -> str:
-    """A CPU list, or a number."""
+    """The canonical CPU list, or number; ValueError for anything else."""
     return cpu_list(value) if address.name == "cpus" else number(value)
 
 

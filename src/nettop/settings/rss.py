@@ -27,14 +27,14 @@ def read(source: Source, address: Address) -> str:
     try:
         if address.name.startswith("hash-"):
             return driver.hash_fields(source, address.nic, address.name[5:]) or "none"
-        found = driver.rss(source, address.nic)
+        state = driver.rss(source, address.nic)
         if address.name == "key":
-            if not found.key:
+            if not state.key:
                 raise FileNotFoundError(2, f"the driver of {address.nic} hides its RSS key")
-            return found.key.hex(":")
-        if not found.table:
+            return state.key.hex(":")
+        if not state.table:
             raise FileNotFoundError(2, f"the driver of {address.nic} has no RSS table")
-        return _name(found.table, driver.receive_rings(source, address.nic))
+        return _name(state.table, driver.receive_rings(source, address.nic))
     except OSError as error:
         if error.errno == 95:
             raise OSError(95, f"the driver of {address.nic} has no RSS to be set") from None
@@ -68,9 +68,9 @@ def validate(source: Source, address: Address, value: str) -> None:
     if address.name == "table":
         _table(source, address.nic, value)
     elif address.name == "key":
-        size, given = len(driver.rss(source, address.nic).key), (len(value) + 1) // 3
-        if given != size:
-            raise ValueError(f"the RSS key of {address.nic} has {size} bytes, not {given}")
+        size, length = len(driver.rss(source, address.nic).key), (len(value) + 1) // 3
+        if length != size:
+            raise ValueError(f"the RSS key of {address.nic} has {size} bytes, not {length}")
 
 
 def _table(source: Source, nic: str, value: str) -> tuple[int, ...]:
@@ -113,7 +113,7 @@ def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
 
 
 def normal(address: Address, value: str) -> str:
-    """A table, a key, or letters, as they are read."""
+    """The canonical table, key or letters; ValueError for anything else."""
     words = " ".join(value.lower().split())
     if address.name == "key":
         form, what = r"([0-9a-f]{2}:)+[0-9a-f]{2}", "colon hex"

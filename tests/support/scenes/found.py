@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from nettop.advice.rules.rule import Finding, Silent, Wanted
+from nettop.advice.language.values import Value
+from nettop.advice.rules.rule import Evidence, Finding, Silent, Wanted
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.nic import Feature
 from nettop.views.scene import Step
@@ -11,8 +12,8 @@ from nettop.views.scene import Step
 WALL = 1_790_000_000.0
 
 
-def Seen(field: str, value: object, unit: str = "") -> dict[str, object]:  # noqa: N802
-    return {"field": field, "value": value, "unit": unit}
+def Seen(field: str, value: Value | None, unit: str = "") -> Evidence:  # noqa: N802
+    return Evidence(field=field, value=value, unit=unit)
 
 
 def Cited(paper: str, place: str, figure: str, because: str = "") -> dict[str, str]:  # noqa: N802
@@ -26,7 +27,7 @@ def Found(  # noqa: N802
     title: str,
     why: str,
     held: float = 12.0,
-    evidence: tuple[dict[str, object], ...] = (),
+    evidence: tuple[Evidence, ...] = (),
     sources: tuple[dict[str, str], ...] = (),
     competing: tuple[dict[str, str], ...] = (),
     encodes: tuple[str, ...] = (),

@@ -5,13 +5,18 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeAlias
 
-from ..language.evaluate import Scope, evaluate
+from ..language.evaluate import evaluate
 from ..language.expression import Expression
 from ..language.moment import Moment
+from ..language.scope import Scope
+from ..language.syntax import literal, path_of
 from ..language.vocabulary import SWITCH
 from ..rules.rule import Rule
+
+Row: TypeAlias = tuple[object, ...]  # a fact and its parents, in the order of `PARENTS`
+Label: TypeAlias = Callable[[object], str]  # the name of a fact as a target
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +24,7 @@ class Worst:
     """A `worst(field, seconds)` of a condition."""
 
     text: str
-    field: ast.expr
+    path: tuple[str, ...]  # of the field
     seconds: float
 
 
@@ -36,14 +41,14 @@ class Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
         calls = condition.calls("worst") if "worst" in condition.text else ()
-        found = [
-            Worst(ast.unparse(call), call.args[0], float(ast.literal_eval(call.args[1])))
+        worst = [
+            Worst(ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])))
             for call in calls
         ]
-        return cls(rule, condition, tuple(found))
+        return cls(rule, condition, tuple(worst))
 
-    def holds(self, row: tuple[Any, ...], moment: Moment, label: Callable[[Any], str]) -> bool:
-        """Whether it is asked in this profile and holds on a row, by the three-valued walk."""
+    def holds(self, row: Row, moment: Moment, label: Label) -> bool:
+        """Whether it is for this profile and holds on a row, by the three-valued walk."""
         if self.rule.profiles is not None and moment.profile not in self.rule.profiles:
             return False
         names = moment.scope(self.rule.over, row[0])

@@ -1,51 +1,55 @@
 """Judging: which rules hold on which targets, since when, on what evidence; and why others do not.
 
-Each frame, all rules on the same targets run as one compiled loop over these (`native`); evidence,
-remedies and reasons for silence are worked out only for what is found, or asked for.
+Each frame, all rules on the same targets run as one compiled loop (`loop`). Evidence and remedies
+are computed for findings only, reasons for silence on demand.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TypeAlias, cast
 
 from ...facts import Facts
 from ...facts.kinds import kinds
-from ..language.evaluate import Scope, evaluate
+from ...facts.kinds.nic import Nic
+from ..language.evaluate import evaluate
 from ..language.moment import Moment, Past
-from ..language.native import compiled
 from ..language.result import Read
-from ..language.syntax import path_of
+from ..language.scope import Scope
+from ..language.values import field_value
 from ..language.vocabulary import PARENTS
-from ..rules.rule import SEVERITIES, Finding, Rule, Silent
-from .condition import Judged, whole
-from .loop import Loop, Row, code_of, true_on
-from .loss import seen
-from .reason import because, elsewhere
+from ..rules.rule import Evidence, Finding, Rule, Silent
+from ..rules.severity import SEVERITIES
+from .condition import Judged, Row, whole
+from .loop import Loop, loop_of, true_on
+from .loss import measured
+from .reason import because, not_applicable
 from .remedy import remedy
-from .yielding import Spoken, Yields
+from .yielding import Yields
+
+On: TypeAlias = tuple[str, str]  # a rule and a target
 
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What one moment's facts amount to: the findings, the most valuable first."""
+    """The findings of one moment, the most valuable first."""
 
     findings: tuple[Finding, ...] = ()
-    muted: tuple[Finding, ...] = ()  # they hold, and are not to be shown
+    muted: tuple[Finding, ...] = ()  # they hold; the user hides them
     _silent: Callable[[], tuple[Silent, ...]] = field(default=tuple, compare=False, repr=False)
 
     def silent(self) -> tuple[Silent, ...]:
-        """Every rule that does not speak, on every target, and why; worked out when asked.
+        """Every rule without a finding, on every target, and why; computed at each call.
 
-        Those that look at their target come first.
+        Rules that apply to their target come first.
         """
         return self._silent()
 
 
 class Judge:
-    """Judges frame after frame; remembers since when rules hold, and what `worst` asks for."""
+    """Judges frame after frame; keeps since when rules hold, and the values for `worst`."""
 
     def __init__(
         self,
@@ -60,7 +64,7 @@ class Judge:
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
-        self._since: dict[tuple[str, str], float] = {}
+        self._since: dict[On, float] = {}
         self._at: float | None = None
         self._past = Past()
 
@@ -71,8 +75,8 @@ class Judge:
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2
         began = facts.at if self._at is None else self._at  # rates cover the time since then
         rows = _Rows(moment)
-        since: dict[tuple[str, str], float] = {}
-        held: list[tuple[Judged, Any, str]] = []
+        since: dict[On, float] = {}
+        held: list[tuple[Judged, object, str]] = []
         yields = Yields(self._before)
         for alike in self._alike:
             for judged, row in alike.true_on(rows.of(alike), moment):
@@ -84,7 +88,7 @@ class Judge:
         self._since, self._at = since, facts.at
         findings: list[Finding] = []
         muted: list[Finding] = []
-        instead: dict[tuple[str, str], str] = {}
+        instead: dict[On, str] = {}
         for judged, fact, target in held:
             rule = judged.rule
             seconds = facts.at - since[rule.id, target]
@@ -93,8 +97,8 @@ class Judge:
                 continue
             other = yields.to(rule, target, fact)
             if other is None:
-                told = muted if self._mutes(rule, target, fact) else findings
-                told.append(_finding(judged, moment, fact, target, seconds))
+                group = muted if self._mutes(rule, target, fact) else findings
+                group.append(_finding(judged, moment, fact, target, seconds))
             else:
                 instead[rule.id, target] = other
         findings.sort(key=_rank)
@@ -105,57 +109,57 @@ class Judge:
         )
 
     def _remember(self, moment: Moment) -> None:
-        """Keep what some rule's `worst` asks for."""
+        """Keep the values for every `worst` of the rules."""
         for judged in self._judged:
+            over = judged.rule.over
             for call in judged.worst:
-                over, path = judged.rule.over, path_of(call.field) or ()
                 now: dict[str, float | None] = {}
                 for fact in moment.facts.of(kinds()[over]):
-                    value: Any = moment.scope(over, fact).get(path[0])
-                    for name in path[1:]:
-                        value = None if value is None else getattr(value, name)
-                    now[kinds()[over].target(fact)] = value
+                    base = moment.scope(over, fact).get(call.path[0])
+                    value = field_value(base, call.path[1:])
+                    number = value if isinstance(value, int | float) else None
+                    now[kinds()[over].target(fact)] = number
                 self._past.add(call.text, moment.facts.at, call.seconds, now)
 
-    def _mutes(self, rule: Rule, target: str, fact: Any) -> bool:
+    def _mutes(self, rule: Rule, target: str, fact: object) -> bool:
         if not self.muted:
             return False
-        named = kinds()[rule.over].owner
-        names = {rule.id, f"{rule.id}@{target}", f"{rule.id}@{named(fact) if named else target}"}
+        owner = kinds()[rule.over].owner
+        names = {rule.id, f"{rule.id}@{target}", f"{rule.id}@{owner(fact) if owner else target}"}
         return not names.isdisjoint(self.muted)
 
     def _why_silent(
         self,
         moment: Moment,
         findings: Sequence[Finding],
-        waiting: Collection[tuple[str, str]],
-        instead: Spoken,
+        waiting: Collection[On],
+        instead: Mapping[On, str],
     ) -> tuple[Silent, ...]:
-        spoken = {(found.rule, found.target) for found in findings}
+        reported = {(finding.rule, finding.target) for finding in findings}
         out = []
         for judged in self._judged:
             rule, label = judged.rule, kinds()[judged.rule.over].target
             for fact in moment.facts.of(kinds()[rule.over]):
                 key = (rule.id, label(fact))
-                if key in spoken:
+                if key in reported:
                     continue
-                aside = elsewhere(judged, moment, fact)
+                outside = not_applicable(judged, moment, fact)
                 if self._mutes(rule, key[1], fact):
                     reason = "muted"
-                elif aside is not None:
-                    reason = aside
+                elif outside is not None:
+                    reason = outside
                 elif key in instead:
                     reason = f"{instead[key]} reports the same problem"
                 elif key in waiting:
                     reason = f"condition has held for less than {rule.hold:g} s"
                 else:
                     reason = because(judged, moment, fact, key[1])
-                out.append(Silent(*key, reason, applies=aside is None))
+                out.append(Silent(*key, reason, applies=outside is None))
         return tuple(sorted(out, key=lambda one: not one.applies))
 
 
 class _Alike:
-    """Rules on the same targets: what is true of one's rows need not be asked for each."""
+    """Rules over one kind of fact on the same kinds of interface: they share loop and rows."""
 
     def __init__(self, judged: Sequence[Judged]) -> None:
         self.judged = judged
@@ -165,36 +169,36 @@ class _Alike:
     @cached_property
     def loop(self) -> Loop:
         """Compiled when there is a target for the first time."""
-        return compiled(code_of(self.over, self.judged))
+        return loop_of(self.over, self.judged)
 
     def true_on(self, rows: Sequence[Row], moment: Moment) -> list[tuple[Judged, Row]]:
         """The rules that hold, each with the row that it holds on."""
         if not rows:
             return []
 
-        def careful(place: int, row: Row) -> bool:
+        def walk(place: int, row: Row) -> bool:
             return self.judged[place].holds(row, moment, self.label)
 
-        found = true_on(self.loop, len(self.judged), rows, moment, self.label, careful)
-        return [(self.judged[place], row) for place, row in found]
+        hits = true_on(self.loop, len(self.judged), rows, moment, self.label, walk)
+        return [(self.judged[place], row) for place, row in hits]
 
 
 def _alike(judged: Sequence[Judged]) -> tuple[_Alike, ...]:
-    groups: dict[Any, list[Judged]] = {}
+    groups: dict[tuple[str, frozenset[str] | None], list[Judged]] = {}
     for one in judged:
         groups.setdefault((one.rule.over, one.rule.links), []).append(one)
     return tuple(map(_Alike, groups.values()))
 
 
 class _Rows:
-    """The targets of each kind with their parents, as the loops take them; made once a frame."""
+    """The targets of each kind with their parents, as rows for the loops; built once a frame."""
 
     def __init__(self, moment: Moment) -> None:
         self.moment = moment
-        self.known: dict[str, list[tuple[Any, tuple[Any, ...]]]] = {}
+        self.known: dict[str, list[tuple[Nic | None, Row]]] = {}
 
     def of(self, alike: _Alike) -> list[Row]:
-        """Those whose interface is of a kind that these rules judge."""
+        """The rows whose interface is of a kind that these rules judge."""
         over, links = alike.over, alike.links
         if over not in self.known:
             self.known[over] = self._every(over)
@@ -203,8 +207,8 @@ class _Rows:
             return [row for _, row in every]
         return [row for nic, row in every if nic is None or nic.kind in links]
 
-    def _every(self, over: str) -> list[tuple[Any, tuple[Any, ...]]]:
-        """Each with its interface, where it has one."""
+    def _every(self, over: str) -> list[tuple[Nic | None, Row]]:
+        """Each row with its interface; None where it has none."""
         facts = self.moment.facts.of(kinds()[over])
         if over == "nic":
             return [(fact, (fact,)) for fact in facts]
@@ -212,13 +216,13 @@ class _Rows:
             return [(None, (fact,)) for fact in facts]
         known = [(fact, self.moment.scope(over, fact)) for fact in facts]
         return [
-            (scope.get("nic"), (fact, *[scope[name] for name in PARENTS[over]]))
+            (cast("Nic | None", scope.get("nic")), (fact, *[scope[name] for name in PARENTS[over]]))
             for fact, scope in known
             if scope.get("nic") is not None or not kinds()[over].needs_nic
         ]
 
 
-def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float) -> Finding:
+def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: float) -> Finding:
     rule = judged.rule
     scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
     result = evaluate(whole(rule), scope)
@@ -240,20 +244,20 @@ def _finding(judged: Judged, moment: Moment, fact: Any, target: str, held: float
         wanted=wanted,
         advice=advice,
         expected=rule.words.expected.prose(scope),
-        seen=any(seen(read.field, read.value) for read in reads),
+        seen=any(measured(read.field, read.value) for read in reads),
         gain=rule.gain,
         safety=rule.safety,
     )
 
 
-def _evidence(reads: Iterable[Read]) -> list[dict[str, Any]]:
-    found: dict[str, dict[str, Any]] = {}
+def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
+    lines: dict[str, Evidence] = {}
     for read in reads:
-        found.setdefault(
-            read.field, {"field": read.field, "value": read.value, "unit": read.measure}
+        lines.setdefault(
+            read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
         )
-    return list(found.values())
+    return lines.values()
 
 
-def _rank(found: Finding) -> tuple[int, bool, float, str]:
-    return (SEVERITIES.index(found.severity), not found.seen, -found.gain, found.id)
+def _rank(finding: Finding) -> tuple[int, bool, float, str]:
+    return (SEVERITIES.index(finding.severity), not finding.seen, -finding.gain, finding.id)

@@ -1,47 +1,49 @@
-"""The rules on one kind of target as one loop: which rules are true on which rows.
-
-Making and starting a loop costs as much as a condition, so all rules on the same rows share one.
-"""
+"""All rules on one kind of target as one compiled loop: which rules are true on which rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import TypeAlias, cast
 
+from ...facts.kinds.host import Host
 from ..language.moment import Moment
-from ..language.native import ERRORS, Writer
+from ..language.native import ERRORS, Writer, compiled
 from ..language.syntax import NoCode
 from ..language.vocabulary import PARENTS
-from .condition import Judged
+from .condition import Judged, Label, Row
 
-Row = tuple[Any, ...]
-Found = tuple[int, Row]
-Loop = Callable[..., Iterator[Found]]
-Careful = Callable[[int, Row], bool]
+Hit: TypeAlias = tuple[int, Row]  # the place of a condition, and a row on which it is true
+Walk: TypeAlias = Callable[[int, Row], bool]  # the same answer by the three-valued walk
+Loop: TypeAlias = Callable[[Sequence[Row], Moment, Host, str, Label, Walk], Iterator[Hit]]
 
 
-def code_of(over: str, asked: Sequence[Judged]) -> str:
-    """The source of a generator `rules(rows, moment, host, profile, label, careful)`.
+def loop_of(over: str, conditions: Sequence[Judged]) -> Loop:
+    """The compiled loop of conditions over one kind of fact."""
+    return cast("Loop", compiled(code_of(over, conditions)))
 
-    `rows` are tuples (fact, parents …) as `PARENTS` orders them; it yields each with the place of
-    every rule that holds on it in this profile. A condition without native code is left to
-    `careful`. All rules on the same rows are one function, for to begin one costs as much as a
-    condition; and it is short: a hundred conditions are compiled before the first picture.
+
+def code_of(over: str, conditions: Sequence[Judged]) -> str:
+    """The source of a generator `rules(rows, moment, host, profile, label, walk)`.
+
+    `rows` are tuples (fact, parents …) in the order of `PARENTS`; the generator yields each with
+    the place of every rule that holds on it in this profile. `walk` evaluates conditions that have
+    no native code. All rules on the same rows share one function, because a call costs as much as a
+    condition; its code is short, because all of it is compiled before the first screen.
     """
     writer = Writer(over, {})
     tests = []
-    for place, judged in enumerate(asked):
+    for place, judged in enumerate(conditions):
         writer.limits = judged.rule.limits
         try:
             test = writer.condition(judged.condition.tree, True)
         except NoCode:
-            test = f"careful({place}, row)"
+            test = f"walk({place}, row)"
         if judged.rule.profiles is not None:
             test = f"profile in {sorted(judged.rule.profiles)!r} and {test}"
         tests.append(f"  if {test}: yield {place}, row\n")
     once = "".join(f" {variable} = {code}\n" for code, variable in writer.once.items())
     unpacked = ", ".join((over, *PARENTS[over]))
-    head = f"def rules(rows, moment, host, profile, label, careful):\n{once}"
+    head = f"def rules(rows, moment, host, profile, label, walk):\n{once}"
     return f"{head} for row in rows:\n  {unpacked}, = row\n{''.join(tests)}"
 
 
@@ -50,17 +52,17 @@ def true_on(
     count: int,
     rows: Sequence[Row],
     moment: Moment,
-    label: Callable[[Any], str],
-    careful: Careful,
-) -> list[Found]:
-    """The rows on which each of `count` conditions is true, by the loop made of them.
+    label: Label,
+    walk: Walk,
+) -> list[Hit]:
+    """The rows on which each of `count` conditions is true, by their compiled loop.
 
-    `careful` decides on a row that the loop has no number for.
+    `walk` decides about a row on which the loop raises (a division by zero, for example).
     """
     try:
-        return list(loop(rows, moment, moment.facts.host, moment.profile, label, careful))
+        return list(loop(rows, moment, moment.facts.host, moment.profile, label, walk))
     except ERRORS:
         if len(rows) > 1:
-            alone = (true_on(loop, count, [row], moment, label, careful) for row in rows)
-            return [found for one in alone for found in one]
-    return [(place, row) for row in rows for place in range(count) if careful(place, row)]
+            alone = (true_on(loop, count, [row], moment, label, walk) for row in rows)
+            return [hit for hits in alone for hit in hits]
+    return [(place, row) for row in rows for place in range(count) if walk(place, row)]

@@ -1,8 +1,10 @@
-"""Whether evidence is a loss or a saturation that happened here, which outranks a mere mismatch."""
+"""Whether evidence is a measured loss or saturation, which ranks above a setting alone."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
+
+from ..language.values import Value
 
 _LOSSES: Final = (
     "drops", "dropped", "missed", "errors", "fails", "discards", "timeouts", "overflows", "lost",
@@ -12,8 +14,8 @@ _BUSY: Final = {"softirq": 80.0, "core_si": 80.0, "core_load": 90.0, "ksoftirqd"
 _IDLE: Final = 5.0
 
 
-def seen(field: str, value: Any) -> bool:
-    """True for a loss above zero, a core that is full, a limit that was hit."""
+def measured(field: str, value: Value | None) -> bool:
+    """Whether a field is a loss above zero, a core at its limit (%), or a limit that was hit."""
     name = field.rpartition(".")[2]
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Final
+from collections.abc import Iterable, Sequence
+from typing import Final
 
 from ...facts.kinds import kinds
+from ...facts.kinds.nic import Nic
 from ...terms.text import listed
-from ..language.evaluate import Scope, evaluate
+from ..language.evaluate import evaluate
 from ..language.moment import Moment
-from ..language.result import Read
-from ..language.words import named, parts, said, told
+from ..language.result import Read, Result
+from ..language.scope import Scope
+from ..language.words import field_name, in_words, parts, value_text
 from .condition import Judged
 
 _TABLES: Final = {
@@ -24,60 +26,72 @@ _TABLES: Final = {
 }
 
 
-def elsewhere(judged: Judged, moment: Moment, fact: Any) -> str | None:
+def not_applicable(judged: Judged, moment: Moment, fact: object) -> str | None:
     """Why the rule does not apply to this target; None where it applies."""
     rule = judged.rule
-    nic = moment.scope(rule.over, fact).get("nic")
+    kind, nic = kinds()[rule.over], moment.scope(rule.over, fact).get("nic")
     if rule.profiles is not None and moment.profile not in rule.profiles:
         names = listed(sorted(rule.profiles), "or")
         return f"applies to profile {names}; this host is {moment.profile}"
-    if kinds()[rule.over].needs_nic and nic is None:
-        return f"not evaluated: no data for interface {fact.nic}"
-    if rule.links is not None and nic is not None and nic.kind not in rule.links:
+    if kind.needs_nic and nic is None:
+        return f"not evaluated: no data for interface {kind.parents['nic'](fact)}"
+    if rule.links is not None and isinstance(nic, Nic) and nic.kind not in rule.links:
         return f"does not apply to interfaces of kind {nic.kind}"
     return None
 
 
-def because(judged: Judged, moment: Moment, fact: Any, target: str) -> str:
+def because(judged: Judged, moment: Moment, fact: object, target: str) -> str:
     """The sentence for a rule that applies to a target and has no finding there."""
     rule = judged.rule
     scope = Scope(moment.scope(rule.over, fact), moment, rule.limits, target)
     sides = [(side, evaluate(side, scope)) for side in parts(rule.when)]
-    missed = [_missed(said(side, rule.limits), m.reads) for side, m in sides if m.value is False]
+    missed = [
+        _missed(in_words(side, rule.limits), r.reads) for side, r in sides if r.value is False
+    ]
     if missed:
         return "; ".join(missed)
-    unsure = [read for _, made in sides if made.value is None for read in made.reads]
-    if any(made.value is None for _, made in sides):
-        return unknowns([one for one in unsure if one.value is None] or unsure, moment)
+    unsure = [result for _, result in sides if result.value is None]
+    if unsure:
+        return unknowns(_unknown(unsure), moment)
     for exempt in rule.unless:
-        answer = evaluate(exempt.when, scope)
-        if answer.value is None:
-            return unknowns(answer.unknown() or answer.reads, moment)
-        if answer.value is True:
+        result = evaluate(exempt.when, scope)
+        if result.value is None:
+            return unknowns(_unknown([result]), moment)
+        if result.value is True:
             return exempt.say.prose(scope)
     return "not evaluated: no data"
 
 
-def _missed(wanted: str, reads: tuple[Read, ...]) -> str:
+def _unknown(results: Sequence[Result]) -> list[Read]:
+    """The reads without a value; all reads where each has one (a division by zero)."""
+    reads = [read for result in results for read in result.reads]
+    return [read for read in reads if read.value is None] or reads
+
+
+def _missed(condition: str, reads: tuple[Read, ...]) -> str:
     """`needs receive ring < 512 descriptors; now 4,096 descriptors`."""
-    if len(reads) == 1 and wanted.startswith(named(reads[0].field)):
-        return f"needs {wanted}; now {told(reads[0].field, reads[0].value, reads[0].measure)}"
-    return f"needs {wanted}; now {values(reads)}" if reads else f"needs {wanted}"
+    if len(reads) == 1 and condition.startswith(field_name(reads[0].field)):
+        return f"needs {condition}; now {_value(reads[0])}"
+    return f"needs {condition}; now {values(reads)}" if reads else f"needs {condition}"
 
 
 def values(reads: Iterable[Read]) -> str:
     """`receive ring 256 descriptors, link speed 10 Gb/s`."""
-    seen = list(dict.fromkeys(reads))
+    once = list(dict.fromkeys(reads))
     return ", ".join(
-        f"{named(read.field)} {told(read.field, read.value, read.measure)}"
-        for read in seen
-        if not any(f"({read.field})" in other.field for other in seen)  # only selects a core
+        f"{field_name(read.field)} {_value(read)}"
+        for read in once
+        if not any(f"({read.field})" in other.field for other in once)  # only selects a core
     )
+
+
+def _value(read: Read) -> str:
+    return value_text(read.field, read.value, read.measure)
 
 
 def unknowns(reads: Iterable[Read], moment: Moment) -> str:
     """`not evaluated: receive ring maximum unknown (not reported by the driver)`."""
-    names = [f"{named(read.field)} unknown{_why(read.field, moment)}" for read in reads]
+    names = [f"{field_name(read.field)} unknown{_why(read.field, moment)}" for read in reads]
     return f"not evaluated: {'; '.join(dict.fromkeys(names))}"
 
 

@@ -1,16 +1,16 @@
-"""What a rule would do on a target: settings with their values, and words."""
+"""The remedies of a rule on a target: settings with their values, and advice in words."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from ...facts.kinds import kinds
-from ..language.evaluate import Scope
+from ...facts.kinds.nic import Nic
 from ..language.functions.cpus import cpu_list
 from ..language.native import value_of
+from ..language.scope import Scope
 from ..language.tunable import CPUS, canonical, known, type_of
-from ..language.values import KEEP, setting
+from ..language.values import KEEP, Value, setting
 from ..rules.rule import Fix, Rule, Wanted
 
 
@@ -35,9 +35,9 @@ def _spread(fix: Fix, scope: Scope) -> Iterator[Scope]:
     if fix.each is None:
         yield scope
         return
-    facts, nic = scope.moment.facts, scope.facts.get("nic")
-    for one in facts.of(kinds()[fix.each]):
-        if fix.each == "queue" and nic is not None and one.nic != nic.name:
+    each, nic = kinds()[fix.each], scope.facts.get("nic")
+    for one in scope.moment.facts.of(each):
+        if fix.each == "queue" and isinstance(nic, Nic) and each.parents["nic"](one) != nic.name:
             continue
         yield Scope({**scope.facts, fix.each: one}, scope.moment, scope.limits, scope.target)
 
@@ -59,8 +59,8 @@ def _want(fix: Fix, address: str, scope: Scope) -> Wanted | None:
     return Wanted(address, text, fix.experiment)
 
 
-def _kept(value: tuple[Any, ...], now: Any) -> tuple[Any, ...] | None:
-    """The value with each `keep` replaced by what is there now; None when that is not known."""
+def _kept(value: tuple[Value, ...], now: Value) -> tuple[Value, ...] | None:
+    """The value with each `keep` replaced by the current element; None when that is unknown."""
     if KEEP not in value:
         return value
     if not isinstance(now, tuple) or len(now) != len(value):

@@ -1,14 +1,15 @@
-"""A rule's own tests: does it find and want what it should, and keep silent otherwise."""
+"""A rule's own tests: whether it has the expected finding and remedies, or none."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from ...facts import PROFILES, Facts
 from ...terms.errors import nearest
+from ..rules.file import Table
 from ..rules.load import RuleError, read, tests
 from ..rules.rule import Finding, Rule
 from . import inline_facts as inline
@@ -16,9 +17,10 @@ from .judge import Judge, Judgement
 
 _KEYS: Final = (
     "name", "finds", "profile", "recorded", "before", "ago", "target", "wanted", "advice",
-    "silent", "title", *inline.FACT_KEYS,
+    "silent", "title", "after", *inline.FACT_KEYS,
 )  # fmt: skip
-Recorded = Callable[[str, str | None], Sequence[Facts]]
+# name and profile of a recorded host → its facts, moment by moment
+Recorded: TypeAlias = Callable[[str, str | None], Sequence[Facts]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,18 +46,18 @@ def check(path: Path, recorded: Recorded | None = None) -> list[Outcome]:
     `recorded(name, profile)` gives the facts of a recorded host, moment by moment.
     """
     rule = read(path)
-    rule.words  # noqa: B018 - read now, so that a mistake in it is said
-    given = tests(path)
-    found = [_outcome(rule, number, table, recorded) for number, table in enumerate(given, start=1)]
-    for wanted in (True, False):
-        if not any(outcome.finds is wanted for outcome in found):
-            what = "finds" if wanted else "does not find"
+    rule.words  # noqa: B018 - raises RuleError where it is wrong
+    tables = enumerate(tests(path), start=1)
+    outcomes = [_outcome(rule, number, table, recorded) for number, table in tables]
+    for finds in (True, False):
+        if not any(outcome.finds is finds for outcome in outcomes):
+            what = "finds" if finds else "does not find"
             raise RuleError(f"{path}: test: there is none that {what}")
-    return found
+    return outcomes
 
 
-def moments(rule: Rule, table: Mapping[str, Any], recorded: Recorded | None) -> list[Facts]:
-    """The facts a test is about: earlier ones first."""
+def moments(rule: Rule, table: Table, recorded: Recorded | None) -> list[Facts]:
+    """The facts of a test, the earlier ones first."""
     profile = table.get("profile") or next(
         name for name in ("server", *PROFILES) if rule.profiles is None or name in rule.profiles
     )
@@ -63,15 +65,13 @@ def moments(rule: Rule, table: Mapping[str, Any], recorded: Recorded | None) -> 
         if recorded is None:
             raise inline.InlineError("recorded hosts cannot be read here")
         return list(recorded(table["recorded"], table.get("profile")))
-    found = []
+    earlier = []
     if "before" in table:
-        found.append(inline.facts(table["before"], profile, 1000.0 - table.get("ago", 1)))
-    return [*found, inline.facts(table, profile, 1000.0)]
+        earlier.append(inline.facts(table["before"], profile, 1000.0 - table.get("ago", 1)))
+    return [*earlier, inline.facts(table, profile, 1000.0)]
 
 
-def _outcome(
-    rule: Rule, number: int, table: Mapping[str, Any], recorded: Recorded | None
-) -> Outcome:
+def _outcome(rule: Rule, number: int, table: Table, recorded: Recorded | None) -> Outcome:
     name, finds = str(table.get("name", f"test {number}")), table.get("finds")
     try:
         _keys(table)
@@ -83,7 +83,7 @@ def _outcome(
     return Outcome(rule.id, number, name, bool(finds), why)
 
 
-def _keys(table: Mapping[str, Any]) -> None:
+def _keys(table: Table) -> None:
     for key in table:
         if key not in _KEYS:
             raise inline.InlineError(f"unknown key {key}{nearest(key, _KEYS)}")
@@ -91,34 +91,56 @@ def _keys(table: Mapping[str, Any]) -> None:
         raise inline.InlineError("finds is true or false")
 
 
-def verdict(rule: Rule, table: Mapping[str, Any], facts: Sequence[Facts]) -> str:
-    """What the rule does otherwise than the test says; empty when nothing."""
+def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
+    """How the rule differs from what the test says, in one sentence; empty where it does not."""
+    if "after" in table:
+        differs = _hold_differs(rule, table["after"], facts[-1])
+        if differs:
+            return differs
     judge, judgement = Judge((rule,), window=0.0), Judgement()
     for moment in facts:
         judgement = judge.judge(moment)
-    found = [f for f in judgement.findings if table.get("target") in (None, f.target)]
-    if table["finds"] and not found:
-        reasons = "; ".join(f"{one.target}: {one.because}" for one in judgement.silent())
-        return f"does not find: {reasons or 'there is no target'}"
-    if not table["finds"] and found:
-        return f"finds {', '.join(one.id for one in found)}"
-    if found:
-        return _remedy_differs(table, found[0])
-    silent = [one.because for one in judgement.silent()]
+    findings = [f for f in judgement.findings if table.get("target") in (None, f.target)]
+    if table["finds"] and not findings:
+        text = "; ".join(f"{one.target}: {one.because}" for one in judgement.silent())
+        return f"does not find: {text or 'there is no target'}"
+    if not table["finds"] and findings:
+        return f"finds {', '.join(one.id for one in findings)}"
+    if findings:
+        return _remedy_differs(table, findings[0])
+    reasons = [one.because for one in judgement.silent()]
     part = table.get("silent")
-    if part is not None and not any(part in reason for reason in silent):
-        return f"is silent for another reason: {'; '.join(silent) or 'no target'}"
+    if part is not None and not any(part in reason for reason in reasons):
+        return f"is silent for another reason: {'; '.join(reasons) or 'no target'}"
     return ""
 
 
-def _remedy_differs(table: Mapping[str, Any], found: Finding) -> str:
-    wanted = [[one.setting, one.value] for one in found.wanted]
+def _hold_differs(rule: Rule, after: float, facts: Facts) -> str:
+    """How `hold` differs from the seconds that a test says, where the facts stay the same."""
+    judge = Judge((rule,))
+    for share, finds in ((0.0, False), (0.5, False), (1.0, True)):
+        seconds = share * after
+        if bool(judge.judge(replace(facts, at=facts.at + seconds)).findings) is not finds:
+            return f"{'does not find' if finds else 'finds'} after {seconds:g} s"
+    return ""
+
+
+def _remedy_differs(table: Table, finding: Finding) -> str:
+    wanted = [[one.setting, one.value] for one in finding.wanted]
     if "wanted" in table and table["wanted"] != wanted:
         return f"wants {wanted}, not {table['wanted']}"
-    part = table.get("advice")
-    if part is not None and not any(part in words for words in found.advice):
-        return f"advises {list(found.advice)}"
+    if not _advises(table.get("advice"), finding.advice):
+        return f"advises {list(finding.advice)}"
     part = table.get("title")
-    if part is not None and part not in found.title:
-        return f"its title is {found.title!r}"
+    if part is not None and part not in finding.title:
+        return f"its title is {finding.title!r}"
     return ""
+
+
+def _advises(expected: str | list[str] | None, advice: Sequence[str]) -> bool:
+    """Whether one advice contains the text; of a list, whether each contains its text in order."""
+    if isinstance(expected, list):
+        return len(expected) == len(advice) and all(
+            part in whole for part, whole in zip(expected, advice, strict=True)
+        )
+    return expected is None or any(expected in whole for whole in advice)

@@ -1,11 +1,14 @@
-"""Which of two rules speaks when both hold and one says it better: the one the other yields to."""
+"""Which rule reports a problem when two hold: the one that the other yields to."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
+from ...facts.kinds import kinds
+from ...facts.kinds.core import Core
+from ...facts.kinds.nic import Nic
 from ..rules.rule import Rule
 
 _HOST: Final = "host"
@@ -19,7 +22,7 @@ class Held:
     targets: set[str] = field(default_factory=set)
     nics: set[str] = field(default_factory=set)
 
-    def meets(self, over: str, target: str, fact: Any) -> bool:
+    def meets(self, over: str, target: str, fact: object) -> bool:
         """Whether it holds on that target, on its interface or, one of the two, on the host."""
         if self.over == over:
             return target in self.targets
@@ -27,22 +30,22 @@ class Held:
 
 
 class Yields:
-    """Where the rules that others yield to hold, gathered while a moment is judged."""
+    """Where the rules that others yield to hold, collected while a moment is judged."""
 
-    def __init__(self, asked: Collection[str]) -> None:
-        """`asked`: the names of all rules that others yield to."""
-        self._asked = asked
+    def __init__(self, names: Collection[str]) -> None:
+        """`names`: all rules that others yield to."""
+        self._names = names
         self._held: dict[str, Held] = {}
 
-    def add(self, rule: Rule, target: str, fact: Any) -> None:
-        """The rule holds on that target, whether it may say so yet or not."""
-        if rule.id in self._asked:
+    def add(self, rule: Rule, target: str, fact: object) -> None:
+        """Record that the rule holds on that target, whether its `hold` is over or not."""
+        if rule.id in self._names:
             held = self._held.setdefault(rule.id, Held(rule.over))
             held.targets.add(target)
             held.nics.update(nics_of(rule.over, fact))
 
-    def to(self, rule: Rule, target: str, fact: Any) -> str | None:
-        """The rule that speaks in this one's place on that target, if any does."""
+    def to(self, rule: Rule, target: str, fact: object) -> str | None:
+        """The rule that reports the problem instead of this one on that target; None: no rule."""
         for name in rule.yields:
             held = self._held.get(name)
             if held is not None and held.meets(rule.over, target, fact):
@@ -50,16 +53,12 @@ class Yields:
         return None
 
 
-def nics_of(over: str, fact: Any) -> Iterable[str]:
+def nics_of(over: str, fact: object) -> Iterable[str]:
     """The interfaces a target is about."""
-    if over == _HOST:
-        return ()
-    if over == "nic":
+    if isinstance(fact, Nic):
         return (fact.name,)
-    if over == "core":
-        found: tuple[str, ...] = fact.nics
-        return found
-    return (fact.nic,) if fact.nic else ()
-
-
-Spoken = Mapping[tuple[str, str], str]  # (rule, target) → the rule that speaks in its place
+    if isinstance(fact, Core):
+        return fact.nics
+    nic = kinds()[over].parents.get("nic")
+    name = nic(fact) if nic is not None else None
+    return (str(name),) if name else ()

@@ -1,28 +1,27 @@
 """The value of an expression in three-valued logic, with the fields that decided it.
 
-This is the careful way: it says what was read and which field is unknown. The judge's loops are the
-fast way (`native`); both give the same answer, which a property test holds.
+`evaluate` records what was read and which fields are unknown. The judge's loops use generated code
+(`native`) because it is faster; a property test compares the two.
 """
 
 from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ...facts.kinds.core import Core
 from .expression import Expression
 from .functions import FUNCTIONS
-from .moment import Moment
 from .result import Read, Result, reads_of
-from .syntax import Limits, literal, path_of
-from .values import KEEP, item
+from .scope import Scope
+from .syntax import called, literal, path_of
+from .values import KEEP, Value, field_value, item
 from .vocabulary import Word, find, names
 
-_COMPARE: Final[Mapping[type, Callable[[Any, Any], bool]]] = {
+_COMPARE: Final[Mapping[type, Callable[..., bool]]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -32,7 +31,7 @@ _COMPARE: Final[Mapping[type, Callable[[Any, Any], bool]]] = {
     ast.In: lambda a, b: a in b,
     ast.NotIn: lambda a, b: a not in b,
 }
-_SUMS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
+_SUMS: Final[Mapping[type, Callable[..., Value]]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -42,23 +41,13 @@ _SUMS: Final[Mapping[type, Callable[[Any, Any], Any]]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Scope:
-    """What the names of an expression stand for on one target, and the moment around it."""
-
-    facts: Mapping[str, Any]  # a parent that is not known is None
-    moment: Moment
-    limits: Limits
-    target: str = ""
-
-
 def evaluate(expression: Expression, scope: Scope) -> Result:
     """The expression's value in that scope."""
     return Walk(scope, expression.over).visit(expression.tree)
 
 
 @cache
-def _way(node: ast.Attribute, over: str) -> tuple[tuple[str, ...] | None, str, Word | None]:
+def _field(node: ast.Attribute, over: str) -> tuple[tuple[str, ...] | None, str, Word | None]:
     """A field's path (None: of a computed fact), its name and its word."""
     path = path_of(node)
     if path is None:
@@ -77,17 +66,17 @@ class Walk:
         self.scope = scope
         self.over = over
 
-    def word(self, field: Any) -> Word | None:
-        """What the vocabulary says of a field."""
-        return _way(field, self.over)[2]
+    def word(self, field: ast.expr) -> Word | None:
+        """What the vocabulary says of a field; None for what is no field."""
+        return _field(field, self.over)[2] if isinstance(field, ast.Attribute) else None
 
     def visit(self, node: ast.expr) -> Result:
         """The result of one part."""
-        found: Result = getattr(self, _VISIT[type(node)])(node)
-        return found
+        result: Result = getattr(self, _VISIT[type(node)])(node)
+        return result
 
     def _constant(self, node: ast.Constant) -> Result:
-        return Result(node.value)
+        return Result(literal(node))
 
     def _name(self, node: ast.Name) -> Result:
         if node.id == "keep":
@@ -95,20 +84,16 @@ class Walk:
         return Result(self.scope.moment.profile)
 
     def _attribute(self, node: ast.Attribute) -> Result:
-        path, field, word = _way(node, self.over)
+        path, field, word = _field(node, self.over)
         if path is None:
             base = self.visit(node.value)
-            value = None if base.value is None else getattr(base.value, node.attr)
-            return self._merge(base, self.read(field, value, word))
+            return self._merge(base, self.read(field, field_value(base.value, (node.attr,)), word))
         if path[0] == "limits":
             return Result(self.scope.limits[path[1]])
-        value = self.scope.facts.get(path[0])
-        for name in path[1:]:
-            value = None if value is None else getattr(value, name)
-        return self.read(field, value, word)
+        return self.read(field, field_value(self.scope.facts.get(path[0]), path[1:]), word)
 
-    def read(self, field: str, value: Any, word: Word | None) -> Result:
-        """A field that was read."""
+    def read(self, field: str, value: Value | None, word: Word | None) -> Result:
+        """The result of reading a field: its value, and the read as evidence."""
         unit, text = (word.unit, word.help) if word else ("", "")
         return Result(value, (Read(field, value, unit, text),))
 
@@ -121,7 +106,7 @@ class Walk:
         return self.junction([self.visit(value) for value in node.values], decides=decides)
 
     @staticmethod
-    def junction(results: list[Result], *, decides: bool) -> Result:
+    def junction(results: Sequence[Result], *, decides: bool) -> Result:
         """`or` (decides True) and `and` (False) in three-valued logic."""
         deciding = [result for result in results if result.value is decides]
         if deciding:
@@ -137,9 +122,9 @@ class Walk:
             return inner
         if isinstance(node.op, ast.Not):
             return Result(not inner.value, inner.reads)
-        return Result(-inner.value, inner.reads)
+        return self.apply(operator.neg, inner)
 
-    def apply(self, call: Callable[..., Any], *results: Result) -> Result:
+    def apply(self, call: Callable[..., Value | None], *results: Result) -> Result:
         """A call on known values; unknown where one is not."""
         reads = reads_of(*results)
         if any(result.value is None for result in results):
@@ -164,7 +149,7 @@ class Walk:
         return self.apply(lambda *values: values, *parts)
 
     def _subscript(self, node: ast.Subscript) -> Result:
-        index = literal(node.slice)
+        index = int(literal(node.slice))
         return self.apply(lambda value: item(value, index), self.visit(node.value))
 
     def _compare(self, node: ast.Compare) -> Result:
@@ -176,12 +161,12 @@ class Walk:
         return pairs[0] if len(pairs) == 1 else self.junction(pairs, decides=False)
 
     def _call(self, node: ast.Call) -> Result:
-        name = node.func.id  # type: ignore[attr-defined]
+        name = called(node)
         known = FUNCTIONS[name]
         if known.value is not None:
-            found: Result = known.value(self, node)
-            return found
-        call: Any = getattr(self.scope.moment, name) if known.moment else known.call
+            return known.value(self, node)
+        call = getattr(self.scope.moment, name) if known.moment else known.call
+        assert call is not None  # noqa: S101 - every function has one of the three
         return self.apply(call, *(self.visit(arg) for arg in node.args))
 
 

@@ -10,13 +10,13 @@ import ast
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ...facts.kinds.core import Core
 from ...files import bounds
 from ...terms.errors import nearest
 from .functions import FUNCTIONS
-from .syntax import ExpressionError, Limits, path_of
+from .syntax import ExpressionError, Limit, Limits, called, path_of
 from .vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT, TUPLE, find, names, words
 
 _NONE: Final[Limits] = {}
@@ -39,18 +39,18 @@ class Expression:
     def calls(self, name: str) -> Iterator[ast.Call]:
         """The calls of one function in it."""
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Call) and node.func.id == name:  # type: ignore[attr-defined]
+            if isinstance(node, ast.Call) and called(node) == name:
                 yield node
 
 
 def condition(
     text: str, over: str, limits: Limits = _NONE, *, also: Collection[str] = ()
 ) -> Expression:
-    """An expression that is yes or no."""
-    found = parse(text, over, limits, also=also)
-    if found.type != SWITCH:
-        raise ExpressionError(f"a condition must be yes or no, and {text!r} is a {found.type}")
-    return found
+    """Read an expression that is yes or no; ExpressionError for any other type."""
+    expression = parse(text, over, limits, also=also)
+    if expression.type != SWITCH:
+        raise ExpressionError(f"a condition must be yes or no, and {text!r} is a {expression.type}")
+    return expression
 
 
 def parse(
@@ -67,7 +67,7 @@ def parse(
 
 @cache  # most templates say {nic}
 def _parse(
-    text: str, over: str, limits: tuple[tuple[str, Any], ...], also: tuple[str, ...], to: bool
+    text: str, over: str, limits: tuple[tuple[str, Limit], ...], also: tuple[str, ...], to: bool
 ) -> Expression:
     if len(text) > LONGEST:
         raise ExpressionError(f"longer than {LONGEST} characters")
@@ -117,8 +117,8 @@ class Checker:
         kind = self.type_of(node)
         # a yes or no must be certain: the truth of a number or a text is nobody's meaning
         if kind not in kinds and (kind != ANY or kinds == (SWITCH,)):
-            wanted = " or ".join(kinds)
-            raise ExpressionError(f"{ast.unparse(node)} is a {kind}, and {wanted} is wanted")
+            expected = " or ".join(kinds)
+            raise ExpressionError(f"{ast.unparse(node)} is a {kind}, and {expected} is wanted")
         return kind
 
     def _constant(self, node: ast.Constant) -> str:
@@ -171,10 +171,10 @@ class Checker:
                 full = ".".join((base, *path[: index + 1]))
                 raise ExpressionError(f"{full} is a {word.type} and has no fields")
             here = word.kind or here
-        found = find(kind, path)
-        if found is None or found.type == FACT:
+        last = find(kind, path)
+        if last is None or last.type == FACT:
             raise ExpressionError(f"{base}.{'.'.join(path)} is a fact; name one of its fields")
-        return found.type
+        return last.type
 
     def _boolop(self, node: ast.BoolOp) -> str:
         for value in node.values:
@@ -233,21 +233,21 @@ class Checker:
             raise ExpressionError("not allowed in a rule: `is`; write == or known(…)")
 
     def _call(self, node: ast.Call) -> str:
-        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        name = called(node)
         known = FUNCTIONS.get(name)
         if known is None or (known.only_to and not self.to):
             raise ExpressionError(f"unknown function {name!r}{nearest(name, FUNCTIONS)}")
         if node.keywords or any(isinstance(arg, ast.Starred) for arg in node.args):
             raise ExpressionError(f"{name} takes plain arguments only")
-        wanted = len(known.takes)
-        if len(node.args) < wanted or (len(node.args) > wanted and not known.rest):
+        count = len(known.takes)
+        if len(node.args) < count or (len(node.args) > count and not known.rest):
             more = " or more" if known.rest else ""
-            raise ExpressionError(f"{name} takes {wanted}{more} arguments, not {len(node.args)}")
+            raise ExpressionError(f"{name} takes {count}{more} arguments, not {len(node.args)}")
         if known.check is not None:
             known.check(self, node)
             return known.gives
         for index, arg in enumerate(node.args):
-            kind = known.takes[min(index, wanted - 1)]
+            kind = known.takes[min(index, count - 1)]
             if kind == ANY:
                 self.type_of(arg)
             else:

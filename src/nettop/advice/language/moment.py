@@ -1,45 +1,48 @@
 """One moment as rules see it: facts, sysctls as numbers, offloads by name, cores by number.
 
-Made anew for each frame; the past (`Past`) is what one run has seen, for `worst(field, seconds)`.
+There is one `Moment` for each frame. `Past` holds earlier values of this run, for
+`worst(field, seconds)`.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
-from typing import Any, Final
+from collections.abc import Hashable, Mapping
+from functools import cached_property
+from typing import Final
 
 from ...facts import Facts
 from ...facts.kinds import kinds
 from ...facts.kinds.core import Core
 from ...facts.kinds.nic import Feature, Nic
+from ...facts.kinds.process import Process
 from ...facts.kinds.queue import Queue
-from .values import setting
+from .values import Value, setting
 
 _IDLE: Final = 80.0  # percent: a core with less has work of its own
 
 
 class Past:
-    """Values seen earlier, by call and target; each kept as long as the call asks for."""
+    """Earlier values by call and target, each kept for the seconds that the call names."""
 
     def __init__(self) -> None:
-        """Nothing was seen yet."""
-        self._seen: dict[tuple[str, str], deque[tuple[float, float]]] = {}
+        """Empty: no frame was judged yet."""
+        self._values: dict[tuple[str, str], deque[tuple[float, float]]] = {}
 
     def add(self, call: str, at: float, seconds: float, now: Mapping[str, float | None]) -> None:
-        """Remember what `call` is on each target now; forget what is older, and targets gone."""
+        """Add the value of `call` on each target at `at` (s); drop old values and gone targets."""
         for target, value in now.items():
-            values = self._seen.setdefault((call, target), deque())
+            values = self._values.setdefault((call, target), deque())
             if value is not None:
                 values.append((at, value))
             while values and values[0][0] < at - seconds:
                 values.popleft()
-        for key in [key for key in self._seen if key[0] == call and key[1] not in now]:
-            del self._seen[key]
+        for key in [key for key in self._values if key[0] == call and key[1] not in now]:
+            del self._values[key]
 
     def worst(self, call: str, target: str) -> float | None:
-        """The largest value remembered."""
-        values = self._seen.get((call, target))
+        """The largest value kept; None where there is none."""
+        values = self._values.get((call, target))
         return max(value for _, value in values) if values else None
 
 
@@ -47,34 +50,34 @@ class Moment:
     """The facts of one frame with the lookups that expressions need."""
 
     def __init__(self, facts: Facts, past: Past | None = None) -> None:
-        """`past` is the judge's; without one, the worst is what is now."""
+        """`past` is the judge's; without one, the worst value is the current one."""
         self.facts = facts
         self.profile = facts.profile.name
         self.past = past or Past()
         self._features: dict[str, dict[str, Feature]] = {}
-        self._indexed: dict[str, Mapping[Any, Any]] = {}
+        self._indexed: dict[str, Mapping[Hashable, object]] = {}
 
-    @property
+    @cached_property
     def nics(self) -> Mapping[str, Nic]:
         """The interfaces by name."""
-        return self.indexed("nic")
+        return {nic.name: nic for nic in self.facts.nics}
 
-    @property
+    @cached_property
     def queues(self) -> Mapping[tuple[str, str], Queue]:
         """The queues by interface and name."""
-        return self.indexed("queue")
+        return {(queue.nic, queue.name): queue for queue in self.facts.queues}
 
-    @property
+    @cached_property
     def cores(self) -> Mapping[int, Core]:
         """The cores by CPU number."""
-        return self.indexed("core")
+        return {core.cpu: core for core in self.facts.cores}
 
-    @property
-    def processes(self) -> Mapping[int, Any]:
+    @cached_property
+    def processes(self) -> Mapping[int, Process]:
         """The processes by pid."""
-        return self.indexed("process")
+        return {process.pid: process for process in self.facts.processes}
 
-    def sysctl(self, name: str) -> Any:
+    def sysctl(self, name: str) -> Value | None:
         """A sysctl as number, tuple or text; None when this kernel has none of that name."""
         text = self.facts.sysctls.get(name)
         return None if text is None else setting(text)
@@ -88,23 +91,23 @@ class Moment:
 
     def on(self, nic: Nic | None, name: str) -> bool | None:
         """Whether the offload is on."""
-        found = None if nic is None else self.feature(nic, name)
-        return None if found is None else found.on
+        feature = None if nic is None else self.feature(nic, name)
+        return None if feature is None else feature.on
 
     def fixed(self, nic: Nic | None, name: str) -> bool | None:
         """Whether the offload cannot be changed."""
-        found = None if nic is None else self.feature(nic, name)
-        return None if found is None else found.fixed
+        feature = None if nic is None else self.feature(nic, name)
+        return None if feature is None else feature.fixed
 
     def core(self, cpu: float) -> Core | None:
         """The core with that number."""
         return self.cores.get(int(cpu))
 
     def beside(self, cpu: float) -> int | None:
-        """The best CPU for the reader of what `cpu` receives: another core near it in cache.
+        """The best CPU for the application that reads what `cpu` receives: a core near in cache.
 
-        Shared L2 first, then shared L3, then the node; there, one without NIC interrupts, then an
-        idle one. None when there is no other core, or the topology is not known.
+        In order: shared L2, shared L3, same node; then without NIC interrupts, then idle. None when
+        there is no other core on the node, or the topology is not known.
         """
         here = self.core(cpu)
         if here is None:
@@ -122,7 +125,7 @@ class Moment:
         return min(near, key=rank).cpu if near else None
 
     def spread(self, cpus: tuple[int, ...], index: float) -> int | None:
-        """The index-th of the CPUs, going round: one of each physical core before any sibling."""
+        """The index-th CPU, modulo their number; each physical core comes before any sibling."""
         first: list[int] = []
         rest: list[int] = []
         taken: set[int] = set()
@@ -136,29 +139,29 @@ class Moment:
         return order[int(index) % len(order)] if order else None
 
     def own_cpus(self, number: float, count: float) -> tuple[int, ...] | None:
-        """The CPUs of transmit queue `number` of `count`: CPU i sends on queue i, going round."""
+        """The CPUs of transmit queue `number` of `count`: CPU i sends on queue i modulo `count`."""
         if count < 1:
             return None
         online = sorted(self.cores)
         return tuple(cpu for at, cpu in enumerate(online) if at % int(count) == number) or None
 
     def worst(self, call: str, target: str, now: float | None) -> float | None:
-        """The largest value of the time asked for: the past and what is now."""
+        """The largest of the kept values and the current one; None where all are unknown."""
         before = self.past.worst(call, target)
         known = [value for value in (before, now) if value is not None]
         return max(known) if known else None
 
-    def indexed(self, kind: str) -> Mapping[Any, Any]:
+    def indexed(self, kind: str) -> Mapping[Hashable, object]:
         """The facts of a kind by their key."""
-        found = self._indexed.get(kind)
-        if found is None:
+        index = self._indexed.get(kind)
+        if index is None:
             known = kinds()[kind]
-            found = self._indexed[kind] = {known.key(one): one for one in self.facts.of(known)}
-        return found
+            index = self._indexed[kind] = {known.key(one): one for one in self.facts.of(known)}
+        return index
 
-    def scope(self, over: str, fact: Any) -> dict[str, Any]:
+    def scope(self, over: str, fact: object) -> dict[str, object]:
         """The names of a rule on that target: the fact, its parents (None: not known), the host."""
-        found: dict[str, Any] = {"host": self.facts.host, over: fact}
+        scope: dict[str, object] = {"host": self.facts.host, over: fact}
         for parent, key in kinds()[over].parents.items():
-            found[parent] = self.indexed(parent).get(key(fact))
-        return found
+            scope[parent] = self.indexed(parent).get(key(fact))
+        return scope

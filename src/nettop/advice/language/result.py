@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+
+from .values import Value
 
 
 @dataclass(frozen=True, slots=True)
@@ -11,13 +12,13 @@ class Read:
     """One field that was read: its name in the expression, its value (None: unknown), its unit."""
 
     field: str
-    value: Any
+    value: Value | None
     unit: str = ""
     help: str = ""
 
     @property
     def measure(self) -> str:
-        """The unit with its time: what `nic.per_s` counts is per second."""
+        """The unit with its time: fields of `nic.per_s` count per second."""
         return f"{self.unit}/s" if ".per_s." in self.field and self.unit else self.unit
 
 
@@ -25,7 +26,7 @@ class Read:
 class Result:
     """A value (None: unknown) and the reads that decided it."""
 
-    value: Any
+    value: Value | None
     reads: tuple[Read, ...] = ()
 
     def unknown(self) -> tuple[Read, ...]:
@@ -34,7 +35,7 @@ class Result:
 
 
 def reads_of(*results: Result) -> tuple[Read, ...]:
-    """The reads of several results, each once."""
+    """The reads of several results, each once, in order."""
     some = [result.reads for result in results if result.reads]
     if len(some) < 2:
         return some[0] if some else ()

@@ -1,27 +1,32 @@
-"""The syntax of expressions: what paths and errors are."""
+"""The syntax of expressions: paths, names of calls, constants, errors."""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Mapping
 from functools import cache
-from typing import Any
+from typing import TypeAlias
 
-Limits = Mapping[str, Any]  # name → number, or tuple of texts
+Limit: TypeAlias = "float | tuple[str, ...]"  # a threshold: a number, or a list of texts
+Limits: TypeAlias = Mapping[str, Limit]  # by name
 
 
 class ExpressionError(ValueError):
     """One sentence: what in the expression is wrong, and the nearest right word."""
 
 
-class NoCode(Exception):  # noqa: N818 - a detour, not a failure
-    """This form has no native code; the careful way will do."""
+class NoCode(Exception):  # noqa: N818 - not an error: `evaluate` is used instead
+    """This form has no native code; `evaluate` works it out."""
 
 
 @cache
-def literal(node: ast.expr) -> Any:
-    """The value written there. Kept: `ast.literal_eval` leaves a reference cycle at each call."""
-    return ast.literal_eval(node)
+def literal(node: ast.expr) -> float | str:
+    """A constant that the checker has let pass: a text, or a number that may have a minus.
+
+    Cached, because `ast.literal_eval` leaves a reference cycle at each call.
+    """
+    value: float | str = ast.literal_eval(node)
+    return value
 
 
 def path_of(node: ast.expr) -> tuple[str, ...] | None:
@@ -31,3 +36,8 @@ def path_of(node: ast.expr) -> tuple[str, ...] | None:
         parts.append(node.attr)
         node = node.value
     return (node.id, *reversed(parts)) if isinstance(node, ast.Name) else None
+
+
+def called(node: ast.Call) -> str:
+    """The name of the function that is called; for anything else in its place, the text."""
+    return node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ...terms.text import safe
 from ...terms.units import amount
-from .evaluate import Scope, evaluate
+from .evaluate import evaluate
 from .expression import Expression, parse
 from .native import value_of
+from .scope import Scope
 from .syntax import ExpressionError, Limits, path_of
+from .values import Value
 from .vocabulary import KINDS, LABELS, NUMBER, find, names
 
 _PIECES: Final = re.compile(r"(\{\{|\}\}|\{[^{}]*\}|[{}])")
@@ -94,7 +96,7 @@ def _shown(part: Expression, scope: Scope) -> str:
     return safe(shown(result.value, unit))
 
 
-def shown(value: Any, unit: str = "") -> str:
+def shown(value: Value | None, unit: str = "") -> str:
     """A value for a reader: `1 queue`, `1500 bytes`; the items of a list separated by `;`."""
     if value in ((), ""):
         return "none"

@@ -1,17 +1,18 @@
-"""What facts already say about a setting: its value now, the most it takes, whether it is fixed.
+"""What facts say about a setting: its current value, its maximum, whether it is fixed.
 
-So that a finding offers nothing that is already so or that the driver refuses. Settings not known
-here are offered as the rule says; `changes.plan` reads the host before anything is written.
+With it a finding offers no value that is already set or that the driver refuses. Other settings are
+offered as the rule says; `changes.plan` reads the host before anything is written.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ...facts.kinds.nic import Nic
 from .functions.cpus import cpu_list
 from .moment import Moment
+from .values import Value
 from .vocabulary import ANY, NUMBER, SWITCH, TEXT
 
 CPUS: Final = "CPU list"  # a number or a list of numbers is made one
@@ -37,7 +38,7 @@ _TYPES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """The value now as canonical text, the largest number allowed, whether it cannot be changed."""
+    """The current value as canonical text, the largest number allowed, whether it is fixed."""
 
     now: str | None = None
     most: float | None = None
@@ -45,7 +46,7 @@ class Known:
 
 
 def type_of(setting: str) -> str:
-    """The type a value of that setting must have; ANY where the setting does not tell."""
+    """The type that a value of the setting must have; ANY for settings not in the table."""
     kind, _, rest = setting.partition(".")
     name = rest.partition("@")[0]
     if name in _SWITCHES:
@@ -55,8 +56,8 @@ def type_of(setting: str) -> str:
     return _TYPES.get(kind, ANY)
 
 
-def canonical(value: Any) -> str | None:
-    """A value as settings write it; None for what cannot be one."""
+def canonical(value: Value | None) -> str | None:
+    """A value as settings write it; None for what no setting can take."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if isinstance(value, int):

@@ -1,9 +1,15 @@
-"""Values that are no plain Python ones: a sysctl's text as numbers, an item, `keep`."""
+"""The values of expressions: what a field, a constant, a limit or a function can give.
+
+An unknown value is None and never a `Value`: annotations say `Value | None` where it may be.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, TypeAlias
+
+from ...facts.kinds.core import Core
 
 
 class Keep:
@@ -14,11 +20,13 @@ class Keep:
 
 
 KEEP: Final = Keep()
+# a yes or no, a number, a text, a list; a core found by `core(cpu)`; `keep` inside `triple`
+Value: TypeAlias = "bool | int | float | str | Core | Keep | tuple[Value, ...]"
 
 
 @lru_cache(maxsize=4096)
-def setting(text: str) -> Any:
-    """A sysctl's text as number, tuple of numbers, or text."""
+def setting(text: str) -> Value:
+    """A sysctl's text as a number, a tuple of numbers, or the text itself."""
     words = text.split()
     try:
         numbers = tuple(int(word) for word in words)
@@ -29,8 +37,18 @@ def setting(text: str) -> Any:
     return numbers[0] if len(numbers) == 1 else numbers
 
 
-def item(value: Any, index: int) -> Any:
-    """`value[index]`, unknown when there is none."""
+def item(value: Value, index: int) -> Value | None:
+    """`value[index]`; None where the value is no tuple or has no such element."""
     if not isinstance(value, tuple) or not -len(value) <= index < len(value):
         return None
     return value[index]
+
+
+def field_value(fact: object, path: Sequence[str]) -> Value | None:
+    """The field at the end of a path such as `("ring", "rx")`; None where a part is unknown."""
+    value: object = fact
+    for name in path:
+        if value is None:
+            return None
+        value = getattr(value, name)
+    return value  # type: ignore[return-value]  # the vocabulary lets paths end in values only

@@ -9,7 +9,7 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from ...facts.kinds import kinds
 
@@ -26,15 +26,18 @@ LABELS: Final = {word: path for kind in kinds().values() for word, path in kind.
 _TYPES: Final = {"int": NUMBER, "float": NUMBER, "str": TEXT, "bool": SWITCH}
 
 
+Class: TypeAlias = type  # `Word` has a field named `type`
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
-    """One field: its type, whether it may be unknown, unit and help; `kind` when it is a fact."""
+    """One field: type, whether it may be unknown, unit and help; `kind`: its class if a fact."""
 
     type: str
     optional: bool
     unit: str
     help: str
-    kind: Any = None
+    kind: Class | None = None
 
 
 @cache
@@ -51,7 +54,7 @@ def _word(kind: type, annotation: str, metadata: dict[str, str]) -> Word:
         return Word(_TYPES[plain], optional, unit, text)
     if plain.startswith("tuple["):
         return Word(TUPLE, optional, unit, text)
-    nested: Any = getattr(sys.modules[kind.__module__], plain, None)
+    nested: object = getattr(sys.modules[kind.__module__], plain, None)
     if not isinstance(nested, type):
         return Word(ANY, optional, unit, text)
     return Word(FACT, optional, unit, text, nested)
@@ -68,7 +71,7 @@ def names(over: str) -> dict[str, type]:
 def find(kind: type, path: tuple[str, ...]) -> Word | None:
     """The field at the end of a path such as `("ring", "rx")`; None when there is none."""
     word: Word | None = None
-    here: Any = kind
+    here: type | None = kind
     for name in path:
         if here is None:
             return None

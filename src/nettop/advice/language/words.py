@@ -8,17 +8,18 @@ from __future__ import annotations
 import ast
 import re
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ...terms.text import listed
 from .expression import Expression
 from .functions import FUNCTIONS
-from .syntax import Limits, literal, path_of
+from .syntax import Limit, Limits, called, literal, path_of
 from .template import COUNTED, shown
+from .values import Value
 from .vocabulary import KINDS, NUMBER, SWITCH, Word, find
 
 _ASIDE: Final = re.compile(r"[:;(]|, e\.g\.|, itself |, as ")
-_CALLED: Final = {  # names of fields whose help text only lists the values
+_NAMES: Final = {  # names of fields whose help text only lists the values
     "nic.kind": "kind of interface",
     "queue.direction": "direction of the queue",
 }
@@ -40,33 +41,33 @@ def parts(expression: Expression) -> tuple[Expression, ...]:
     return tuple(Expression(ast.unparse(one), expression.over, one, SWITCH) for one in sides)
 
 
-def said(expression: Expression, limits: Limits) -> str:
+def in_words(expression: Expression, limits: Limits) -> str:
     """The expression in words, with the value of each named limit."""
-    return _said(expression, tuple(limits.items()))
+    return _in_words(expression, tuple(limits.items()))
 
 
 @cache
-def _said(expression: Expression, limits: tuple[tuple[str, Any], ...]) -> str:
-    return Speaker(dict(limits)).say(expression.tree)
+def _in_words(expression: Expression, limits: tuple[tuple[str, Limit], ...]) -> str:
+    return Phraser(dict(limits)).phrase(expression.tree)
 
 
 @cache
-def named(field: str) -> str:
+def field_name(field: str) -> str:
     """The name of a field in evidence: `packets dropped, receive ring full`."""
     for prefix in ("sysctl.", "feature."):
         if field.startswith(prefix):
             return field.removeprefix(prefix)
     try:
-        return Speaker({}).say(ast.parse(field, mode="eval").body)
+        return Phraser({}).phrase(ast.parse(field, mode="eval").body)
     except (SyntaxError, ValueError, AttributeError):
         return field
 
 
-def told(field: str, value: Any, measure: str) -> str:
+def value_text(field: str, value: Value | None, measure: str) -> str:
     """The value of a field with its unit; the unit is left out where the name contains it."""
     if field == "host.kernel" and isinstance(value, tuple):
         return ".".join(map(str, value))
-    return shown(value, _unit(measure, named(field)))
+    return shown(value, _unit(measure, field_name(field)))
 
 
 def _unit(measure: str, name: str) -> str:
@@ -80,13 +81,13 @@ def _word(path: tuple[str, ...]) -> Word | None:
     return find(KINDS[path[0]], path[1:]) if path[0] in KINDS else None
 
 
-class Speaker:
+class Phraser:
     """Writes one expression of a rule in words."""
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
 
-    def say(self, node: ast.expr) -> str:
+    def phrase(self, node: ast.expr) -> str:
         """A part of an expression in words; a boolean as a statement."""
         words: str = getattr(self, f"_{type(node).__name__.lower()}")(node)
         return words
@@ -105,7 +106,7 @@ class Speaker:
     def _constant(self, node: ast.Constant) -> str:
         if isinstance(node.value, bool):
             return "yes" if node.value else "no"
-        return shown(node.value) if not isinstance(node.value, str) else node.value or "none"
+        return shown(literal(node)) if not isinstance(node.value, str) else node.value or "none"
 
     def _name(self, node: ast.Name) -> str:
         return {"profile": "the profile", "keep": "unchanged"}.get(node.id, node.id)
@@ -113,32 +114,32 @@ class Speaker:
     def _attribute(self, node: ast.Attribute) -> str:
         path = path_of(node)
         if path is None:
-            return f"{_called(('core', node.attr))} of {self.say(node.value)}"
+            return f"{_field_help(('core', node.attr))} of {self.phrase(node.value)}"
         if path[0] == "limits" and path[1] in self.limits:
             return _figure(self.limits[path[1]])
-        return _called(path) + " (total)" * (path[1:2] == ("total",))
+        return _field_help(path) + " (total)" * (path[1:2] == ("total",))
 
     def _switch(self, node: ast.expr, *, on: bool) -> str:
         """A boolean field as a statement."""
         if isinstance(node, ast.Attribute):
-            return f"{self.say(node)}: {'yes' if on else 'no'}"
+            return f"{self.phrase(node)}: {'yes' if on else 'no'}"
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             about = node.args[-1]
-            what = self.say(about)
-            spoken = FUNCTIONS[node.func.id].statement
-            if spoken:
-                return spoken[0 if on else 1].format(what)
+            what = self.phrase(about)
+            forms = FUNCTIONS[node.func.id].statement
+            if forms:
+                return forms[0 if on else 1].format(what)
         words = self.statement(node)
         return words if on else f"not ({words})"
 
     def statement(self, node: ast.expr) -> str:
         """A boolean expression as a statement."""
-        return self._switch(node, on=True) if _bare(node) else self.say(node)
+        return self._switch(node, on=True) if _bare(node) else self.phrase(node)
 
     def _unaryop(self, node: ast.UnaryOp) -> str:
         if isinstance(node.op, ast.Not):
             return self._switch(node.operand, on=False)
-        return f"-{self.say(node.operand)}"
+        return f"-{self.phrase(node.operand)}"
 
     def _boolop(self, node: ast.BoolOp) -> str:
         texts = [self.statement(one) for one in node.values]
@@ -149,8 +150,7 @@ class Speaker:
     def _compare(self, node: ast.Compare) -> str:
         sides = [node.left, *node.comparators]
         pairs = list(zip(sides, node.ops, sides[1:], strict=False))
-        spoken = [self._pair(*pair) for pair in pairs]
-        return " and ".join(spoken)
+        return " and ".join(self._pair(*pair) for pair in pairs)
 
     def _pair(self, left: ast.expr, op: ast.cmpop, right: ast.expr) -> str:
         kind = type(op)
@@ -160,19 +160,19 @@ class Speaker:
             return self._switch(left, on=right.value == (kind is ast.Eq))
         counted = isinstance(left, ast.Call) and ast.unparse(left.func) == "len"
         if counted and kind in _FEW and self._number(right) == 0:
-            return f"{_FEW[kind]} {self.say(left.args[0])}"  # type: ignore[attr-defined]
-        about = self.say(left)
+            return f"{_FEW[kind]} {self.phrase(left.args[0])}"  # type: ignore[attr-defined]
+        about = self.phrase(left)
         value = self._value(right, left)
         return f"{about} {_OPS[kind]} {value}"
 
     def _value(self, node: ast.expr, beside: ast.expr) -> str:
         """A number with the unit of the field it is compared with."""
-        found = self._number(node)
-        if found is not None:
-            return shown(found, _unit(self.measure(beside), self.say(beside)))
+        number = self._number(node)
+        if number is not None:
+            return shown(number, _unit(self.measure(beside), self.phrase(beside)))
         if isinstance(node, ast.Tuple) and ast.unparse(beside) == "host.kernel":
-            return ".".join(self.say(one) for one in node.elts)
-        return self.say(node)
+            return ".".join(self.phrase(one) for one in node.elts)
+        return self.phrase(node)
 
     def _binop(self, node: ast.BinOp) -> str:
         left, right = node.left, node.right
@@ -182,52 +182,52 @@ class Speaker:
             value = self._number(left)
             if value is not None:
                 times = f"{value:.0%} of" if 0 < value < 1 else f"{value:g} ×"
-                return f"{times} {self.say(right)}"
-            return f"{self.say(left)} × {self.say(right)}"
-        return f"{self.say(left)} {_SUMS[type(node.op)]} {self.say(right)}"
+                return f"{times} {self.phrase(right)}"
+            return f"{self.phrase(left)} × {self.phrase(right)}"
+        return f"{self.phrase(left)} {_SUMS[type(node.op)]} {self.phrase(right)}"
 
     def _number(self, node: ast.expr) -> float | None:
         """A constant of the rule or the value of a limit."""
         path = path_of(node) if isinstance(node, ast.Attribute) else None
-        found = node.value if isinstance(node, ast.Constant) else None
+        value: object = node.value if isinstance(node, ast.Constant) else None
         if path and path[0] == "limits":
-            found = self.limits.get(path[1])
-        return found if isinstance(found, int | float) and not isinstance(found, bool) else None
+            value = self.limits.get(path[1])
+        return value if isinstance(value, int | float) and not isinstance(value, bool) else None
 
     def _ifexp(self, node: ast.IfExp) -> str:
         test = self.statement(node.test)
-        return f"{self.say(node.body)} (if not {test}: {self.say(node.orelse)})"
+        return f"{self.phrase(node.body)} (if not {test}: {self.phrase(node.orelse)})"
 
     def _tuple(self, node: ast.Tuple) -> str:
-        return listed((self.say(one) for one in node.elts), "or")
+        return listed((self.phrase(one) for one in node.elts), "or")
 
     def _subscript(self, node: ast.Subscript) -> str:
-        index = literal(node.slice)
+        index = int(literal(node.slice))
         which = _NTH[index] if 0 <= index < len(_NTH) else "last"
-        return f"the {which} value of {self.say(node.value)}"
+        return f"the {which} value of {self.phrase(node.value)}"
 
     def _call(self, node: ast.Call) -> str:
-        name = node.func.id if isinstance(node.func, ast.Name) else ast.unparse(node.func)
+        name = called(node)
         known = FUNCTIONS[name]
         if known.statement is not None:
             return self._switch(node, on=True)
-        if known.say is not None:
-            return known.say(self, node)
-        args = [self.say(arg) for arg in node.args]
+        if known.phrase is not None:
+            return known.phrase(self, node)
+        args = [self.phrase(arg) for arg in node.args]
         if known.words is not None:
             return known.words(args)
         return f"{name.replace('_', ' ')} of {listed(args, 'and')}"
 
 
-def _called(path: tuple[str, ...]) -> str:
+def _field_help(path: tuple[str, ...]) -> str:
     """The help text of a field without its details."""
     whole = ".".join(path)
     word = _word(path)
     help_ = word.help if word is not None and word.help else whole
-    return _CALLED.get(whole) or _ASIDE.split(help_, maxsplit=1)[0].strip()
+    return _NAMES.get(whole) or _ASIDE.split(help_, maxsplit=1)[0].strip()
 
 
-def _figure(value: Any) -> str:
+def _figure(value: Limit) -> str:
     return listed(map(str, value), "or") if isinstance(value, tuple) else shown(value)
 
 

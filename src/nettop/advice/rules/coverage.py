@@ -1,7 +1,7 @@
-"""Whether everything the knowledge base knows is somewhere in the pack, and nothing is invented.
+"""Whether the pack covers every id of the knowledge base (`ids.txt`), and names no other.
 
 An id is encoded by a rule, by a study (`studies/*.toml`), by a formula or check of the program
-(`formulas.toml`), or stands in `not-encoded.toml` with the reason.
+(`formulas.toml`), or listed in `not-encoded.toml` with the reason.
 """
 
 from __future__ import annotations
@@ -10,8 +10,9 @@ import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
+from .file import Table
 from .rule import Rule
 
 MOST: Final = 25  # ids that may stay out
@@ -19,7 +20,7 @@ MOST: Final = 25  # ids that may stay out
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where each id is; what is nowhere; what is named and does not exist."""
+    """Where each id is encoded; ids that are nowhere; names that are no ids; ids left out."""
 
     where: Mapping[str, tuple[str, ...]]
     nowhere: tuple[str, ...]
@@ -34,7 +35,7 @@ def ids(pack: Path) -> list[str]:
 
 
 def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
-    """What of the ids the rules, studies and formulas of the pack encode."""
+    """How the rules, studies and formulas of the pack cover the ids."""
     where: dict[str, list[str]] = {}
     for name, encodes in (*_of_rules(rules), *_of_files(pack)):
         for one in encodes:
@@ -43,8 +44,8 @@ def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
     known = ids(pack)
     nowhere = [one for one in known if one not in where and one not in left_out]
     invented = [one for one in (*where, *left_out) if one not in known]
-    found = {one: tuple(names) for one, names in where.items()}
-    return Coverage(found, tuple(nowhere), tuple(invented), left_out)
+    places = {one: tuple(names) for one, names in where.items()}
+    return Coverage(places, tuple(nowhere), tuple(invented), left_out)
 
 
 def _of_rules(rules: Iterable[Rule]) -> Iterator[tuple[str, tuple[str, ...]]]:
@@ -59,9 +60,9 @@ def _of_files(pack: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield f"formulas/{entry['name']}", tuple(entry["encodes"])
 
 
-def _read(path: Path, table: str) -> list[Mapping[str, Any]]:
+def _read(path: Path, table: str) -> list[Table]:
     return list(_toml(path).get(table, ())) if path.exists() else []
 
 
-def _toml(path: Path) -> dict[str, Any]:
+def _toml(path: Path) -> Table:
     return tomllib.loads(path.read_text(encoding="utf-8"))

@@ -4,23 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from ...terms.text import safe, wrap
-from ..language.syntax import Limits
-from ..language.words import named, parts, said, told
-from .papers import References, whole
+from ..language.syntax import Limit, Limits
+from ..language.words import field_name, in_words, parts, value_text
+from .papers import References, citation, full
 from .rule import LINKS, Cite, Finding, Fix, Rule
-
-
-def cited(where: Cite) -> str:
-    """One source in a line: author, place, figure."""
-    parts = [where.get("paper") or where.get("doc"), where.get("place"), where.get("figure")]
-    tail = [f"({where['note']})"] if where.get("note") else []
-    tail += [f"<{where['url']}>"] if where.get("url") else []
-    return " ".join(
-        [": ".join(filter(None, (", ".join(filter(None, parts[:2])), parts[2]))), *tail]
-    )
 
 
 def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
@@ -42,48 +32,48 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
-    lines += _titled("References", whole(rule, known or {}), width)
+    lines += _titled("References", full(rule, known or {}), width)
     lines += _titled("Condition in the rule file", [rule.when.text], width)
     lines += _titled("File", [rule.path], width)
     return lines
 
 
 def verdict(
-    found: Finding, rule: Rule, width: int = 80, known: References | None = None
+    finding: Finding, rule: Rule, width: int = 80, known: References | None = None
 ) -> list[str]:
     """A finding: evidence, reason, change, expected effect, sources and contrary evidence."""
-    lines = [f"{found.id}  ({found.severity}, held {found.held:.1f} s)", ""]
-    lines += wrap(found.title, width)
-    lines += ["", *_titled("Evidence", map(safe, figures(found)), width)]
-    lines += [*wrap(found.why, width), ""]
+    lines = [f"{finding.id}  ({finding.severity}, held {finding.held:.1f} s)", ""]
+    lines += wrap(finding.title, width)
+    lines += ["", *_titled("Evidence", map(safe, figures(finding)), width)]
+    lines += [*wrap(finding.why, width), ""]
     lines += _titled(*_when(rule), width)
     changes = [
         f"{one.setting} → {one.value}{_EXPERIMENT if one.experiment else ''}"
-        for one in found.wanted
+        for one in finding.wanted
     ]
-    lines += _titled("What to do", [*map(safe, changes), *found.advice], width)
-    lines += _titled("Expected", [found.expected], width)
-    lines += _sources(found.sources, found.competing, width)
-    lines += _titled("References", whole(rule, known or {}), width)
+    lines += _titled("What to do", [*map(safe, changes), *finding.advice], width)
+    lines += _titled("Expected", [finding.expected], width)
+    lines += _sources(finding.sources, finding.competing, width)
+    lines += _titled("References", full(rule, known or {}), width)
     return lines
 
 
 def _when(rule: Rule) -> tuple[str, list[str]]:
     """A heading and the condition in words, one line for each operand of its outermost `and`."""
-    sides = [said(side, rule.limits) for side in parts(rule.when)]
+    sides = [in_words(side, rule.limits) for side in parts(rule.when)]
     return ("Conditions (all must hold)" if len(sides) > 1 else "Condition"), sides
 
 
-def figures(found: Finding) -> list[str]:
+def figures(finding: Finding) -> list[str]:
     """The evidence of a finding, one line for each field."""
     return [
-        f"{named(line['field'])}: {told(line['field'], line['value'], line['unit'])}"
-        for line in found.evidence
+        f"{field_name(line['field'])}: {value_text(line['field'], line['value'], line['unit'])}"
+        for line in finding.evidence
     ]
 
 
-def data(rule: Rule) -> dict[str, Any]:
-    """A rule as data."""
+def data(rule: Rule) -> dict[str, object]:
+    """A rule as data, as `nettop rules show --json` prints it."""
     return {
         "id": rule.id,
         "surface": rule.surface,
@@ -141,39 +131,47 @@ def _any(names: Iterable[str], last: str = "or") -> str:
 
 
 def _silences(rule: Rule) -> list[str]:
-    others = [f"{e.say.general(rule.limits)} ({said(e.when, rule.limits)})" for e in rule.unless]
+    others = [
+        f"{e.say.general(rule.limits)} ({in_words(e.when, rule.limits)})" for e in rule.unless
+    ]
     return [*others, *(f"{other} reports the same problem" for other in rule.yields)]
 
 
-def _limit(value: Any) -> str:
+def _limit(value: Limit) -> str:
     return ", ".join(value) if isinstance(value, tuple) else f"{value:,.15g}"
 
 
 def _fix(fix: Fix, limits: Limits) -> str:
-    test = f" (if {said(fix.when, limits)})" if fix.when else ""
+    test = f" (if {in_words(fix.when, limits)})" if fix.when else ""
     each = f", for each {fix.each}" if fix.each else ""
     if fix.setting is None:
         return f"{fix.advice.general(limits) if fix.advice else ''}{test}{each}"
     chosen = "; ".join(
-        made.text if profile == "default" else f"{profile}: {made.text}"
-        for profile, made in fix.to.items()
+        value.text if profile == "default" else f"{profile}: {value.text}"
+        for profile, value in fix.to.items()
     )
     words = _EXPERIMENT if fix.experiment else ""
     return f"{fix.setting.form()} = {chosen}{each}{test}{words}"
 
 
 def _sources(sources: Iterable[Cite], competing: Iterable[Cite], width: int) -> list[str]:
-    lines = _titled("Sources", [cited(where) for where in sources], width)
-    others = [f"{cited(where)}. Does not apply here: {where['because']}" for where in competing]
+    lines = _titled("Sources", map(_source, sources), width)
+    others = [f"{_source(cite)}. Does not apply here: {cite['because']}" for cite in competing]
     return lines + _titled("Contrary evidence", others, width)
 
 
+def _source(cite: Cite) -> str:
+    """The citation with its note and address."""
+    note = f" ({cite['note']})" if cite.get("note") else ""
+    return citation(cite) + note + (f" <{cite['url']}>" if cite.get("url") else "")
+
+
 def _titled(title: str, texts: Iterable[str], width: int) -> list[str]:
-    given = [text for text in texts if text]
-    if not given:
+    items = [text for text in texts if text]
+    if not items:
         return []
     lines = [title]
-    for text in given:
+    for text in items:
         wrapped = wrap(text, width - 4)
         lines += [f"  - {line}" if i == 0 else f"    {line}" for i, line in enumerate(wrapped)]
     return [*lines, ""]
@@ -205,8 +203,8 @@ def _row(rule: Rule) -> str:
     return f"| {link} | {rule.severity} | {title} | {', '.join(rule.encodes)} |"
 
 
-def summary(rule: Rule) -> Mapping[str, Any]:
-    """A rule in a list."""
+def summary(rule: Rule) -> Mapping[str, object]:
+    """A rule in a list, as `nettop rules list --json` prints it."""
     return {
         "id": rule.id,
         "surface": rule.surface,

@@ -5,20 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
 from ...files import bounds
 from ...terms.errors import nearest
 from ..language.expression import Expression, condition, parse
-from ..language.syntax import ExpressionError, Limits
+from ..language.syntax import ExpressionError, Limit, Limits
 from ..language.template import Template, template
 from ..language.tunable import CPUS, type_of
 from ..language.vocabulary import ANY, FACT, NUMBER, TEXT, TUPLE
-from .rule import LINKS, SEVERITIES, Cite, Fix, Rule, Unless, Words
+from .rule import LINKS, Cite, Fix, Rule, Unless, Words
+from .severity import SEVERITIES
 
 T = TypeVar("T")
+Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
     "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
     "yields", "show", "encodes", "expected", "gain", "safety", "limits", "competing", "fix", "test",
@@ -26,59 +28,41 @@ _KEYS: Final = (
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
 _NAME: Final = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
-_SAID: Final = re.compile(r"\n\[\[(?:source|competing|fix)\]\]")
 _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
-_NEEDED: Final = re.compile(r"\n\[\[?(?:limits|unless)\b")
-_PROSE: Final = re.compile(  # a repeated group is not possessive: Python before 3.11.5 misreads it
-    r"\n(?:why|expected|show)[ \t]*=[ \t]*"
-    r'(?:"""(?:[^"\\]++|\\(?s:.)|"(?!""))*"""|"[^"\\\n]*+"|\[[^][]*+\])'
-)
 
 
 class RuleError(ValueError):
     """What is wrong with a rule file: file, line, key and the reason in one sentence."""
 
 
-def parsed(path: Path, text: str) -> dict[str, Any]:
-    """The TOML of a rule file; RuleError with the line when it is none."""
+def parsed(path: Path, text: str) -> Table:
+    """The TOML of a rule file; RuleError with the line where the text is no TOML."""
     try:
         return bounds.tables(text)
     except ValueError as error:
         raise RuleError(f"{path}: {error}") from None
 
 
-def threshold(value: Any) -> Any:
+def threshold(value: object) -> Limit | None:
     """A threshold: a number, or a list of texts as a tuple; None for anything else."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
-    return value if bounds.number(value) else None
+    return cast("float", value) if bounds.number(value) else None
 
 
-def build(path: Path, text: str, *, shipped: bool = False) -> Rule:
-    """The rule that a file's text holds; RuleError when the text is wrong.
+def build(path: Path, text: str) -> Rule:
+    """The rule in the text of a file; RuleError where the text is wrong.
 
-    `shipped`: the file came with nettop. Its prose is skipped until `Rule.words` is asked for,
-    which saves 30 ms of 90 at the start; a test compares every shipped rule with its whole text.
+    Errors in the parts that `Rule.words` holds are raised when it is first read.
     """
-    return _Builder(path, text, _judged(text) if shipped else text).rule()
-
-
-def _judged(text: str) -> str:
-    """The part of a shipped rule's text that judging needs: before [[source]], without prose.
-
-    It knows the layout of the shipped files, not all of TOML: a user's file is parsed whole.
-    """
-    start = _SAID.search(text)
-    if start is not None and not _NEEDED.search(text, start.start()):
-        text = text[: start.start()]
-    return _PROSE.sub(lambda said: "\n" * said[0].count("\n"), text)  # lines keep their numbers
+    return _Builder(path, text).rule()
 
 
 class _Builder:
-    def __init__(self, path: Path, text: str, needed: str) -> None:
+    def __init__(self, path: Path, text: str) -> None:
         self.path = path
         self.text = text
-        self.data = parsed(path, needed)
+        self.data = parsed(path, text)
         self.over = ""
         self.limits: Limits = {}
 
@@ -90,7 +74,7 @@ class _Builder:
         if not _NAME.fullmatch(self.path.stem):
             raise RuleError(f"{self.path}: a rule's name is lower-case words with dashes")
         self.keys("", self.data, _KEYS)
-        self.required("severity", "over", "when")
+        self.required("title", "severity", "over", "when", "why", "source")
         severity, self.over = self.text_of("severity"), self.text_of("over")
         self.one_of("severity", severity, SEVERITIES)
         self.one_of("over", self.over, kinds())
@@ -117,9 +101,6 @@ class _Builder:
         )
 
     def words(self) -> Words:
-        self.data = parsed(self.path, self.text)
-        self.keys("", self.data, _KEYS)
-        self.required("title", "why", "source")
         return Words(
             title=self.template("title"),
             why=self.template("why"),
@@ -135,7 +116,7 @@ class _Builder:
             if not self.data.get(key):
                 raise self.wrong(key, "missing")
 
-    def keys(self, where: str, table: Mapping[str, Any], known: Sequence[str]) -> None:
+    def keys(self, where: str, table: Table, known: Sequence[str]) -> None:
         for key in table:
             if key not in known:
                 full = f"{where}.{key}" if where else key
@@ -150,7 +131,7 @@ class _Builder:
         if not bounds.number(value) or not low <= value <= high:
             raise self.wrong(key, f"a number from {low:g} to {high:g} is wanted, not {value!r}")
 
-    def text_of(self, key: str, table: Mapping[str, Any] | None = None, where: str = "") -> str:
+    def text_of(self, key: str, table: Table | None = None, where: str = "") -> str:
         value = (self.data if table is None else table).get(key, "")
         if not isinstance(value, str):
             raise self.wrong(f"{where}.{key}" if where else key, f"not a text: {value!r}")
@@ -162,7 +143,7 @@ class _Builder:
             raise self.wrong(key, "a list of texts is wanted")
         return value
 
-    def switch(self, key: str, table: Mapping[str, Any], where: str = "") -> bool:
+    def switch(self, key: str, table: Table, where: str = "") -> bool:
         value = table.get(key, False)
         if not isinstance(value, bool):
             raise self.wrong(f"{where}.{key}" if where else key, "true or false is wanted")
@@ -175,41 +156,44 @@ class _Builder:
         return frozenset(values) or None
 
     def links(self) -> frozenset[str] | None:
-        given = self.names("links", LINKS)
+        links = self.names("links", LINKS)
         if self.over in ("host", "core"):
-            if given:
+            if links:
                 raise self.wrong("links", f"a rule over {self.over} has no interface")
             return None
-        if given or self.over in ("nic", "queue", "path"):
-            return given or frozenset({"nic"})
+        if links or self.over in ("nic", "queue", "path"):
+            return links or frozenset({"nic"})
         return frozenset(LINKS) - {"loopback"}
 
     def thresholds(self) -> Limits:
         values = self.data.get("limits", {})
         if not isinstance(values, dict):
             raise self.wrong("limits", "a table of numbers is wanted")
+        limits: dict[str, Limit] = {}
         for key, value in values.items():
-            if threshold(value) is None:
+            limit = threshold(value)
+            if limit is None:
                 raise self.wrong(f"limits.{key}", f"neither number nor list of texts: {value!r}")
-        return {key: threshold(value) for key, value in values.items()}
+            limits[key] = limit
+        return limits
 
-    def each(self, key: str, make: Callable[[str, Mapping[str, Any]], T]) -> list[T]:
+    def each(self, key: str, make: Callable[[str, Table], T]) -> list[T]:
         tables = self.data.get(key, [])
         if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
             raise self.wrong(key, f"write [[{key}]]")
         return [make(f"{key}[{index}]", table) for index, table in enumerate(tables)]
 
-    def cite(self, where: str, table: Mapping[str, Any]) -> Cite:
+    def cite(self, where: str, table: Table) -> Cite:
         competing = where.startswith("competing")
         self.keys(where, table, (*_CITE, "because") if competing else _CITE)
-        given = {key: self.text_of(key, table, where).strip() for key in table}
+        cite = {key: self.text_of(key, table, where).strip() for key in table}
         if not (table.get("paper") or table.get("doc")):
             raise self.wrong(where, "a source is a paper or a doc")
         if competing and not table.get("because"):
             raise self.wrong(where, "no because: say why it loses here")
-        return given
+        return cite
 
-    def unless(self, where: str, table: Mapping[str, Any]) -> Unless:
+    def unless(self, where: str, table: Table) -> Unless:
         self.keys(where, table, ("when", "say"))
         if not table.get("when") or not table.get("say"):
             raise self.wrong(where, "when and say are both wanted")
@@ -237,7 +221,7 @@ class _Builder:
         except ExpressionError as error:
             raise self.wrong(key, str(error)) from None
 
-    def fix(self, where: str, table: Mapping[str, Any]) -> Fix:
+    def fix(self, where: str, table: Table) -> Fix:
         self.keys(where, table, _FIX)
         setting, advice = (self.text_of(key, table, where) for key in ("set", "advice"))
         if bool(setting) != ("to" in table) or not (setting or advice):
@@ -258,20 +242,20 @@ class _Builder:
         )
 
     def values(
-        self, key: str, setting: str, value: Any, also: tuple[str, ...]
+        self, key: str, setting: str, value: object, also: tuple[str, ...]
     ) -> dict[str, Expression]:
         table = value if isinstance(value, dict) else {"default": value}
-        wanted, found = type_of(setting), {}
+        expected, expressions = type_of(setting), {}
         for profile, text in table.items():
             self.one_of(key, profile, (*PROFILES, "default"))
             if not isinstance(text, str):
                 raise self.wrong(key, f"an expression in quotes is wanted, not {text!r}")
-            made = self.expression(key, _unwrapped(text), also, to=True)
-            fits = (NUMBER, TEXT, TUPLE) if wanted == CPUS else (wanted,)
-            if made.type == FACT or (ANY not in (made.type, wanted) and made.type not in fits):
-                raise self.wrong(key, f"{text!r} is a {made.type}, {setting} a {wanted}")
-            found[profile] = made
-        return found
+            one = self.expression(key, _unwrapped(text), also, to=True)
+            fits = (NUMBER, TEXT, TUPLE) if expected == CPUS else (expected,)
+            if one.type == FACT or (ANY not in (one.type, expected) and one.type not in fits):
+                raise self.wrong(key, f"{text!r} is a {one.type}, {setting} a {expected}")
+            expressions[profile] = one
+        return expressions
 
 
 def _unwrapped(text: str) -> str:
@@ -282,7 +266,7 @@ def _unwrapped(text: str) -> str:
 
 
 def _line(text: str, key: str) -> int | None:
-    """The line a key stands on: `fix[1].to` is `to` after the second [[fix]]; a guess by words."""
+    """The line of a key: `fix[1].to` is `to` after the second [[fix]]; a guess by text search."""
     first, _, last = key.rpartition(".")
     table = re.fullmatch(r"(\w+)\[(\d+)\]", first or last)
     start = 0
@@ -293,5 +277,5 @@ def _line(text: str, key: str) -> int | None:
         start = heads[int(table[2])].start()
         if not first:
             return text.count("\n", 0, start) + 1
-    found = re.compile(rf"^[ \t]*{re.escape(last)}[ \t]*=", re.MULTILINE).search(text, start)
-    return None if found is None else text.count("\n", 0, found.start()) + 1
+    match = re.compile(rf"^[ \t]*{re.escape(last)}[ \t]*=", re.MULTILINE).search(text, start)
+    return None if match is None else text.count("\n", 0, match.start()) + 1

@@ -1,6 +1,6 @@
-"""Finding and reading rule files, the user's over those that came with nettop.
+"""Finding and reading rule files; the user's rules replace those that came with nettop.
 
-For judging, only what stands before the first `[[test]]` is read; `check` reads it all.
+Only the text before the first `[[test]]` is read; `tests` reads the rest.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ...files.bounds import BOUNDS, exceeded
 from ...files.bounds import read as bounds_read
 from ...files.trust import UNTRUSTED, trusted
 from ...terms.errors import nearest
-from ..language.syntax import Limits
-from .file import RuleError, build, parsed, threshold
+from ..language.syntax import Limit, Limits
+from .file import RuleError, Table, build, parsed, threshold
 from .rule import Rule
 
 PACK: Final = "ids.txt"  # this file marks the folder that came with nettop
@@ -34,60 +34,60 @@ def load(
 ) -> tuple[Rule, ...]:
     """The rules of the folders; a later folder replaces rules of the same id.
 
-    `limits` are the user's thresholds, by rule and name. A file or a threshold of the user's that
-    is wrong is left out, and `tell` gets a sentence; without `tell`, and where a file that came
-    with nettop is wrong, RuleError.
+    `limits` are the user's thresholds, by rule and name. Wrong files and thresholds of the user are
+    left out, and `tell` gets one sentence for each. Without `tell`, and where a file that came with
+    nettop is wrong, RuleError.
     """
-    told: list[RuleError] = []
-    found: dict[str, Rule] = {}
+    errors: list[RuleError] = []
+    rules: dict[str, Rule] = {}
     for folder in folders:
-        found.update(_of_folder(folder, told))
-    for rule in tuple(found.values()):
+        rules.update(_of_folder(folder, errors))
+    for rule in tuple(rules.values()):
         for name in rule.yields:
-            if name not in found:
-                wrong = f"{rule.path}: yields: no such rule {name}{nearest(name, found)}"
-                told.append(RuleError(wrong))
-                found.pop(rule.id, None)
+            if name not in rules:
+                wrong = f"{rule.path}: yields: no such rule {name}{nearest(name, rules)}"
+                errors.append(RuleError(wrong))
+                rules.pop(rule.id, None)
     for name, values in (limits or {}).items():
         try:
-            found[name] = _override(found, name, values)
+            rules[name] = _override(rules, name, values)
         except RuleError as error:
-            told.append(error)
-    for fault in told:
+            errors.append(error)
+    for fault in errors:
         if tell is None:
             raise fault
         tell(str(fault))
-    return tuple(found.values())
+    return tuple(rules.values())
 
 
-def _of_folder(folder: Path, told: list[RuleError]) -> dict[str, Rule]:
-    """The rules of one folder by id; what is wrong in a user's folder goes to `told`."""
-    here: dict[str, Rule] = {}
-    tested = (folder / PACK).exists()  # what came with nettop, whose tests read all of it
+def _of_folder(folder: Path, errors: list[RuleError]) -> dict[str, Rule]:
+    """The rules of one folder by id; the errors of a user's folder are added to `errors`."""
+    rules: dict[str, Rule] = {}
+    shipped = (folder / PACK).exists()  # came with nettop; the project's tests check all of it
     try:
         paths = files(folder)
     except RuleError as error:
-        told.append(error)
-        return here
+        errors.append(error)
+        return rules
     for path in paths:
         try:
-            if not tested and not trusted(path):
+            if not shipped and not trusted(path):
                 raise RuleError(f"{path}: {UNTRUSTED}")
-            rule = read(path, shipped=tested)
-            if not tested:
-                _whole(rule)
-            if rule.id in here:
-                raise RuleError(f"{path}: the id {rule.id} is taken by {here[rule.id].path}")
-            here[rule.id] = rule
+            rule = read(path)
+            if not shipped:
+                _check_whole(rule)
+            if rule.id in rules:
+                raise RuleError(f"{path}: the id {rule.id} is taken by {rules[rule.id].path}")
+            rules[rule.id] = rule
         except RuleError as error:
-            if tested:
+            if shipped:
                 raise
-            told.append(error)
-    return here
+            errors.append(error)
+    return rules
 
 
-def _whole(rule: Rule) -> None:
-    """RuleError when a user's rule is wrong in its words or names a setting that does not exist."""
+def _check_whole(rule: Rule) -> None:
+    """RuleError where a user's rule is wrong in its words or names a setting that is none."""
     from . import settings as address  # asks the kinds of settings, which judging does not need
 
     address.check(rule)
@@ -114,8 +114,8 @@ def files(folder: Path) -> list[Path]:
     return [*own, *below]
 
 
-def read(path: Path, *, shipped: bool = False) -> Rule:
-    """One rule without its tests; `shipped` as in `file.build`."""
+def read(path: Path) -> Rule:
+    """One rule without its tests; RuleError where the file is wrong or cannot be read."""
     text = _text(path)
     start = _TESTS.search(text)
     head = text if start is None else text[: start.start()]
@@ -123,13 +123,12 @@ def read(path: Path, *, shipped: bool = False) -> Rule:
     if stray is not None:
         line = text.count("\n", 0, stray.start()) + 2
         raise RuleError(f"{path}:{line}: all [[test]] stand last in the file")
-    return build(path, head, shipped=shipped)
+    return build(path, head)
 
 
-def tests(path: Path) -> list[dict[str, Any]]:
-    """The rule's own tests, as written."""
-    found: list[dict[str, Any]] = parsed(path, _text(path)).get("test", [])
-    return found
+def tests(path: Path) -> list[Table]:
+    """The rule's own tests, as written; RuleError as `read`."""
+    return list(parsed(path, _text(path)).get("test", []))
 
 
 def _text(path: Path) -> str:
@@ -141,23 +140,24 @@ def _text(path: Path) -> str:
         raise RuleError(f"{path}: {error}") from None
 
 
-def _override(found: Mapping[str, Rule], name: str, values: Any) -> Rule:
-    rule = found.get(name)
+def _override(rules: Mapping[str, Rule], name: str, values: object) -> Rule:
+    """The rule with the user's thresholds; RuleError where one of them is wrong."""
+    rule = rules.get(name)
     if rule is None:
-        raise RuleError(f"configuration: limits.{name}: no such rule{nearest(name, found)}")
+        raise RuleError(f"configuration: limits.{name}: no such rule{nearest(name, rules)}")
     if not isinstance(values, Mapping):
         raise RuleError(f"configuration: limits.{name} is a table of numbers")
+    own: dict[str, Limit] = {}
     for key, value in values.items():
         if key not in rule.limits:
             raise RuleError(
                 f"configuration: limits.{name}.{key}: the rule has no such limit"
                 f"{nearest(key, rule.limits)}"
             )
-        if threshold(value) is None or isinstance(value, list) != isinstance(
-            rule.limits[key], tuple
-        ):
+        limit = threshold(value)
+        if limit is None or isinstance(limit, tuple) != isinstance(rule.limits[key], tuple):
             raise RuleError(f"configuration: limits.{name}.{key} cannot be {value!r}")
-    own = {key: threshold(value) for key, value in values.items()}
+        own[key] = limit
     return replace(rule, limits={**rule.limits, **own})
 
 

@@ -1,21 +1,21 @@
-"""The papers and documents that rules cite, by the one short name each has: rules/papers.toml."""
+"""The papers and documents that rules cite, each by one short name: rules/papers.toml."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from .rule import Cite, Rule
 
 TABLE: Final = "papers.toml"
 KINDS: Final = ("paper", "doc")
-References = Mapping[str, str]  # short name → the whole reference in a line
+References: TypeAlias = Mapping[str, str]  # short name → the full reference in one line
 
 
 def references(pack: Path) -> References:
-    """The whole reference of every short name; empty where the folder has no table."""
+    """The full reference of every short name; empty where the folder has no table."""
     try:
         tables = tomllib.loads((pack / TABLE).read_text(encoding="utf-8"))
     except OSError:
@@ -23,7 +23,7 @@ def references(pack: Path) -> References:
     return {name: _line(one) for kind in KINDS for name, one in tables.get(kind, {}).items()}
 
 
-def cited(rule: Rule) -> list[str]:
+def names(rule: Rule) -> list[str]:
     """The short names that a rule cites, each once."""
     return list(dict.fromkeys(map(name, (*rule.words.sources, *rule.words.competing))))
 
@@ -33,13 +33,19 @@ def name(cite: Cite) -> str:
     return cite.get("paper") or cite.get("doc") or ""
 
 
-def whole(rule: Rule, known: References) -> list[str]:
-    """The whole references of a rule's sources, in the order cited."""
-    return [f"{short}: {known[short]}" for short in cited(rule) if short in known]
+def citation(cite: Cite) -> str:
+    """One source in one line: short name, place in it, figure."""
+    place = ", ".join(filter(None, (name(cite), cite.get("place"))))
+    return ": ".join(filter(None, (place, cite.get("figure"))))
 
 
-def _line(one: Mapping[str, Any]) -> str:
-    parts: Iterable[Any] = (one.get(key) for key in ("authors", "title", "venue", "year"))
+def full(rule: Rule, known: References) -> list[str]:
+    """The full references of a rule's sources, in the order cited."""
+    return [f"{short}: {known[short]}" for short in names(rule) if short in known]
+
+
+def _line(one: Mapping[str, object]) -> str:
+    parts: Iterable[object] = (one.get(key) for key in ("authors", "title", "venue", "year"))
     text = ", ".join(str(part) for part in parts if part)
     text += f" ({one['note']})" if one.get("note") else ""
     return text + (f" <{one['url']}>" if one.get("url") else "")

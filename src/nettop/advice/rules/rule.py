@@ -92,6 +92,8 @@ They work in title, why, expected, advice and say.
     target   = "eth0"           look at this target only; the default is any
     wanted   = [["ring.rx@eth0", "512"]]    exactly the changes of the finding, in order
     advice   = "…"  silent = "…"  title = "…"    a part of the advice / why silent / title
+    advice   = ["…", "…"]       a part of each advice, all of them in order; [] for none
+    after    = 3                the finding begins after these seconds, not after half of them
     name     = "…"              what the test shows
 A child implies its parent: queue = {…} alone also creates its nic.
 """
@@ -101,17 +103,19 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final
+from typing import Final, TypeAlias, TypedDict
 
 from ..language.expression import Expression
 from ..language.syntax import Limits
 from ..language.template import Template
+from ..language.values import Value
 
-SEVERITIES: Final = ("critical", "warning", "advice", "info")
 LINKS: Final = (
     "nic", "veth", "bond", "bridge", "vlan", "tunnel", "loopback", "wireless", "other",
 )  # fmt: skip
-Cite = Mapping[str, str]  # paper or doc, place, figure, url, note; because in competing advice
+Cite: TypeAlias = Mapping[
+    str, str
+]  # paper or doc, place, figure, url, note; because in competing advice
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,7 @@ class Rule:
 
     @cached_property
     def words(self) -> Words:
-        """Read when first needed, because few rules have a finding."""
+        """Built when first needed: few rules have a finding, and templates cost 0.8 ms a rule."""
         return self.later()
 
 
@@ -181,6 +185,14 @@ class Wanted:
     setting: str
     value: str
     experiment: bool = False
+
+
+class Evidence(TypedDict):
+    """A field that a finding rests on, its value and the unit of the value."""
+
+    field: str
+    value: Value | None
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +206,7 @@ class Finding:
     title: str
     why: str
     held: float  # seconds
-    evidence: tuple[Mapping[str, Any], ...]  # {field, value, unit}
+    evidence: tuple[Evidence, ...]
     sources: tuple[Cite, ...]
     competing: tuple[Cite, ...]
     encodes: tuple[str, ...]

@@ -3,37 +3,40 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final, TypeAlias
 
 from ....terms import cpulist
 from ....terms.text import listed
 from ..function import Function
+from ..values import Value
 from ..vocabulary import ANY, NUMBER, TEXT, TUPLE
 
+Cpus: TypeAlias = "float | tuple[int, ...]"  # one CPU or several
 
-def nth(values: Any, index: float) -> Any:
-    """The index-th value, going round; unknown for an empty list."""
+
+def nth(values: tuple[Value, ...], index: float) -> Value | None:
+    """The index-th value, modulo the length; None for an empty list."""
     return values[int(index) % len(values)] if values else None
 
 
-def _cpus(value: Any) -> tuple[int, ...]:
+def _cpus(value: Cpus) -> tuple[int, ...]:
     return value if isinstance(value, tuple) else (int(value),)
 
 
-def both(first: Any, second: Any) -> tuple[int, ...]:
-    """What is in both, in the order of the first."""
+def both(first: Cpus, second: Cpus) -> tuple[int, ...]:
+    """The CPUs in both, in the order of the first."""
     other = frozenset(_cpus(second))
     return tuple(cpu for cpu in _cpus(first) if cpu in other)
 
 
-def without(first: Any, *others: Any) -> tuple[int, ...]:
-    """The first less all the others (numbers or tuples)."""
-    gone = {cpu for other in others for cpu in _cpus(other)}
-    return tuple(cpu for cpu in _cpus(first) if cpu not in gone)
+def without(first: Cpus, *others: Cpus) -> tuple[int, ...]:
+    """The CPUs of the first that are in none of the others."""
+    removed = {cpu for other in others for cpu in _cpus(other)}
+    return tuple(cpu for cpu in _cpus(first) if cpu not in removed)
 
 
 @lru_cache(maxsize=4096)
-def cpu_list(cpus: Any) -> str:
+def cpu_list(cpus: Cpus | str) -> str:
     """CPUs as the kernel writes them: `0-3,8`; a text passes unchanged."""
     if isinstance(cpus, str):
         return cpus

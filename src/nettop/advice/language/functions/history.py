@@ -1,19 +1,18 @@
-"""What was, besides what is: the worst of some seconds, the total since the link was created."""
+"""Values of earlier moments: the worst of some seconds, the total since the link was created."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Final
 
-from ..function import Function
+from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
 from ..result import Result
 from ..syntax import ExpressionError, path_of
+from ..values import field_value
 from ..vocabulary import NUMBER, find, names
 
-Code = tuple[list[str], str]
 
-
-def _check_worst(checker: Any, node: ast.Call) -> None:
+def _check_worst(checker: TypeCheck, node: ast.Call) -> None:
     path = path_of(node.args[0])
     if path is None or path[0] not in checker.facts:
         raise ExpressionError(f"{ast.unparse(node)}: the first argument is a field")
@@ -23,42 +22,35 @@ def _check_worst(checker: Any, node: ast.Call) -> None:
         raise ExpressionError(f"{ast.unparse(node)}: the seconds are a constant")
 
 
-def _worst(walk: Any, node: ast.Call) -> Result:
-    text = ast.unparse(node)
-    value = walk.scope.moment.worst(text, walk.scope.target, walk.visit(node.args[0]).value)
-    found: Result = walk.read(text, value, walk.word(node.args[0]))
-    return found
+def _worst(walk: Evaluation, node: ast.Call) -> Result:
+    text, now = ast.unparse(node), walk.visit(node.args[0]).value
+    number = now if isinstance(now, int | float) else None
+    value = walk.scope.moment.worst(text, walk.scope.target, number)
+    return walk.read(text, value, walk.word(node.args[0]))
 
 
-def _code_worst(writer: Any, node: ast.Call) -> Code:
+def _code_worst(writer: CodeWriter, node: ast.Call) -> Code:
     now = writer.maybe(*writer.value(node.args[0]))
     code = f"moment.worst({ast.unparse(node)!r}, label(row[0]), {now})"
-    found: Code = writer.guarded([], code)
-    return found
+    return writer.guarded([], code)
 
 
-def _check_since_boot(checker: Any, node: ast.Call) -> None:
+def _check_since_boot(checker: TypeCheck, node: ast.Call) -> None:
     path = path_of(node.args[0])
     if path is None or path[:2] != ("nic", "per_s"):
         raise ExpressionError(f"{ast.unparse(node)}: only rates of nic.per_s have a count")
     checker.want(node.args[0], NUMBER)
 
 
-def _since_boot(walk: Any, node: ast.Call) -> Result:
-    path = path_of(node.args[0]) or ()
-    nic, name = walk.scope.facts.get("nic"), path[-1]
-    value = None if nic is None else getattr(nic.total, name)
-    found: Result = walk.read(
-        f"nic.total.{name}", value, find(names("nic")["nic"], ("total", name))
-    )
-    return found
+def _since_boot(walk: Evaluation, node: ast.Call) -> Result:
+    name = (path_of(node.args[0]) or ("",))[-1]
+    value = field_value(walk.scope.facts.get("nic"), ("total", name))
+    return walk.read(f"nic.total.{name}", value, find(names("nic")["nic"], ("total", name)))
 
 
-def _code_since_boot(writer: Any, node: ast.Call) -> Code:
-    path = path_of(node.args[0]) or ()
-    tree = ast.parse(f"nic.total.{path[-1]}", mode="eval").body
-    found: Code = writer.value(tree)
-    return found
+def _code_since_boot(writer: CodeWriter, node: ast.Call) -> Code:
+    name = (path_of(node.args[0]) or ("",))[-1]
+    return writer.value(ast.parse(f"nic.total.{name}", mode="eval").body)
 
 
 FUNCTIONS: Final = {

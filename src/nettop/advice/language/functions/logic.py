@@ -3,39 +3,37 @@
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Final
 
 from ....terms.text import listed
-from ..function import Function
+from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck, Wording
 from ..result import Result
-from ..syntax import ExpressionError, NoCode
+from ..syntax import ExpressionError, NoCode, called
 from ..vocabulary import ANY, SWITCH, TUPLE
 
-Code = tuple[list[str], str]
 
-
-def _check_known(checker: Any, node: ast.Call) -> None:
+def _check_known(checker: TypeCheck, node: ast.Call) -> None:
     if not isinstance(node.args[0], ast.Attribute | ast.Call | ast.Subscript):
         raise ExpressionError(f"{ast.unparse(node)}: known takes a field or a function")
     checker.type_of(node.args[0])
 
 
-def _known(walk: Any, node: ast.Call) -> Result:
+def _known(walk: Evaluation, node: ast.Call) -> Result:
     inner = walk.visit(node.args[0])
     return Result(inner.value is not None, tuple(r for r in inner.reads if r.value is not None))
 
 
-def _known_condition(writer: Any, node: ast.Call, want: bool) -> str:
+def _known_condition(writer: CodeWriter, node: ast.Call, want: bool) -> str:
     guards, _ = writer.value(node.args[0])
     inner = " and ".join(guards) or "True"
     return f"({inner})" if want else f"(not ({inner}))"
 
 
-def _no_code(_writer: Any, _node: ast.Call) -> Code:
+def _no_code(_writer: CodeWriter, _node: ast.Call) -> Code:
     raise NoCode
 
 
-def _check_several(checker: Any, node: ast.Call) -> None:
+def _check_several(checker: TypeCheck, node: ast.Call) -> None:
     if isinstance(node.args[0], ast.Tuple):
         for value in node.args[0].elts:
             checker.want(value, SWITCH)
@@ -43,41 +41,33 @@ def _check_several(checker: Any, node: ast.Call) -> None:
         checker.want(node.args[0], TUPLE)
 
 
-def _name(node: ast.Call) -> str:
-    return str(node.func.id)  # type: ignore[attr-defined]
-
-
-def _several(walk: Any, node: ast.Call) -> Result:
-    inner, decides = node.args[0], _name(node) == "any"
+def _several(walk: Evaluation, node: ast.Call) -> Result:
+    inner, decides = node.args[0], called(node) == "any"
     if isinstance(inner, ast.Tuple):
-        parts = [walk.visit(part) for part in inner.elts]
-        found: Result = walk.junction(parts, decides=decides)
-    else:
-        found = walk.apply(any if decides else all, walk.visit(inner))
-    return found
+        return walk.junction([walk.visit(part) for part in inner.elts], decides=decides)
+    return walk.apply(any if decides else all, walk.visit(inner))
 
 
-def _several_condition(writer: Any, node: ast.Call, want: bool) -> str:
+def _several_condition(writer: CodeWriter, node: ast.Call, want: bool) -> str:
     if not isinstance(node.args[0], ast.Tuple):
         return ""
-    conjunction = (_name(node) == "all") == want
+    conjunction = (called(node) == "all") == want
     parts = [writer.condition(part, want) for part in node.args[0].elts]
-    code: str = writer.joined(parts or [str(conjunction)], conjunction=conjunction)
-    return code
+    return writer.joined(parts or [str(conjunction)], conjunction=conjunction)
 
 
-def _several_code(writer: Any, node: ast.Call) -> Code:
+def _several_code(writer: CodeWriter, node: ast.Call) -> Code:
     if isinstance(node.args[0], ast.Tuple):
         raise NoCode
     guards, code = writer.value(node.args[0])
-    return guards, f"{_name(node)}({code})"
+    return guards, f"{called(node)}({code})"
 
 
-def _several_words(speaker: Any, node: ast.Call) -> str:
-    name = _name(node)
+def _several_words(wording: Wording, node: ast.Call) -> str:
+    name = called(node)
     if not isinstance(node.args[0], ast.Tuple):
-        return f"{name} of {speaker.say(node.args[0])}"
-    texts = [speaker.statement(one) for one in node.args[0].elts]
+        return f"{name} of {wording.phrase(node.args[0])}"
+    texts = [wording.statement(one) for one in node.args[0].elts]
     return f"({listed(texts, 'or' if name == 'any' else 'and')})"
 
 
@@ -89,7 +79,7 @@ FUNCTIONS: Final = {
     **{
         name: Function(
             (ANY,), SWITCH, call=call, check=_check_several, value=_several, code=_several_code,
-            condition=_several_condition, say=_several_words,
+            condition=_several_condition, phrase=_several_words,
         )
         for name, call in (("any", any), ("all", all))
     },

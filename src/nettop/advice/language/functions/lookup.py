@@ -1,19 +1,18 @@
-"""What is looked up on the host: a core, a sysctl, an offload of the interface."""
+"""Values looked up on the host: a core, a sysctl, an offload of the interface."""
 
 from __future__ import annotations
 
 import ast
-from typing import Any, Final
+from typing import Final
 
-from ..function import Function
+from ....facts.kinds.nic import Feature, Nic
+from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
 from ..result import Read, Result
-from ..syntax import ExpressionError, literal
+from ..syntax import ExpressionError, called, literal
 from ..vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT
 
-Code = tuple[list[str], str]
 
-
-def _check_offload(checker: Any, node: ast.Call) -> None:
+def _check_offload(checker: TypeCheck, node: ast.Call) -> None:
     first, second = node.args
     if not (isinstance(first, ast.Name) and first.id == "nic" and "nic" in checker.facts):
         raise ExpressionError(f"{ast.unparse(node)}: the first argument is nic")
@@ -21,47 +20,44 @@ def _check_offload(checker: Any, node: ast.Call) -> None:
         raise ExpressionError(f"{ast.unparse(node)}: the second is a kernel feature name")
 
 
-def _offload(walk: Any, node: ast.Call) -> tuple[str, Any]:
-    """The name of the offload, and what is known of it."""
-    nic, name = walk.scope.facts.get("nic"), literal(node.args[1])
-    return name, None if nic is None else walk.scope.moment.feature(nic, name)
+def _offload(walk: Evaluation, node: ast.Call) -> tuple[str, Feature | None]:
+    """The name of the offload and its state; None where the driver does not list it."""
+    nic, name = walk.scope.facts.get("nic"), str(literal(node.args[1]))
+    return name, walk.scope.moment.feature(nic, name) if isinstance(nic, Nic) else None
 
 
-def _on(walk: Any, node: ast.Call) -> Result:
-    name, found = _offload(walk, node)
-    value = None if found is None else found.on
+def _on(walk: Evaluation, node: ast.Call) -> Result:
+    name, feature = _offload(walk, node)
+    value = None if feature is None else feature.on
     return Result(value, (Read(f"feature.{name}", value, "", f"offload {name} is on"),))
 
 
-def _fixed(walk: Any, node: ast.Call) -> Result:
-    name, found = _offload(walk, node)
-    if found is None:
+def _fixed(walk: Evaluation, node: ast.Call) -> Result:
+    name, feature = _offload(walk, node)
+    if feature is None:
         return Result(None, (Read(f"feature.{name}", None, "", f"offload {name}"),))
-    return Result(found.fixed)
+    return Result(feature.fixed)
 
 
-def _code_offload(writer: Any, node: ast.Call) -> Code:
-    name = node.func.id  # type: ignore[attr-defined]
+def _code_offload(writer: CodeWriter, node: ast.Call) -> Code:
     guards = [] if "nic" in writer.certain else ["nic is not None"]
-    found: Code = writer.guarded(guards, f"moment.{name}(nic, {literal(node.args[1])!r})")
-    return found
+    return writer.guarded(guards, f"moment.{called(node)}(nic, {literal(node.args[1])!r})")
 
 
-def _check_sysctl(_checker: Any, node: ast.Call) -> None:
+def _check_sysctl(_checker: TypeCheck, node: ast.Call) -> None:
     name = node.args[0]
     if not (isinstance(name, ast.Constant) and isinstance(name.value, str)):
         raise ExpressionError(f"{ast.unparse(node)}: the name is a constant text")
 
 
-def _sysctl(walk: Any, node: ast.Call) -> Result:
-    name = literal(node.args[0])
+def _sysctl(walk: Evaluation, node: ast.Call) -> Result:
+    name = str(literal(node.args[0]))
     value = walk.scope.moment.sysctl(name)
     return Result(value, (Read(f"sysctl.{name}", value, "", "sysctl"),))
 
 
-def _code_sysctl(writer: Any, node: ast.Call) -> Code:
-    found: Code = writer.hoisted(f"moment.sysctl({literal(node.args[0])!r})")
-    return found
+def _code_sysctl(writer: CodeWriter, node: ast.Call) -> Code:
+    return writer.hoisted(f"moment.sysctl({literal(node.args[0])!r})")
 
 
 FUNCTIONS: Final = {

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from ..function import Function
+from ..values import Value
 from ..vocabulary import ANY, TEXT, TUPLE
 
 
-def triple(first: Any, second: Any, third: Any) -> tuple[Any, ...]:
-    """Three numbers of one sysctl; `keep` stands for what is there now."""
+def triple(first: Value, second: Value, third: Value) -> tuple[Value, ...]:
+    """Three numbers of one sysctl; `keep` is replaced by the current number."""
     return (first, second, third)
 
 
-def text(value: Any) -> str:
+def text(value: Value) -> str:
     """A number as the kernel wants it written."""
     return str(int(value)) if isinstance(value, float) and value == int(value) else str(value)
 
