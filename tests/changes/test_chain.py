@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import Result, chain, guard, outcome, plan, undo
+from nettop.changes import Result, chain, guard, plan, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.retract import retract
@@ -228,7 +228,7 @@ def test_the_undo_of_a_risky_change_waits_and_goes_back_to_the_change(
     kept(host, book, "9000")
     (made,) = retract(book, host, (1,), terms=terms())
     assert (made.state, made.id, shows(host)) == ("pending", 2, "1500")
-    assert "change 2 takes it back" in outcome.overtaken(book.entries()[0], host, book.entries())
+    assert "change 2 takes it back" in status.overtaken(book.entries()[0], host, book.entries())
     guard.revert(book, 2)
     assert shows(host) == "9000"
     assert states(book) == ["applied", "reverted"]

@@ -84,10 +84,10 @@ def test_one_of_several_is_taken_away_alone(host: Host, book: Journal, tmp_path:
 def test_a_new_boot_does_not_void_what_was_kept(
     host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nettop.changes import place
+    from nettop.changes import context
 
     persist.keep(WANTED[:1], host, book)
-    monkeypatch.setattr(place, "boot", lambda: "another")
+    monkeypatch.setattr(context, "boot", lambda: "another")
     assert [r.state for r in undo.undo(book, host, everything=True)] == ["undone"]
     assert not (tmp_path / "host/etc/sysctl.d/90-nettop.conf").exists()
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
-from . import Change, Result, alike, chain, guard, place
+from . import Change, Result, chain, context, guard, matching
 from .journal import Entry, Journal, since_boot
 from .plan import forecast, refused
-from .settle import carrier, look, read_side_effects, settle
+from .readback import carrier, look, read_side_effects, settle
 
 CONFIRM = 30.0  # seconds a risky change lives without being confirmed
 Arm = Callable[[Journal, int, float], None]
@@ -119,7 +119,7 @@ def so_already(seen: Result, host: Host, journal: Journal) -> Result:
 def _waits(draft: Entry, journal: Journal) -> int:
     """The newest change of that setting which is not confirmed yet; 0 when there is none."""
     found = (
-        e.id for e in journal.entries() if chain.unconfirmed(e) and alike.one_setting(e, draft)
+        e.id for e in journal.entries() if chain.unconfirmed(e) and matching.one_setting(e, draft)
     )
     return max(found, default=0)
 
@@ -147,10 +147,10 @@ def _seen(change: Change, host: Host) -> Result:
 
 def _draft(change: Change, host: Host) -> Entry:
     """The change as an entry that has no number yet: where it is made, and on which device."""
-    address, here = settings.parse(change.setting), place.netns()
+    address, here = settings.parse(change.setting), context.netns()
     return Entry(
         0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
-        boot=place.boot(), netns=here.inode, netns_name=here.name, netns_cookie=here.cookie,
+        boot=context.boot(), netns=here.inode, netns_name=here.name, netns_cookie=here.cookie,
         identity=settings.identity(host.source, address),
     )  # fmt: skip
 
@@ -166,7 +166,7 @@ def _begin(
     return journal.begin(
         replace(
             _draft(change, host), before=seen.before, wanted=seen.wanted,
-            who=terms.who or place.who(), finding=terms.finding, shell=seen.shell,
+            who=terms.who or context.who(), finding=terms.finding, shell=seen.shell,
             group=first.group if first else 0,
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from . import alike, place
+from . import context, matching
 from .journal import Entry
 
 READY = 60.0  # seconds a guard may take to start and load all it needs, on a very busy machine
@@ -30,7 +30,7 @@ READY = 60.0  # seconds a guard may take to start and load all it needs, on a ve
 
 def unconfirmed(entry: Entry) -> bool:
     """Whether it goes back by itself unless somebody confirms it. Another boot has forgotten it."""
-    return entry.open and entry.due is not None and entry.boot in ("", place.boot())
+    return entry.open and entry.due is not None and entry.boot in ("", context.boot())
 
 
 def of_group(entries: Sequence[Entry], group: int) -> tuple[Entry, ...]:
@@ -79,7 +79,7 @@ def base(entry: Entry, entries: Collection[Entry]) -> Entry:
     Each took up what the one before it had left; where something else changed the value in
     between, the way back ends.
     """
-    older = [e for e in entries if e.id < entry.id and alike.one_setting(e, entry)]
+    older = [e for e in entries if e.id < entry.id and matching.one_setting(e, entry)]
     for one in sorted(older, key=lambda e: -e.id):
         left = (one.wanted, one.before) if one.after is None else (one.after,)
         if entry.before not in left:
@@ -108,7 +108,7 @@ def _joined(one: Entry, other: Entry) -> bool:
     """Whether two changes belong together."""
     if one.group == other.group:
         return True
-    return alike.one_place(one, other) and alike.one_device(one, other)
+    return matching.one_place(one, other) and matching.one_device(one, other)
 
 
 def joining(entries: Sequence[Entry], first: Entry, others: Sequence[Entry]) -> tuple[int, ...]:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..files.trust import environment, program
 from ..terms.errors import sentence
-from . import Result, alike, chain, outcome, place
+from . import Result, chain, context, matching, status
 from .chain import READY
 from .journal import Busy, Entry, Journal, since_boot
 
@@ -47,7 +47,7 @@ def arm(journal: Journal, group: int, due: float) -> None:
     import subprocess
 
     words = [sys.executable, "-I", "-m", __name__, journal.folder, str(group), str(due)]
-    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and place.first_netns():
+    if os.path.isdir(_SYSTEMD) and os.geteuid() == 0 and context.first_netns():
         # one that cannot be reached (no bus, no tool) is not in charge
         with contextlib.suppress(OSError, subprocess.TimeoutExpired):
             _arm_service(words, f"nettop-guard-{os.getpid()}-{group}")
@@ -110,7 +110,7 @@ def confirm(
         entries = journal.entries()
     host, survey = host or Host.at(), Survey()
     return tuple(
-        outcome.confirmed(e, entries, host, survey, kept=e.id in kept)
+        status.confirmed(e, entries, host, survey, kept=e.id in kept)
         for e in entries
         if e.id in kept or e.group in groups
     )
@@ -119,7 +119,7 @@ def confirm(
 def notices(journal: Journal) -> tuple[str, ...]:
     """What must be told at the start: guards that failed, changes that wait, changes cut short."""
     told = list(journal.failures())
-    boot = place.boot()
+    boot = context.boot()
     for entry in journal.entries():
         if not entry.open or (entry.boot and entry.boot != boot):
             continue
@@ -176,8 +176,8 @@ def once_more(journal: Journal, numbers: Collection[int]) -> tuple[Result, ...]:
         left = [entry for entry in entries if entry.open]
         gone = [entry for entry in entries if entry.id in numbers]
         for entry in reversed(gone):
-            changed_again = any(e.id > entry.id and alike.one_setting(e, entry) for e in left)
-            now, _ = outcome.shown(entry, host)
+            changed_again = any(e.id > entry.id and matching.one_setting(e, entry) for e in left)
+            now, _ = status.shown(entry, host)
             if changed_again or now not in (entry.wanted, entry.after):
                 continue
             first = chain.base(entry, gone)
@@ -200,7 +200,7 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
     for entry in chain.of_group(journal.entries(), group):
         if entry.id not in known:
             known.add(entry.id)
-            outcome.shown(entry, host)
+            status.shown(entry, host)
             settings.prepare(host, settings.parse(entry.setting))
 
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from . import place
+from . import context
 
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2  # include/uapi/linux/mount.h, umount2(2)
@@ -88,7 +88,7 @@ class Survey:
         if os.geteuid() != 0:
             return (), False
         paths = dict(_paths())
-        paths.pop(place.netns().inode, None)
+        paths.pop(context.netns().inode, None)
         told = _told(list(paths.values()))
         spaces = [
             Namespace(path, inode, told[path]["cookie"], _named(path), told[path]["devices"])
@@ -101,7 +101,7 @@ class Survey:
 
 def _named(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    return name if folder == place.NAMESPACES else ""
+    return name if folder == context.NAMESPACES else ""
 
 
 def _paths() -> Iterator[tuple[str, str]]:
@@ -111,7 +111,7 @@ def _paths() -> Iterator[tuple[str, str]]:
         *(f"/proc/{pid}/fd/{handle}" for pid in processes for handle in _held(pid)),
         *_mounted(),
         *(f"/proc/{pid}/ns/net" for pid in processes),
-        *(os.path.join(place.NAMESPACES, name) for name in _listing(place.NAMESPACES)),
+        *(os.path.join(context.NAMESPACES, name) for name in _listing(context.NAMESPACES)),
     ]
     for path in ways:
         try:
@@ -185,7 +185,7 @@ def main(paths: Sequence[str]) -> None:
             _call(libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None))
         except OSError:
             continue
-        told[path] = {"cookie": place.netns().cookie, "devices": _devices()}
+        told[path] = {"cookie": context.netns().cookie, "devices": _devices()}
         _call(libc.umount2(b"/sys", _DETACH))
     print(json.dumps(told))
 

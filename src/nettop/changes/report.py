@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..files.streams import ERASE, control
 from ..settings import Host
 from ..terms.text import safe
-from . import Result, answer, chain, guard, outcome, risk
+from . import Result, chain, guard, prompt, risk, status
 from .journal import Journal, since_boot
 from .namespaces import Survey
 
@@ -62,13 +62,13 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
     Ctrl-C takes them back at once. Without a terminal, or in the background, they stay pending.
     """
     numbers = [r.id for r in results if r.state == "pending" and r.id is not None]
-    if not numbers or not answer.possible():
+    if not numbers or not prompt.possible():
         return tuple(results)
     group = next((e.group for e in journal.entries() if e.id in numbers), 0)
     older = [e.id for e in chain.of_group(journal.entries(), group) if e.group != group]
     also = f" and what waits with it ({', '.join(map(str, older))})" if older else ""
     try:
-        if answer.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
+        if prompt.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
             guard.confirm(journal, numbers)
         elif chain.of_group(journal.entries(), group):
             print(f"{ERASE}  Not confirmed: reverting", file=sys.stderr, flush=True)
@@ -101,7 +101,7 @@ def follow(
         time.sleep(0.1)
     host, survey = Host.at(), Survey()
     ended = {
-        number: outcome.of(entry, host, survey)
+        number: status.of(entry, host, survey)
         for number, entry in now.items()
         if entry.state in ("undone", "reverted")
     }

@@ -15,12 +15,12 @@ from dataclasses import replace
 
 from .. import settings
 from ..settings import Host
-from . import Change, Result, alike, chain, outcome, target
+from . import Change, Result, chain, matching, status, target
 from .apply import Terms, make, risky
 from .journal import Entry, Journal
 from .namespaces import Survey
 from .plan import refused
-from .settle import look
+from .readback import look
 from .undo import (
     Found,
     find,
@@ -62,7 +62,7 @@ def retract(
             results += _pending(journal, host, risks, terms, survey, force=force)
         waiting = [e for e in undoing if any(one.id in (e.id, *e.undoes) for one in chosen)]
         return (
-            *results, *(outcome.of(e, host, survey) for e in waiting),
+            *results, *(status.of(e, host, survey) for e in waiting),
             *nothing_left(entries, numbers, host, survey),
         )  # fmt: skip
 
@@ -74,7 +74,7 @@ def _guarded(left: Sequence[Entry], host: Host, terms: Terms) -> list[Entry]:
     """
     here = [e for e in left if not chain.unconfirmed(e) and _address(e, host) is not None]
     risks = [e for e in here if (found := _address(e, host)) and risky(found, terms.carries)]
-    return [e for e in here if any(alike.one_device(e, risk) for risk in risks)]
+    return [e for e in here if any(matching.one_device(e, risk) for risk in risks)]
 
 
 def _address(entry: Entry, host: Host) -> settings.Address | None:
@@ -126,7 +126,7 @@ def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
     first = chain.base(entry, risks)
     return [
         e for e in sorted(risks, key=lambda e: -e.id)
-        if e.id <= entry.id and alike.one_setting(e, entry) and (force or e.id >= first.id)
+        if e.id <= entry.id and matching.one_setting(e, entry) and (force or e.id >= first.id)
     ]  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import place
+from . import context
 from .journal import Entry
 from .namespaces import Namespace, Survey
 
@@ -32,7 +32,7 @@ def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool 
     name and index for the device where nothing else is known of it.
     """
     address = settings.parse(entry.setting)
-    now = place.boot()
+    now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
         return _gone("the host was started again since: the change is gone")
     if not settings.namespaced(address):
@@ -63,7 +63,7 @@ def _gone(because: str) -> Target:
 
 def _ours(entry: Entry) -> bool:
     """Whether the entry was made in the namespace that we are in."""
-    here = place.netns()
+    here = context.netns()
     if entry.netns_cookie and here.cookie:
         return entry.netns_cookie == here.cookie
     return not entry.netns or entry.netns == here.inode

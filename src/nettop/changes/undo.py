@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
-from . import Result, alike, chain, outcome, target
+from . import Result, chain, matching, status, target
 from .journal import Entry, Journal
 from .namespaces import Survey
-from .settle import carrier, look, settle
+from .readback import carrier, look, settle
 
 
 def undo(
@@ -70,7 +70,7 @@ def nothing_left(
     entries: Collection[Entry], numbers: Collection[int], host: Host, survey: Survey
 ) -> tuple[Result, ...]:
     """What is said of entries that were asked for and do not stand any more."""
-    return tuple(outcome.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
+    return tuple(status.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
 
 
 def noted(journal: Journal, entry: Entry, result: Result) -> Result:
@@ -104,7 +104,7 @@ def forget(
         for entry in journal.entries():
             if entry.open and (everything or entry.id in numbers):
                 journal.note(entry.id, "forgotten")
-                now = outcome.shown(entry, host or Host.at())[0]
+                now = status.shown(entry, host or Host.at())[0]
                 because = "it stays as it is; the journal's entry is closed"
                 results.append(_result(entry, "unchanged", now, because=because))
     return tuple(results)
@@ -132,7 +132,7 @@ def take_back(
     if isinstance(found, Result):
         return found
     if never_written(entry, found) and found.now == to:
-        return _result(entry, state, found.now, found.shell, outcome.never(found.now))
+        return _result(entry, state, found.now, found.shell, status.never(found.now))
     result = _put_back(origins(entry, others), found, host, state, to, asked)
     old = settings.parse(entry.setting).nic
     if found.address.nic != old and not result.because:
@@ -156,7 +156,7 @@ def find(
         return _result(entry, "void" if there.gone else "conflict", because=there.because)
     address = there.address
     shell = settings.shell(address, to, host.source)
-    later = [o.id for o in others if o.open and o.id > entry.id and alike.one_setting(o, entry)]
+    later = [o.id for o in others if o.open and o.id > entry.id and matching.one_setting(o, entry)]
     if later and not force:
         because = f"changed again by {later[-1]}: undo that first"
         return _result(entry, "conflict", None, shell, because)
@@ -200,7 +200,7 @@ def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -
         stands = other.undoes and other.state == "undone"  # an undo that was confirmed
         if other.state not in ("undone", "reverted") or stands:
             continue
-        if other.id < entry.id <= other.last and alike.one_place(other, entry):
+        if other.id < entry.id <= other.last and matching.one_place(other, entry):
             was, moved = other.side_effects.get(setting, (None, None))
             if was is not None and moved == value:
                 value = was

@@ -146,7 +146,7 @@ def studies() -> tuple[Paper, ...]:
 def journal(host: Host) -> tuple[tuple[Made, ...], tuple[Pending, ...]]:
     """The changes made here, with what others changed since; and those that await confirmation."""
     from ..changes.journal import Journal
-    from ..changes.outcome import overtaken
+    from ..changes.status import overtaken
 
     entries = Journal().entries()
     made = tuple(

@@ -8,10 +8,10 @@ from dataclasses import replace
 
 from ..settings import Host
 from ..terms.errors import sentence
-from . import Result, alike, place, target
+from . import Result, context, matching, target
 from .journal import Entry
 from .namespaces import Survey
-from .settle import look
+from .readback import look
 
 
 def shown(entry: Entry, host: Host, survey: Survey | None = None) -> tuple[str | None, str]:
@@ -57,7 +57,7 @@ def confirmed(
     if not entry.open and not (entry.undoes and entry.state == "undone"):
         because = f"{ended(entry)}: there is nothing to keep"
         return replace(told, state="refused", because=_joined(because, why))
-    later = [o.id for o in others if o.open and o.id > entry.id and alike.one_setting(o, entry)]
+    later = [o.id for o in others if o.open and o.id > entry.id and matching.one_setting(o, entry)]
     if later:
         because = f"changed again by {later[-1]}"
         state = "applied" if entry.state == "begun" else entry.state
@@ -84,7 +84,7 @@ def closed(entry: Entry, host: Host, survey: Survey) -> Result:
 
 def late(entries: Sequence[Entry], host: Host) -> tuple[Result, ...]:
     """What guards reverted in this boot, after the newest change that one of them watched began."""
-    watched = [e for e in entries if e.armed and e.boot == place.boot()]
+    watched = [e for e in entries if e.armed and e.boot == context.boot()]
     newest = max((e.id for e in watched), default=0)
     gone = [e for e in watched if e.state == "reverted" and e.last >= newest]
     survey = Survey()
@@ -109,7 +109,7 @@ def overtaken(
     undoing = [o.id for o in others if o.open and entry.id in o.undoes]
     if undoing:
         return f"change {undoing[-1]} takes it back, once that is confirmed"
-    if any(o.open and o.id > entry.id and alike.one_setting(o, entry) for o in others):
+    if any(o.open and o.id > entry.id and matching.one_setting(o, entry) for o in others):
         return ""
     now, why = shown(entry, host, survey)
     if now is None:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nettop.changes.answer import QUIET
 from nettop.changes.journal import Journal
+from nettop.changes.prompt import QUIET
 from nettop.settings import Host
 
 COUNTDOWN = """
