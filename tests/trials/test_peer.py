@@ -93,7 +93,7 @@ def test_an_absent_program_is_one_sentence() -> None:
 
 def test_a_prefix_that_cannot_run_is_one_sentence() -> None:
     with pytest.raises(peer.PeerError, match="cannot run no-such-prefix: No such file"):
-        peer.parse("no-such-prefix host").start("keep", {"argv": ["true"]})
+        peer.parse("no-such-prefix host").start("program", {"argv": ["true"]})
 
 
 def test_a_prefix_that_fails_says_what_it_printed() -> None:
@@ -137,7 +137,7 @@ def gone(pids: list[int]) -> bool:
 
 
 def test_closing_kills_what_was_started() -> None:
-    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
+    end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
     pid = end.wait_for("pid")
     assert alive(pid)
     end.close()
@@ -146,7 +146,7 @@ def test_closing_kills_what_was_started() -> None:
 
 def test_stopping_lets_a_tool_say_its_last_words() -> None:
     script = "trap 'echo summary; exit 0' INT; echo ready; while :; do sleep 0.05; done"
-    with peer.HERE.start("keep", {"argv": ["bash", "-c", script]}) as end:
+    with peer.HERE.start("program", {"argv": ["bash", "-c", script]}) as end:
         assert end.wait_for("out") == "ready"
         end.stop()
         assert end.wait_for("out") == "summary"
@@ -159,7 +159,7 @@ def test_nothing_outlives_a_killed_nettop(number: int) -> None:
         "import signal, time\n"
         "from nettop.trials import peer\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
-        "end = peer.HERE.start('keep', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
+        "end = peer.HERE.start('program', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
         "print(end.process.pid, end.wait_for('pid'), flush=True)\n"
         "time.sleep(600)\n"
     )
@@ -191,7 +191,7 @@ def _group(pid: int) -> int:
 
 
 def test_a_killed_keeper_takes_its_program_with_it() -> None:
-    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
+    end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
     pid = end.wait_for("pid")
     end.process.kill()
     assert gone([pid])

@@ -185,5 +185,5 @@ def test_the_other_streams_end_does_not_hide_what_was_said() -> None:
 def test_a_line_as_long_as_allowed_is_heard_whole() -> None:
     size = end.LINE - 100
     script = f"yes | tr -d '\\n' | head -c {size}"
-    with peer.HERE.start("keep", {"argv": ["sh", "-c", script]}) as one:
+    with peer.HERE.start("program", {"argv": ["sh", "-c", script]}) as one:
         assert len(one.wait_for("out")) == size

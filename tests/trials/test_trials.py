@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop import trials
-from nettop.trials import checks, results, sides
+from nettop.trials import checks, results, samples
 from nettop.trials.far import sample
 from nettop.trials.result import Interval, Loss, Measured, Options, Side
 from nettop.trials.run import TrialError
@@ -219,8 +219,8 @@ def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> dict[st
     }  # fmt: skip
 
 
-def taken(link: dict[str, Any]) -> sides.Samples:
-    found = sides.Samples()
+def taken(link: dict[str, Any]) -> samples.Samples:
+    found = samples.Samples()
     found.about["here"] = {"links": {"eth0": {"mtu": 1500, **link}}, "kernel": "6.1", "host": "h"}
     found.points["here"] = [
         point(at, int(at * 1_514_000), int(at * 1000), int(at * 75), int(at * 25))

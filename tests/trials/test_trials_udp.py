@@ -16,8 +16,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.trials.far import blast, udp_sink
 from nettop.trials.far import capture as far_capture
+from nettop.trials.far import udp_sink, udp_source
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
@@ -165,8 +165,8 @@ def test_the_sink_counts_order_and_gaps() -> None:
 def test_the_busiest_core_counts() -> None:
     before = {"0": [0] * 8, "1": [0] * 8}
     after = {"0": [10, 0, 20, 70, 0, 0, 0, 0], "1": [0, 0, 90, 0, 10, 0, 0, 0]}
-    assert blast.busy(before, after) == 90.0
-    assert blast.busy(before, before) == 0.0
+    assert udp_source.busy(before, after) == 90.0
+    assert udp_source.busy(before, before) == 0.0
 
 
 def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
@@ -203,14 +203,14 @@ def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
     monkeypatch.setattr("time.perf_counter", clock)
     monkeypatch.setattr("time.sleep", sleep)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sent = blast.flood(sock, 18, 1.0, 40_000)
+        sent = udp_source.flood(sock, 18, 1.0, 40_000)
         assert sent == sum(sizes)
         assert sent == pytest.approx(0.9 * 40_000, rel=0.01)  # what the pause cost is not sent
         assert slept[0] > 0.85
-        assert max(sizes) <= blast.BATCH
+        assert max(sizes) <= udp_source.BATCH
         assert sorted(sizes)[len(sizes) // 2] == 40  # about a millisecond's worth
         few = len(sizes)
-        assert blast.flood(sock, 18, 1.0, 10) == 9
+        assert udp_source.flood(sock, 18, 1.0, 10) == 9
         assert sizes[few:] == [1] * 9
 
 

@@ -19,7 +19,7 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from ..terms.text import safe as printable
-from .said import message
+from .messages import message
 
 LINE: Final = 8 << 20  # bytes of one line
 BYTES: Final = 64 << 20  # of all it says; each second allows BYTES_A_SECOND more

@@ -69,7 +69,7 @@ class Switch:
 
     def __enter__(self) -> Self:
         argv = [sys.executable, "-I", "-m", __name__, self.journal.folder, self.tag]
-        self._warden = peer.HERE.start("warden", {"argv": argv})
+        self._warden = peer.HERE.start("watchdog", {"argv": argv})
         self._warden.wait_for("watching")
         return self
 

@@ -95,7 +95,7 @@ class Peer:
 
         Absent when it is not installed, PeerError when it does not end in `seconds`.
         """
-        with self.start("keep", {"argv": list(argv)}) as end:
+        with self.start("program", {"argv": list(argv)}) as end:
             lines = []
             for message in end.messages(seconds):
                 lines += [str(message[key]) for key in ("out", "err") if key in message]

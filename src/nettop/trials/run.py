@@ -14,10 +14,11 @@ from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
 from typing import Any, Final
 
-from . import checks, peer, sides, tool
+from . import checks, peer, tool
 from .leftovers import ended
 from .peer import Cancelled, End, Peer, PeerError
 from .result import Measured, Options, Progress, TrialResult
+from .samples import Samples, settings_in_force
 
 Watch = Callable[[Progress], None]
 
@@ -39,7 +40,7 @@ class Trial:
     there: Peer | None
     watch: Watch
     cancel: threading.Event
-    samples: sides.Samples = field(default_factory=sides.Samples)
+    samples: Samples = field(default_factory=Samples)
     begun: float | None = None  # when traffic began, monotonic
 
     @property
@@ -53,9 +54,9 @@ class Trial:
             raise TrialError("this tool starts both ends: --peer is required")
         return self.there
 
-    def keep(self, where: Peer, argv: list[str], **options: Any) -> End:
+    def start(self, where: Peer, argv: list[str], **options: Any) -> End:
         """Start a program at an end; it ends with nettop."""
-        return where.start("keep", {"argv": argv, **options})
+        return where.start("program", {"argv": argv, **options})
 
     def follow(self, end: End, seconds: float) -> Iterator[dict[str, Any]]:
         """Messages of an end until it ends, telling progress; TrialError after `seconds`."""
@@ -129,7 +130,7 @@ def run(
         trial.samples.finish()
     here, there = trial.samples.sides(trial.begun, options)
     found = checks.judge(module.TOOL, options, measured, here, there)
-    force = dict(settings) if settings is not None else sides.settings(here.busiest())
+    force = dict(settings) if settings is not None else settings_in_force(here.busiest())
     return TrialResult(module.TOOL, options, measured, here, there, force, found, at)
 
 

@@ -9,8 +9,8 @@ import threading
 import time
 from typing import Any, Dict, List, Tuple
 
-from nettop.trials.far.door import PATIENCE, STRANGERS, accept, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import PATIENCE, STRANGERS, accept, opened
+from nettop.trials.far.protocol import listen, pin, say, stopping
 
 CONGESTION = 13  # TCP_CONGESTION
 MAXSEG = 2  # TCP_MAXSEG

@@ -11,7 +11,7 @@ import struct
 import time
 from typing import Any, Dict, List, Tuple
 
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.protocol import listen, pin, say, stopping
 
 PACKET_VERSION, PACKET_RX_RING, PACKET_STATISTICS, PACKET_IGNORE_OUTGOING = 10, 5, 6, 23
 SOL_PACKET = 263

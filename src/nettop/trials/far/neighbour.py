@@ -3,7 +3,7 @@
 import os
 from typing import Any, Dict
 
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.protocol import listen, pin, say, stopping
 
 SIZE = 64 * 1024 * 1024
 

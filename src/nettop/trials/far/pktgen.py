@@ -3,7 +3,7 @@
 import os
 from typing import Any, Dict
 
-from nettop.trials.far.link import listen, say
+from nettop.trials.far.protocol import listen, say
 
 PLACE = "/proc/net/pktgen"
 

@@ -4,7 +4,7 @@ import os
 import time
 from typing import Any, Dict, List, Set
 
-from nettop.trials.far.link import listen, say, stopping
+from nettop.trials.far.protocol import listen, say, stopping
 
 
 def read(path: str) -> str:

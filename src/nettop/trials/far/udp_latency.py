@@ -6,8 +6,8 @@ import struct
 import time
 from typing import Any, Dict, List
 
-from nettop.trials.far.door import admit, empty, knock, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import admit, empty, knock, opened
+from nettop.trials.far.protocol import listen, pin, say, stopping
 
 TIMESTAMPNS = 35  # SO_TIMESTAMPNS: when the kernel took the packet in, as ancillary data
 PATIENCE = 0.5  # seconds after which an answer is lost

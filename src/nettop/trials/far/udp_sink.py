@@ -5,10 +5,10 @@ import struct
 import time
 from typing import Any, Dict, Optional
 
-from nettop.trials.far.blast import HEAD, busy
-from nettop.trials.far.door import admit, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import admit, opened
+from nettop.trials.far.protocol import listen, pin, say, stopping
 from nettop.trials.far.sample import cores, read
+from nettop.trials.far.udp_source import HEAD, busy
 
 TIMESTAMPNS = 35  # SO_TIMESTAMPNS
 RCVBUFFORCE = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for root

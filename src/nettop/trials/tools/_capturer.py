@@ -27,7 +27,7 @@ def capturing(
 ) -> Iterator[Counts]:
     """Start it, wait for the text `ready`; yields a function that stops it and returns counts."""
     words = [*argv, f"udp and dst port {capture.port}"]
-    with trial.keep(trial.here, words, cpus=list(capture.cpus)) as near:
+    with trial.start(trial.here, words, cpus=list(capture.cpus)) as near:
         near.wait_for("pid")
         for message in near.messages(10):
             if ready in str(message.get("out", message.get("err", ""))):

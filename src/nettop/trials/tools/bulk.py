@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from ..result import Interval, Measured
 from ..run import Trial
-from ._ends import ends
+from ._addresses import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""

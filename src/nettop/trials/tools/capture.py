@@ -16,8 +16,8 @@ from typing import Any, Final
 from ...terms import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
+from ._addresses import local_address
 from ._capture_options import CaptureOptions
-from ._ends import local_address
 
 TOOL: Final = "capture"
 PACKAGE: Final = ""
@@ -95,7 +95,7 @@ def blast(trial: Trial, own: str, port: int, point: Mapping[str, Any]) -> Mappin
     """Let the other host send one point; returns what it really sent."""
     request = {"to": own, "port": port, "v6": ":" in own, "points": [dict(point)],
             "cpus": trial.options.cpu_there}  # fmt: skip
-    with trial.far().start("blast", request) as far:
+    with trial.far().start("udp_source", request) as far:
         for message in trial.follow(far, float(point["seconds"]) + 20):
             if "sent" in message:
                 return message

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..result import Measured, Options
 from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ._client_server import numbers, refuse, run_both
 
 TOOL: Final = "ib-send-bw"
 PACKAGE: Final = "perftest"
@@ -26,7 +26,7 @@ def measure(trial: Trial) -> Measured:
     """The server there, the client here."""
     refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss", "udp")
     o = trial.options
-    said, _ = talk(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
+    said, _ = run_both(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
     return parse(said)
 
 

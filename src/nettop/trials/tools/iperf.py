@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 
 from ..result import Interval, Loss, Measured, Options
 from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ._client_server import numbers, refuse, run_both
 
 TOOL: Final = "iperf"
 PACKAGE: Final = "iperf"
@@ -34,7 +34,7 @@ def measure(trial: Trial) -> Measured:
     o = trial.options
     server = ["iperf", "-s", "-B", "{address}", "-p", "{port}", "-y", "C", "-i", "1"]
     server += (["-u"] if o.udp else []) + (["-V"] if ":" in o.to else [])
-    said, theirs = talk(trial, server, lambda port: client(o, port), PORT)
+    said, theirs = run_both(trial, server, lambda port: client(o, port), PORT)
     version = trial.here.run(["iperf", "-v"])[1].strip().removeprefix("iperf version ")
     told = said if o.reverse or not theirs.strip() else theirs
     return parse(told, o, version.partition(" ")[0])

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from typing import Any, Final
 
+from ..messages import parsed
 from ..result import Interval, Loss, Measured, Options
 from ..run import Trial, TrialError
-from ..said import parsed
-from ._ends import numeric
+from ._addresses import numeric
 
 TOOL: Final = "iperf3"
 PACKAGE: Final = "iperf3"
@@ -58,10 +58,10 @@ def measure(trial: Trial) -> Measured:
                 "wait": True,
                 "cpus": list(options.cpu_there),
             }
-            server = stack.enter_context(trial.keep(trial.there, argv, **far))
+            server = stack.enter_context(trial.start(trial.there, argv, **far))
             port = int(server.wait_for("port"))
         near = {"cpus": list(options.cpu_here)}
-        running = stack.enter_context(trial.keep(trial.here, client(options, port), **near))
+        running = stack.enter_context(trial.start(trial.here, client(options, port), **near))
         _, said, complaint = trial.output(running, trial.length + 20)
         theirs = trial.output(server, 10)[1] if server is not None else ""
     return parse(said or complaint, theirs, options)

@@ -6,7 +6,7 @@ from typing import Final
 
 from ..result import Measured, Options
 from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ._client_server import numbers, refuse, run_both
 
 TOOL: Final = "netperf"
 PACKAGE: Final = "netperf"
@@ -29,7 +29,7 @@ def measure(trial: Trial) -> Measured:
     """The server netserver there, netperf here."""
     refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "zero_copy", "mss", "streams")
     server = ["netserver", "-D", "-L", "{address}", "-p", "{port}"]
-    said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
+    said, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]
     return parse(said, version[0])
 

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from ..result import Interval, Loss, Measured, Options
 from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ._client_server import numbers, refuse, run_both
 
 TOOL: Final = "nuttcp"
 PACKAGE: Final = "nuttcp"
@@ -33,7 +33,7 @@ def measure(trial: Trial) -> Measured:
     """One shot of the server there, the client here."""
     refuse(trial, TOOL, "bidirectional", "congestion", "zero_copy")
     server = ["nuttcp", "-1", "--no3rdparty", "-P{port}"]
-    said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
+    said, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["nuttcp", "-V"])[1].strip().splitlines()[:1] or [""]
     return parse(said, trial.options, version[0])
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from ..result import Measured
 from ..run import Trial, TrialError
-from ._ends import local_address
+from ._addresses import local_address
 from .capture import carrier
 
 TOOL: Final = "pktgen"

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..result import Latency, Measured, Options
 from ..run import Trial, TrialError
-from ._pair import refuse, talk
+from ._client_server import refuse, run_both
 
 TOOL: Final = "sockperf"
 PACKAGE: Final = "sockperf"
@@ -32,7 +32,7 @@ def measure(trial: Trial) -> Measured:
     refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss")
     o = trial.options
     server = ["sockperf", "sr", "-i", "{address}", "-p", "{port}", *([] if o.udp else ["--tcp"])]
-    said, _ = talk(trial, server, lambda port: client(o, port), PORT)
+    said, _ = run_both(trial, server, lambda port: client(o, port), PORT)
     return parse(said)
 
 

@@ -15,7 +15,7 @@ from ...terms import formulas
 from .. import statistics
 from ..result import Latency, Loss, Measured
 from ..run import Trial, TrialError
-from ._ends import ends
+from ._addresses import ends
 from .capture import link
 
 TOOL: Final = "udp-latency"

@@ -14,7 +14,7 @@ from typing import Any, Final
 from ...terms import formulas
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
-from ._ends import ends
+from ._addresses import ends
 from .capture import link
 
 TOOL: Final = "udp-sweep"
@@ -53,7 +53,7 @@ def measure(trial: Trial) -> Measured:
         blast = {"to": known["at"], "port": port, "v6": v6, "points": points,
                  "cpus": list(o.cpu_here),
                  "pause": 0.25, "token": known["token"]}  # fmt: skip
-        near = stack.enter_context(trial.here.start("blast", blast))
+        near = stack.enter_context(trial.here.start("udp_source", blast))
         sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))
         far.stop()
         received = list(trial.follow(far, 30))

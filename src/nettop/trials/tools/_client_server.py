@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 
 from ..run import Trial, TrialError
-from ._ends import numeric
+from ._addresses import numeric
 
 
-def talk(
+def run_both(
     trial: Trial,
     server: Sequence[str],
     client: Callable[[int], list[str]],
@@ -29,10 +29,10 @@ def talk(
         if trial.there is not None:
             where = {"at": numeric(trial.options.to), "port": wanted, "wait": True}
             cpus = list(trial.options.cpu_there)
-            far = stack.enter_context(trial.keep(trial.there, list(server), **where, cpus=cpus))
+            far = stack.enter_context(trial.start(trial.there, list(server), **where, cpus=cpus))
             wanted = int(far.wait_for("port"))
         argv = client(wanted)
-        near = stack.enter_context(trial.keep(trial.here, argv, cpus=list(trial.options.cpu_here)))
+        near = stack.enter_context(trial.start(trial.here, argv, cpus=list(trial.options.cpu_here)))
         code, said, complaint = trial.output(near, trial.length + patience)
         theirs = ""
         if far is not None:

@@ -12,7 +12,7 @@ import socket
 import time
 from typing import Any, Dict, List, Set, Tuple
 
-from nettop.trials.far.link import stopping
+from nettop.trials.far.protocol import stopping
 
 PATIENCE = 20.0  # seconds without the other end after which nobody is waited for
 KNOCK = 0.25  # seconds after which a datagram that was not answered is sent again

@@ -5,7 +5,7 @@ import subprocess
 import sys
 from typing import Any, Dict
 
-from nettop.trials.far.link import say
+from nettop.trials.far.protocol import say
 
 
 def main(options: Dict[str, Any]) -> None:

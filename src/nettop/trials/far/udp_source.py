@@ -7,8 +7,8 @@ import struct
 import time
 from typing import Any, Dict
 
-from nettop.trials.far.door import knock
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import knock
+from nettop.trials.far.protocol import listen, pin, say, stopping
 from nettop.trials.far.sample import cores, read
 
 BATCH = 64

@@ -9,8 +9,8 @@ import threading
 import time
 from typing import Any, Dict
 
-from nettop.trials.far.door import opened, place, text
-from nettop.trials.far.link import children, listen, pin, say, stopping
+from nettop.trials.far.listener import opened, place, text
+from nettop.trials.far.protocol import children, listen, pin, say, stopping
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
 

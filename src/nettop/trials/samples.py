@@ -225,7 +225,7 @@ NIC: Final = (
 )  # fmt: skip
 
 
-def settings(interface: str | None = None) -> dict[str, str]:
+def settings_in_force(interface: str | None = None) -> dict[str, str]:
     """The settings in force here that decide a transfer, as far as this host shows them."""
     from .. import settings as tunables
     from ..host.source import Live

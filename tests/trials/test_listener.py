@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from nettop.trials import peer
-from nettop.trials.far import door, link
+from nettop.trials.far import listener, protocol
 
 TOKEN = "00112233445566778899aabbccddeeff"
 SECRET = bytes.fromhex(TOKEN)
@@ -23,14 +23,14 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests may run over ssh themselves; and `stop` is for one test only."""
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     yield
-    link.stopping.clear()
+    protocol.stopping.clear()
 
 
 class Listening:
-    """`door.accept` in a thread, on a port of loopback."""
+    """`listener.accept` in a thread, on a port of loopback."""
 
     def __init__(self, count: int, ends: dict[str, str]) -> None:
-        self.door = door.opened(ends, socket.SOCK_STREAM)
+        self.door = listener.opened(ends, socket.SOCK_STREAM)
         self.door.listen()
         self.port = self.door.getsockname()[1]
         self.found: list[tuple[socket.socket, bytes]] = []
@@ -38,7 +38,7 @@ class Listening:
         self.thread.start()
 
     def _run(self, count: int, ends: dict[str, str]) -> None:
-        self.found = door.accept(self.door, ends, count)
+        self.found = listener.accept(self.door, ends, count)
 
     def connect(self, source: str, said: bytes) -> socket.socket:
         sock = socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
@@ -46,7 +46,7 @@ class Listening:
         return sock
 
     def close(self) -> None:
-        link.stopping.set()
+        protocol.stopping.set()
         self.thread.join(20)
         for sock, _ in self.found:
             sock.close()
@@ -92,7 +92,7 @@ def test_only_the_other_end_with_its_token_comes_in(listening: Listening) -> Non
 
 def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listening) -> None:
     with ExitStack() as stack:
-        for _ in range(3 * door.STRANGERS):
+        for _ in range(3 * listener.STRANGERS):
             stack.enter_context(listening.connect("127.0.0.2", b""))
         for way in (b"<", b">"):
             stack.enter_context(listening.connect("127.0.0.1", SECRET + way))
@@ -101,7 +101,7 @@ def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listenin
 
 
 def test_it_listens_on_the_address_of_the_test_only() -> None:
-    with door.opened(ENDS, socket.SOCK_STREAM) as sock:
+    with listener.opened(ENDS, socket.SOCK_STREAM) as sock:
         sock.listen()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", sock.getsockname()[1]), 20)
@@ -109,11 +109,11 @@ def test_it_listens_on_the_address_of_the_test_only() -> None:
 
 def test_an_address_of_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match=r"192\.0\.2\.1 is not an address of this end"):
-        door.place({"at": "192.0.2.1"})
+        listener.place({"at": "192.0.2.1"})
     # behind NAT ssh knows the address that it reached, and the one it was reached from
     monkeypatch.setenv("SSH_CONNECTION", "127.0.0.3 40000 127.0.0.1 22")
-    assert door.place({"at": "192.0.2.1"}) == "127.0.0.1"
-    assert door.others({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
+    assert listener.place({"at": "192.0.2.1"}) == "127.0.0.1"
+    assert listener.others({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
 
 
 def test_an_ssh_session_of_nettops_own_is_not_the_far_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +130,7 @@ def datagrams(address: str = "127.0.0.1") -> socket.socket:
 
 def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
     with (
-        door.opened(ENDS, socket.SOCK_DGRAM) as sock,
+        listener.opened(ENDS, socket.SOCK_DGRAM) as sock,
         datagrams("127.0.0.2") as foreign,
         datagrams() as wrong,
         datagrams() as near,
@@ -139,10 +139,10 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
         foreign.sendto(SECRET, place)
         wrong.sendto(b"\0" * 16, place)
         admitted: list[bool] = []
-        waiting = threading.Thread(target=lambda: admitted.append(door.admit(sock, ENDS)))
+        waiting = threading.Thread(target=lambda: admitted.append(listener.admit(sock, ENDS)))
         waiting.start()
         near.connect(place)
-        assert door.knock(near, SECRET)
+        assert listener.knock(near, SECRET)
         waiting.join(20)
         assert admitted == [True]
         assert sock.getpeername() == near.getsockname()
@@ -156,15 +156,15 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
 def test_the_tools_tell_both_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from nettop.trials.result import Options
     from nettop.trials.run import TrialError
-    from nettop.trials.tools import _ends
+    from nettop.trials.tools import _addresses
 
     trial: Any = type("Trial", (), {"options": Options(to="localhost")})()
-    one, two = _ends.ends(trial), _ends.ends(trial)
+    one, two = _addresses.ends(trial), _addresses.ends(trial)
     assert (one["at"], one["of"]) == ("127.0.0.1", "127.0.0.1")
     assert len(bytes.fromhex(one["token"])) == 16
     assert one["token"] != two["token"]
     with pytest.raises(TrialError, match=r"no-such-host\.invalid"):
-        _ends.numeric("no-such-host.invalid")
+        _addresses.numeric("no-such-host.invalid")
 
 
 def run(script: str, **options: Any) -> peer.End:
@@ -196,6 +196,6 @@ def test_a_port_of_somebody_else_is_one_sentence(script: str) -> None:
 
 def test_what_a_program_listens_on_is_told_in_its_words() -> None:
     argv = ["echo", "{address}:{port}"]
-    with peer.HERE.start("keep", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
+    with peer.HERE.start("program", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
         said = {key: text for message in far.messages(20) for key, text in message.items()}
     assert said["out"] == f"127.0.0.1:{said['port']}"

@@ -106,7 +106,9 @@ def _state(value: Any) -> bool:
 _PAIRS: Final = _list(_list(_whole, 2))
 _ANY: Final[tuple[Mapping[str, Check], ...]] = ({"error": _word}, {"absent": _word})
 _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
-    "blast": ({"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},),
+    "udp_source": (
+        {"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},
+    ),
     "bulk": (
         {"port": _port},
         {"start": _real, "seconds": _real, "received": _count, "retransmits": _whole,
@@ -118,7 +120,7 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"packets": _count, "bytes": _count, "lasted": _real, "seen": _count, "dropped": _count,
          "frozen": _count},
     ),
-    "keep": ({"out": _word}, {"err": _word}, {"port": _port, "pid": _count}, {"exit": _whole}),
+    "program": ({"out": _word}, {"err": _word}, {"port": _port, "pid": _count}, {"exit": _whole}),
     "neighbour": ({"walking": _count},),
     "pktgen": ({"running": _word}, {"result": _word}),
     "sample": (
@@ -138,7 +140,7 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"point": _count, "received": _count, "reordered": _count, "lasted": _real,
          "gaps": _PAIRS, "busy": _real},
     ),
-    "warden": ({"watching": _flag},),
+    "watchdog": ({"watching": _flag},),
 }  # fmt: skip
 
 
