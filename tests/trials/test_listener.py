@@ -6,16 +6,17 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 from nettop.trials import peer
 from nettop.trials.far import listener, protocol
+from nettop.trials.far.schema import HelperOptions
 
 TOKEN = "00112233445566778899aabbccddeeff"
 SECRET = bytes.fromhex(TOKEN)
-ENDS = {"at": "127.0.0.1", "of": "127.0.0.1", "token": TOKEN}
+ENDS: HelperOptions = {"at": "127.0.0.1", "of": "127.0.0.1", "token": TOKEN}
 
 
 @pytest.fixture(autouse=True)
@@ -29,16 +30,16 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 class Listening:
     """`listener.accept` in a thread, on a port of loopback."""
 
-    def __init__(self, count: int, ends: dict[str, str]) -> None:
-        self.door = listener.opened(ends, socket.SOCK_STREAM)
-        self.door.listen()
-        self.port = self.door.getsockname()[1]
+    def __init__(self, count: int, ends: HelperOptions) -> None:
+        self.listening = listener.open_socket(ends, socket.SOCK_STREAM)
+        self.listening.listen()
+        self.port = self.listening.getsockname()[1]
         self.found: list[tuple[socket.socket, bytes]] = []
         self.thread = threading.Thread(target=self._run, args=(count, ends), daemon=True)
         self.thread.start()
 
-    def _run(self, count: int, ends: dict[str, str]) -> None:
-        self.found = listener.accept(self.door, ends, count)
+    def _run(self, count: int, ends: HelperOptions) -> None:
+        self.found = listener.accept(self.listening, ends, count)
 
     def connect(self, source: str, said: bytes) -> socket.socket:
         sock = socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
@@ -50,7 +51,7 @@ class Listening:
         self.thread.join(20)
         for sock, _ in self.found:
             sock.close()
-        self.door.close()
+        self.listening.close()
 
 
 @pytest.fixture
@@ -101,7 +102,7 @@ def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listenin
 
 
 def test_it_listens_on_the_address_of_the_test_only() -> None:
-    with listener.opened(ENDS, socket.SOCK_STREAM) as sock:
+    with listener.open_socket(ENDS, socket.SOCK_STREAM) as sock:
         sock.listen()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", sock.getsockname()[1]), 20)
@@ -109,11 +110,11 @@ def test_it_listens_on_the_address_of_the_test_only() -> None:
 
 def test_an_address_of_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match=r"192\.0\.2\.1 is not an address of this end"):
-        listener.place({"at": "192.0.2.1"})
+        listener.address_of({"at": "192.0.2.1"})
     # behind NAT ssh knows the address that it reached, and the one it was reached from
     monkeypatch.setenv("SSH_CONNECTION", "127.0.0.3 40000 127.0.0.1 22")
-    assert listener.place({"at": "192.0.2.1"}) == "127.0.0.1"
-    assert listener.others({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
+    assert listener.address_of({"at": "192.0.2.1"}) == "127.0.0.1"
+    assert listener.peers({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
 
 
 def test_an_ssh_session_of_nettops_own_is_not_the_far_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +131,7 @@ def datagrams(address: str = "127.0.0.1") -> socket.socket:
 
 def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
     with (
-        listener.opened(ENDS, socket.SOCK_DGRAM) as sock,
+        listener.open_socket(ENDS, socket.SOCK_DGRAM) as sock,
         datagrams("127.0.0.2") as foreign,
         datagrams() as wrong,
         datagrams() as near,
@@ -167,20 +168,20 @@ def test_the_tools_tell_both_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> N
         _addresses.numeric("no-such-host.invalid")
 
 
-def run(script: str, **options: Any) -> peer.End:
-    common = {"seconds": 1.0, "streams": 1, "pours": 1, **ENDS}
+def run(script: str, **options: Unpack[HelperOptions]) -> peer.End:
+    common: HelperOptions = {"seconds": 1.0, "streams": 1, "pours": 1, **ENDS}
     return peer.HERE.start(script, {**common, **options})
 
 
 def test_the_built_in_tools_refuse_a_wrong_token() -> None:
     with run("bulk") as far:
-        port = far.wait_for("port")
+        port = far.wait_for("port")["port"]
         with socket.create_connection(("127.0.0.1", port), 20) as foreign:
             foreign.sendall(b"x" * 17)
             assert closed(foreign)
         with run("bulk", to="127.0.0.1", port=port) as near:
-            assert near.wait_for("poured") > 0
-            assert far.wait_for("total") > 0
+            assert near.wait_for("poured")["poured"] > 0
+            assert far.wait_for("total")["total"] > 0
 
 
 @pytest.mark.parametrize("script", ["bulk", "udp_sink", "udp_latency"])

@@ -138,7 +138,7 @@ def gone(pids: list[int]) -> bool:
 
 def test_closing_kills_what_was_started() -> None:
     end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
-    pid = end.wait_for("pid")
+    pid = end.wait_for("pid")["pid"]
     assert alive(pid)
     end.close()
     assert gone([pid, end.process.pid])
@@ -147,10 +147,10 @@ def test_closing_kills_what_was_started() -> None:
 def test_stopping_lets_a_tool_say_its_last_words() -> None:
     script = "trap 'echo summary; exit 0' INT; echo ready; while :; do sleep 0.05; done"
     with peer.HERE.start("program", {"argv": ["bash", "-c", script]}) as end:
-        assert end.wait_for("out") == "ready"
+        assert end.wait_for("out")["out"] == "ready"
         end.stop()
-        assert end.wait_for("out") == "summary"
-        assert end.wait_for("exit") == 0
+        assert end.wait_for("out")["out"] == "summary"
+        assert end.wait_for("exit")["exit"] == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
@@ -160,7 +160,7 @@ def test_nothing_outlives_a_killed_nettop(number: int) -> None:
         "from nettop.trials import peer\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
         "end = peer.HERE.start('program', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
-        "print(end.process.pid, end.wait_for('pid'), flush=True)\n"
+        "print(end.process.pid, end.wait_for('pid')['pid'], flush=True)\n"
         "time.sleep(600)\n"
     )
     with subprocess.Popen(
@@ -192,7 +192,7 @@ def _group(pid: int) -> int:
 
 def test_a_killed_keeper_takes_its_program_with_it() -> None:
     end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
-    pid = end.wait_for("pid")
+    pid = end.wait_for("pid")["pid"]
     end.process.kill()
     assert gone([pid])
     end.close()

@@ -13,7 +13,7 @@ import errno
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from importlib import import_module
 from types import ModuleType
@@ -206,7 +206,7 @@ def must_be_live(source: Source, what: str) -> None:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
 
 
-def emit(document: dict[str, Any]) -> None:
+def emit(document: Mapping[str, object]) -> None:
     """Print a JSON document; its schema number comes first."""
     whole = {"schema": SCHEMA, **document}
     print(unseen(json.dumps(whole, default=plain, ensure_ascii=not_utf_8())))

@@ -7,38 +7,43 @@ import socket
 import subprocess
 import threading
 import time
-from typing import Any, Dict
+from typing import TYPE_CHECKING, Iterable
 
-from nettop.trials.far.listener import opened, place, text
-from nettop.trials.far.protocol import children, listen, pin, say, stopping
+from nettop.trials.far.listener import address_of, open_socket, text
+from nettop.trials.far.protocol import children, pin, send, stopping, watch_input
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 PR_SET_PDEATHSIG = 1  # include/uapi/linux/prctl.h
+STARTS = 30.0  # seconds for a server to listen
+TABLES = ("tcp", "tcp6", "udp", "udp6")  # of /proc/net
 
 
 def free_port(wanted: int, at: str) -> int:
-    """`wanted` when nobody has it there for TCP and UDP, else one the kernel picks."""
+    """`wanted` if it is free for TCP and UDP at this address, else a port that the kernel picks."""
     for port in (wanted, 0):
         try:
-            with opened({"at": at, "port": port}, socket.SOCK_STREAM) as tcp:
-                found = int(tcp.getsockname()[1])
-                with opened({"at": at, "port": found}, socket.SOCK_DGRAM):
-                    return found
+            with open_socket({"at": at, "port": port}, socket.SOCK_STREAM) as tcp:
+                free = int(tcp.getsockname()[1])
+                with open_socket({"at": at, "port": free}, socket.SOCK_DGRAM):
+                    return free
         except OSError:
             continue
     return wanted
 
 
-def listening(port: int, tables: Any = ("tcp", "tcp6", "udp", "udp6")) -> bool:
-    """Whether some socket of this network namespace waits on `port` (/proc/net/tcp and its kin)."""
+def listening(port: int) -> bool:
+    """Whether a socket of this network namespace listens on `port` (/proc/net/tcp, udp)."""
     ending = ":%04X" % port
-    for table in tables:
+    for table in TABLES:
         try:
             with open("/proc/net/" + table) as lines:
                 next(lines, "")
                 for line in lines:
                     words = line.split()
-                    waits = words[3] == "0A" if table.startswith("tcp") else True
-                    if words[1].endswith(ending) and waits:
+                    listens = words[3] == "0A" if table.startswith("tcp") else True
+                    if words[1].endswith(ending) and listens:
                         return True
         except OSError:
             continue
@@ -51,27 +56,32 @@ def prepare() -> None:
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def pass_on(stream: Any, name: str) -> None:
-    """Every line the program prints, as a message."""
+def forward(stream: Iterable[str], error: bool) -> None:
+    """Send every line of the program as a message."""
     for line in stream:
-        say(**{name: line.rstrip("\n")})
+        if error:
+            send(err=line.rstrip("\n"))
+        else:
+            send(out=line.rstrip("\n"))
 
 
-def main(options: Dict[str, Any]) -> None:
-    """`argv`, `cpus`, whether to `wait` for it to listen on the `port` wanted and the address `at`.
+def main(options: "HelperOptions") -> None:
+    """Run `argv` on `cpus`. With `port`, replace `{port}` and `{address}` in `argv`.
 
-    The words `{port}` and `{address}` in it become what it is to listen on.
+    The program is to listen there; the address is `at`. With `wait`, report the port only when the
+    program listens on it.
     """
-    listen()
+    watch_input()
     pin(options.get("cpus"))
     port, address = 0, ""
-    if options.get("port"):
+    wanted = options.get("port")
+    if wanted:
         try:
-            address = place(options)
+            address = address_of(options)
         except OSError as error:
-            say(error=error.strerror)
+            send(error=error.strerror or str(error))
             return
-        port = free_port(int(options["port"]), address)
+        port = free_port(int(wanted), address)
         address = text(address)
     argv = [
         str(word).replace("{port}", str(port)).replace("{address}", address)
@@ -88,37 +98,37 @@ def main(options: Dict[str, Any]) -> None:
             preexec_fn=prepare,
         )
     except FileNotFoundError:
-        say(absent=argv[0])
+        send(absent=argv[0])
         return
     except OSError as error:
-        say(error="{}: {}".format(argv[0], error.strerror))
+        send(error="{}: {}".format(argv[0], error.strerror))
         return
     children.append(program.pid)
     readers = [
-        threading.Thread(target=pass_on, args=(program.stdout, "out"), daemon=True),
-        threading.Thread(target=pass_on, args=(program.stderr, "err"), daemon=True),
+        threading.Thread(target=forward, args=(program.stdout, False), daemon=True),
+        threading.Thread(target=forward, args=(program.stderr, True), daemon=True),
     ]
     for reader in readers:
         reader.start()
     if options.get("wait"):
-        patience = time.monotonic() + 30
-        while program.poll() is None and time.monotonic() < patience and not listening(port):
+        deadline = time.monotonic() + STARTS
+        while program.poll() is None and time.monotonic() < deadline and not listening(port):
             time.sleep(0.02)
-    say(port=port, pid=program.pid)
+    send(port=port, pid=program.pid)
     while program.poll() is None:
         if stopping.wait(0.05):
             end(program)
     for reader in readers:
         reader.join(2)
-    say(exit=program.returncode)
+    send(exit=program.returncode)
 
 
-def end(program: Any) -> None:
-    """Interrupt (tools then print their summary), and kill what does not listen."""
-    for number, patience in ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)):
+def end(program: "subprocess.Popen[str]") -> None:
+    """Interrupt the program, so that a tool prints its summary; kill it if it does not end."""
+    for number, seconds in ((signal.SIGINT, 2.0), (signal.SIGTERM, 1.0), (signal.SIGKILL, 1.0)):
         try:
             os.killpg(program.pid, number)
-            program.wait(patience)
+            program.wait(seconds)
         except subprocess.TimeoutExpired:
             continue
         except OSError:

@@ -1,7 +1,7 @@
-"""The protocol between an end and nettop: one JSON object per line.
+"""The protocol between a helper program and nettop: one JSON object per line.
 
-An end exits when its standard input closes. If nettop or the connection ends, the kernel closes the
-pipe, and this end kills the processes it started and exits.
+A program exits when its standard input closes. If nettop or the connection ends, the kernel closes
+the pipe; the program then kills the processes that it started and exits.
 """
 
 import json
@@ -9,14 +9,20 @@ import os
 import signal
 import sys
 import threading
-from typing import Any, List
+from typing import TYPE_CHECKING, List, Optional, Sequence
 
-children: List[int] = []  # process groups started here, killed on the way out
-stopping = threading.Event()  # set when nettop says `stop`
+if TYPE_CHECKING:
+    from types import FrameType
+    from typing import Unpack
+
+    from nettop.trials.far.schema import Message
+
+children: List[int] = []  # process groups started here, killed at exit
+stopping = threading.Event()  # set when nettop sends `stop`
 
 
-def say(**message: Any) -> None:
-    """Send one message; when nobody listens any more, leave."""
+def send(**message: "Unpack[Message]") -> None:
+    """Send one message; exit if nobody reads it."""
     try:
         sys.stdout.write(json.dumps(message) + "\n")
         sys.stdout.flush()
@@ -25,7 +31,7 @@ def say(**message: Any) -> None:
 
 
 def leave() -> None:
-    """Kill what was started here and end this process at once."""
+    """Kill the process groups of `children` and end this process at once."""
     for group in children:
         try:
             os.killpg(group, signal.SIGKILL)
@@ -34,7 +40,7 @@ def leave() -> None:
     os._exit(0)
 
 
-def _listen() -> None:
+def _read_input() -> None:
     try:
         for line in sys.stdin:
             if line.strip() == "stop":
@@ -44,23 +50,23 @@ def _listen() -> None:
     leave()
 
 
-def _terminate(number: int, frame: Any) -> None:
+def _terminate(number: int, frame: "Optional[FrameType]") -> None:
     leave()
 
 
-def listen() -> None:
-    """Watch standard input from now on."""
+def watch_input() -> None:
+    """Read standard input in a thread: `stop` sets `stopping`, end of file ends this process."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _terminate)
-    threading.Thread(target=_listen, daemon=True).start()
+    threading.Thread(target=_read_input, daemon=True).start()
 
 
-def pin(cpus: Any) -> None:
-    """Run on these CPUs only (none: anywhere). Unknown CPUs are an error that is said."""
+def pin(cpus: "Optional[Sequence[int]]") -> None:
+    """Run on these CPUs only; empty: on all. Report an unknown CPU and exit."""
     if not cpus:
         return
     try:
         os.sched_setaffinity(0, cpus)
     except OSError as error:
-        say(error="cannot run on CPU {}: {}".format(",".join(map(str, cpus)), error.strerror))
+        send(error="cannot run on CPU {}: {}".format(",".join(map(str, cpus)), error.strerror))
         leave()

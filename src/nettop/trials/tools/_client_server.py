@@ -15,37 +15,46 @@ def run_both(
     client: Callable[[int], list[str]],
     port: int,
     *,
-    patience: float = 20.0,
+    one_shot: bool = False,
 ) -> tuple[str, str]:
     """The output of the client and of the server.
 
-    `{address}` and `{port}` in the server's arguments are replaced by its listening address.
-    Without a peer the user has started the server. TrialError if the client failed without output
-    on stdout.
+    `{address}` and `{port}` in the arguments of the server become its listening address; `client`
+    gives the arguments of the client for a port. A `one_shot` server ends by itself. Without a peer
+    the user has started the server. TrialError if the client failed without output on stdout.
     """
-    wanted = trial.options.port or port
+    port = trial.options.port or port
     with ExitStack() as stack:
         far = None
         if trial.there is not None:
-            where = {"at": numeric(trial.options.to), "port": wanted, "wait": True}
-            cpus = list(trial.options.cpu_there)
-            far = stack.enter_context(trial.start(trial.there, list(server), **where, cpus=cpus))
-            wanted = int(far.wait_for("port"))
-        argv = client(wanted)
-        near = stack.enter_context(trial.start(trial.here, argv, cpus=list(trial.options.cpu_here)))
-        code, said, complaint = trial.output(near, trial.length + patience)
-        theirs = ""
+            far = stack.enter_context(
+                trial.start(
+                    trial.there, server, cpus=trial.options.cpu_there,
+                    at=numeric(trial.options.to), port=port,
+                )
+            )  # fmt: skip
+            port = far.wait_for("port")["port"]
+        argv = client(port)
+        near = stack.enter_context(trial.start(trial.here, argv, cpus=trial.options.cpu_here))
+        code, output, errors = trial.output(near, trial.length + 20)
+        server_output = ""
         if far is not None:
-            far.stop()
-            theirs = trial.output(far, 10)[1]
-    if code and not said.strip():
-        last = complaint.strip().splitlines()[-1:] or [f"exit code {code}"]
-        raise TrialError(f"{argv[0]}: {last[0]}")
-    return said, theirs
+            if not one_shot:
+                far.stop()
+            server_output = trial.output(far, 10)[1]
+    if code and not output.strip():
+        raise failed(argv[0], errors, f"exit code {code}")
+    return output, server_output
+
+
+def failed(program: str, output: str, otherwise: str = "no output") -> TrialError:
+    """The error of a tool without a result: the last line of its output, or `otherwise`."""
+    lines = output.strip().splitlines() or [otherwise]
+    return TrialError(f"{program}: {lines[-1]}")
 
 
 def refuse(trial: Trial, tool: str, *names: str) -> None:
-    """TrialError if an option is set that the tool does not support."""
+    """TrialError if one of these options is set, which the tool does not support."""
     from ..result import Options
 
     plain = Options()
@@ -54,8 +63,8 @@ def refuse(trial: Trial, tool: str, *names: str) -> None:
             raise TrialError(f"{tool} does not support --{name.replace('_', '-')}")
 
 
-def numbers(text: str) -> float | None:
-    """A number from the output of a tool; None if it is not a number."""
+def number(text: str) -> float | None:
+    """A number in the output of a tool; None if it is not a number, or not plausible."""
     try:
         value = float(text)
     except ValueError:
