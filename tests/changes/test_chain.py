@@ -140,7 +140,7 @@ def test_a_change_by_others_stays_theirs(
     settings.write(host, settings.parse(MTU), "1350")
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.stand(book, 1, {1})  # it ends: what was put there is not ours to take away
+    guard.wait(book, 1, {1})  # it ends: what was put there is not ours to take away
     assert shows(host) == "1350"
     assert any("1350" in told for told in book.failures())
 
@@ -161,7 +161,7 @@ def test_a_guard_tries_again_until_it_could(
     monkeypatch.setattr(time, "sleep", slept.append)
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.stand(book, 1, {1})
+    guard.wait(book, 1, {1})
     assert shows(host) == "1500"
     assert len(slept) == 3
     assert sum("busy" in told for told in book.failures()) == 1
@@ -176,7 +176,7 @@ def test_a_guard_that_is_stopped_takes_all_back_at_once(
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, guard.STOPS)
     try:
         signal.pthread_kill(threading.get_ident(), number)
-        guard.stand(book, 2, {1, 2})
+        guard.wait(book, 2, {1, 2})
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     assert (shows(host), shows(host, LENGTH)) == ("1500", "1000")

@@ -65,9 +65,9 @@ HERE = entry(MTU, NODE)
 def test_what_two_changes_have_in_common(
     other: Entry, setting: bool, device: bool, where: bool
 ) -> None:
-    assert matching.one_setting(HERE, other) is matching.one_setting(other, HERE) is setting
-    assert matching.one_device(HERE, other) is matching.one_device(other, HERE) is device
-    assert matching.one_place(HERE, other) is matching.one_place(other, HERE) is where
+    assert matching.same_setting(HERE, other) is matching.same_setting(other, HERE) is setting
+    assert matching.same_device(HERE, other) is matching.same_device(other, HERE) is device
+    assert matching.same_namespace(HERE, other) is matching.same_namespace(other, HERE) is where
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_only_what_a_namespace_has_of_its_own_is_another_in_another(
 ) -> None:
     first, second = entry(one, "a 1" if "@" in one else ""), entry(other, "", cookie="2")
     second = replace(second, identity="a 2" if "@" in other else "")
-    assert matching.one_setting(first, second) is same
+    assert matching.same_setting(first, second) is same
 
 
 def test_a_renamed_device_is_in_one_chain_with_one_base(

@@ -214,7 +214,7 @@ def test_any_text_is_sampled_without_an_exception(text: str) -> None:
 
 def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> Message:
     return {
-        "at": at, "heard": at, "cores": {"0": [0, 0, busy, idle, 0, 0, 0, 0]},
+        "at": at, "arrived": at, "cores": {"0": [0, 0, busy, idle, 0, 0, 0, 0]},
         "interfaces": {"eth0": [bytes_, packets, 0, 0, 0, 0, 0, 0, 0, 0]},
         "softnet": [[packets, 0, 0]], "totals": {"TcpOutSegs": packets}, "interrupts": [packets],
     }  # fmt: skip

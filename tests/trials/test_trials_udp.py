@@ -58,7 +58,7 @@ def test_latency_against_size_has_a_slope_and_what_explains_it() -> None:
     messages: list[Message] = [
         {
             "size": size,
-            "asked": 100,
+            "requests": 100,
             "lost": 0,
             "stamped": [],
             "histogram": [(20 + size // 10, 100)],
@@ -71,7 +71,7 @@ def test_latency_against_size_has_a_slope_and_what_explains_it() -> None:
     assert found.details["us_per_byte_explained"] == pytest.approx(2 * (2 * 1e-4 + 8e-3))
     assert found.loss is None
     with pytest.raises(TrialError, match="no request was answered"):
-        udp_latency.fold([{"size": 1, "asked": 5, "lost": 5, "histogram": []}], None)
+        udp_latency.fold([{"size": 1, "requests": 5, "lost": 5, "histogram": []}], None)
 
 
 def sent(count: int, lasted: float, point: int = 0) -> Message:

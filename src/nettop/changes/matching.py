@@ -1,7 +1,7 @@
-"""Whether two entries of the journal are of one device, and of one setting of that device.
+"""Whether two journal entries are of the same device, and of the same setting of that device.
 
-A device is what `settings.identity` says, not its name: a renamed interface is the same device, and
-another one of the same name is not.
+`settings.identity` identifies a device, not its name: a renamed interface is the same device, and
+another one with the same name is not.
 """
 
 from __future__ import annotations
@@ -13,49 +13,49 @@ from ..settings import Address
 from .journal import Entry
 
 
-def one_setting(one: Entry, other: Entry) -> bool:
-    """Whether both changed the same thing."""
-    first, second = _address(one.setting), _address(other.setting)
+def same_setting(a: Entry, b: Entry) -> bool:
+    """Whether both entries changed the same setting of the same device."""
+    first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
-        return one.setting == other.setting
+        return a.setting == b.setting
     if (first.kind, first.name, _part(first)) != (second.kind, second.name, _part(second)):
         return False
-    return one_device(one, other)
+    return same_device(a, b)
 
 
-def one_device(one: Entry, other: Entry) -> bool:
-    """Whether both are of the same device, or of the same target where that is no interface."""
-    first, second = _address(one.setting), _address(other.setting)
+def same_device(a: Entry, b: Entry) -> bool:
+    """Whether both entries are of the same device, or target if it is not an interface."""
+    first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
-        return one.setting == other.setting
+        return a.setting == b.setting
     if not _interface(first) or not _interface(second):
         both = (first.kind, first.target or first.name) == (
             second.kind, second.target or second.name
         )  # fmt: skip
-        return both and one_place(one, other) and _same(one, other)
-    if one.identity and other.identity:
-        sure = settings.certain(one.identity) and settings.certain(other.identity)
-        return _same(one, other) and (sure or one_place(one, other))
-    return first.nic == second.nic and one_place(one, other)
+        return both and same_namespace(a, b) and _same(a, b)
+    if a.identity and b.identity:
+        sure = settings.certain(a.identity) and settings.certain(b.identity)
+        return _same(a, b) and (sure or same_namespace(a, b))
+    return first.nic == second.nic and same_namespace(a, b)
 
 
-def one_place(one: Entry, other: Entry) -> bool:
-    """Whether both were made where the other can be reached: in one network namespace, if any."""
-    addresses = (_address(one.setting), _address(other.setting))
+def same_namespace(a: Entry, b: Entry) -> bool:
+    """Whether both were made in the same network namespace, if one of them depends on it."""
+    addresses = (_address(a.setting), _address(b.setting))
     if not any(address is not None and settings.namespaced(address) for address in addresses):
         return True
-    if one.netns_cookie and other.netns_cookie:
-        return one.netns_cookie == other.netns_cookie
-    return one.netns == other.netns
+    if a.netns_cookie and b.netns_cookie:
+        return a.netns_cookie == b.netns_cookie
+    return a.netns == b.netns
 
 
-def _same(one: Entry, other: Entry) -> bool:
-    known = one.identity and other.identity
-    return not known or settings.same(one.identity, other.identity)
+def _same(a: Entry, b: Entry) -> bool:
+    known = a.identity and b.identity
+    return not known or settings.same(a.identity, b.identity)
 
 
 def _interface(address: Address) -> bool:
-    """Whether the target is an interface, or something on one; a bare interrupt is not."""
+    """Whether the target is an interface or a part of one; a plain interrupt number is not."""
     nic = getattr(settings.kind(address.kind), "NIC", False)
     return bool(nic) and not address.target.isdigit()
 
@@ -66,7 +66,7 @@ def _part(address: Address) -> str:
 
 @lru_cache(maxsize=1024)
 def _address(setting: str) -> Address | None:
-    """The setting taken apart; None where it is none of ours."""
+    """The address of a setting; None for an unknown setting."""
     try:
         return settings.parse(setting)
     except LookupError:

@@ -25,6 +25,7 @@ from . import (
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
+    from ..changes.plan import Step
     from ..host.source import Source
     from ..views.observer import Observation
 
@@ -131,7 +132,7 @@ def finding_json(source: Source, found: Finding) -> dict[str, Any]:
     }
 
 
-def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
+def changes_of(source: Source, found: Finding) -> list[Step]:
     """The changes of the finding: setting, before, after, equivalent command, risk."""
     from ..changes.plan import describe
 

@@ -147,7 +147,7 @@ class End:
             why = f"the helper {self.where} sent an invalid message: {printable(str(error))}"
             raise PeerError(why) from None
         if received is not None:
-            received["heard"] = time.monotonic()
+            received["arrived"] = time.monotonic()
             self._put(received)
         elif line.strip():
             self._errors.append(line[:1000].decode("utf-8", "replace").strip())

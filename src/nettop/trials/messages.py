@@ -138,7 +138,7 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
     ),
     "udp_latency": (
         {"port": _port},
-        {"size": _count, "asked": _count, "lost": _count, "histogram": _PAIRS,
+        {"size": _count, "requests": _count, "lost": _count, "histogram": _PAIRS,
          "stamped": _list(_real)},
         {"copying": _real},
     ),

@@ -92,7 +92,7 @@ class Samples:
                     for o, n in _pairs(old["interfaces"], new["interfaces"])
                 ]
                 yield Progress(
-                    options.direction, max(0.0, new["heard"] - begun), length,
+                    options.direction, max(0.0, new["arrived"] - begun), length,
                     max(rates, default=None), _busy(old, new),
                     busy_there=_busy(*far) if len(far) > 1 else (),
                     retransmits=self._retransmits("there" if options.reverse else "here"),
@@ -123,8 +123,8 @@ class Samples:
         points = self.points[name]
         if len(points) < 2:
             return Side()
-        start = (begun or points[0]["heard"]) + options.warmup
-        steady = [p for p in points if start - 0.1 <= p["heard"] <= start + options.seconds + 0.1]
+        start = (begun or points[0]["arrived"]) + options.warmup
+        steady = [p for p in points if start - 0.1 <= p["arrived"] <= start + options.seconds + 0.1]
         first, last = (steady[0], steady[-1]) if len(steady) > 1 else (points[0], points[-1])
         links = self.about[name]["links"]
         return Side(

@@ -64,7 +64,7 @@ class Message(TypedDict, total=False):
 
     error: str  # why the program cannot do its work
     absent: str  # a program that is not installed
-    heard: float  # when nettop received the message, monotonic seconds; set by nettop
+    arrived: float  # when nettop received the message, monotonic seconds; set by nettop
     port: int
     pid: int
     room: int  # bytes of the receive buffer
@@ -89,7 +89,7 @@ class Message(TypedDict, total=False):
     busy: float  # percent of the busiest core
     gaps: Sequence[Tuple[int, int]]  # bins of 0.5 µs and their counts
     # udp_latency
-    asked: int
+    requests: int
     lost: int
     histogram: Sequence[Tuple[int, int]]  # bins of 0.1 µs and their counts
     stamped: Sequence[float]  # µs until the kernel's receive time stamp, sorted

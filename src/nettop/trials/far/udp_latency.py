@@ -96,7 +96,7 @@ def exchange(sock: socket.socket, size: int, seconds: float, count: "Optional[in
         bins[index] = bins.get(index, 0) + 1
     stamps = [] if lost else stamped(sock, request, room)
     return {
-        "size": size, "asked": number - 1, "lost": lost, "histogram": sorted(bins.items()),
+        "size": size, "requests": number - 1, "lost": lost, "histogram": sorted(bins.items()),
         "stamped": stamps,
     }  # fmt: skip
 

@@ -78,12 +78,12 @@ def fold(messages: Sequence[Message], speed: float | None) -> Measured:
             row["kernel_p50"] = statistics.quantile(sorted(message["stamped"]), 0.5)
         rows.append(row)
     first = answered[0]
-    asked = sum(m["asked"] for m in points)
+    count = sum(m["requests"] for m in points)
     lost = sum(m["lost"] for m in points)
     copying = next((m["copying"] for m in messages if "copying" in m), None)
     return Measured(
         latency=latency(first["histogram"]),
-        loss=Loss(asked, asked - lost) if lost else None,
+        loss=Loss(count, count - lost) if lost else None,
         details={"sizes": rows, **slope(rows, copying, speed)},
     )
 
