@@ -42,9 +42,9 @@ def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool 
         return _of_the_host(entry, address, host) if ours else _namespace(entry, survey)
     if not entry.identity:
         return Target(address) if ours else _namespace(entry, survey)
-    found = _device(entry, address, host)
-    if found is not None and (ours or force or settings.certain(entry.identity)):
-        return Target(found)
+    here = _device(entry, address, host)
+    if here is not None and (ours or force or settings.certain(entry.identity)):
+        return Target(here)
     if not ours and not settings.certain(entry.identity):
         return _namespace(entry, survey)
     return _moved(entry, address, host, survey)

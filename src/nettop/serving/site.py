@@ -62,9 +62,9 @@ class Site:
 
     def server(self) -> web.Server:
         """The HTTP server, without a log."""
-        silent = logging.getLogger(__name__)
-        silent.disabled = True
-        return web.Server(self.answer, access_log=None, logger=silent, keepalive_timeout=15.0)
+        logger = logging.getLogger(__name__)
+        logger.disabled = True
+        return web.Server(self.answer, access_log=None, logger=logger, keepalive_timeout=15.0)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
         """One request: 403 without content unless `Access` admits it."""
@@ -95,12 +95,12 @@ class Site:
         socket = web.WebSocketResponse(heartbeat=BEAT, compress=False, max_msg_size=LONGEST)
         socket.headers.update(HEADERS)
         await socket.prepare(request)
-        told, code = await self._screen(request, socket), WSCloseCode.OK
+        error, code = await self._screen(request, socket), WSCloseCode.OK
         try:
             async with asyncio.timeout(LEAVE):
-                if told:
+                if error:
                     code = WSCloseCode.TRY_AGAIN_LATER
-                    await socket.send_bytes(f"nettop: {told}\r\n".encode())
+                    await socket.send_bytes(f"nettop: {error}\r\n".encode())
                 await socket.close(code=code)
         except (TimeoutError, ConnectionError):
             if request.transport is not None:
