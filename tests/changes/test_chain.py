@@ -125,7 +125,7 @@ def test_nothing_is_kept_for_good_on_top_of_what_waits(host: Host, book: Journal
     make(host, book, (MTU, "1400"))
     (made,) = apply(plan.plan([(MTU, "1300")], host.source), host, book, Terms(confirm=0))
     assert made.state == "refused"
-    assert "change 1 of it still waits" in made.because
+    assert "change 1 is not confirmed" in made.because
     assert shows(host) == "1400"
     plain = Terms(confirm=60, arm=lambda *_: None)
     make(host, book, (LENGTH, "5000"))
@@ -243,7 +243,7 @@ def test_a_confirmed_undo_closes_what_it_undid(host: Host, book: Journal) -> Non
     assert states(book) == ["undone"] * 3
     assert retract(book, host, everything=True, terms=terms()) == ()
     (again,) = retract(book, host, (1,), terms=terms())
-    assert (again.state, "nothing to take back" in again.because) == ("unchanged", True)
+    assert (again.state, "nothing to undo" in again.because) == ("unchanged", True)
 
 
 def test_the_undo_of_what_waits_needs_no_word(host: Host, book: Journal) -> None:

@@ -31,7 +31,7 @@ def test_a_conflict_can_be_left_as_it_is(host: Host, book: Journal) -> None:
     ("now", "said"),
     [
         ("4000", ""),
-        ("1000", "put back since: it is 1000 again"),
+        ("1000", "restored since: it is 1000 again"),
         ("5000", "changed since: it is 5000"),
         (None, "it cannot be read now"),
     ],

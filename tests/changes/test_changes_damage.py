@@ -138,7 +138,7 @@ def test_an_interface_that_gets_another_name_at_the_write_is_found(
     changes = plan.plan([("link.txqueuelen@eth0", "70")], host.source)
     monkeypatch.setattr(settings, "write", write)
     (made,) = apply(changes, host, book, QUIET)
-    assert (made.state, "another name" in made.because) == ("conflict", True)
+    assert (made.state, "renamed" in made.because) == ("conflict", True)
     monkeypatch.setattr(settings, "write", real)
     (undone,) = undo.undo(book, host, everything=True)
     assert undone.state == "undone"

@@ -163,7 +163,7 @@ def test_a_namespace_is_not_kept_in_files_of_the_host(
 
 def test_what_cannot_survive_is_told(host: Host, book: Journal, tmp_path: Path) -> None:
     (told,) = persist.keep([("process.affinity@3391", "1")], host, book)
-    assert (told.state, "gone by then" in told.because) == ("refused", True)
+    assert (told.state, "does not survive a reboot" in told.because) == ("refused", True)
     (tmp_path / "host/run/systemd/system").rmdir()
     (told,) = persist.keep([("link.mtu@eth0", "9000")], host, book)
     assert "no systemd is in charge" in told.because

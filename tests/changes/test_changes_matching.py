@@ -173,7 +173,7 @@ def test_what_was_cut_short_is_kept_with_a_newer_change(host: Host, book: Journa
     make(host, book, MTU, "1300")
     told = guard.confirm(book)
     assert [(r.id, r.state) for r in told] == [(1, "applied"), (2, "applied"), (3, "applied")]
-    assert "cut short" in told[1].because
+    assert "interrupted" in told[1].because
 
 
 @pytest.fixture
@@ -241,7 +241,7 @@ def test_what_is_so_only_until_it_reverts_is_told_so(
     changes = plan.plan([(MTU, "1400")], host.source)
     apply(changes, host, book, TERMS)
     (again,) = apply(changes, host, book, TERMS)
-    told = "so it is until change 1 reverts: nettop confirm 1 keeps it"
+    told = "change 1 set it and reverts unless confirmed: nettop confirm 1"
     assert (again.state, again.because) == ("unchanged", told)
     monkeypatch.setattr(host.source, "live", True)  # the command changes no other host
     monkeypatch.setattr(settings, "identity", lambda *_: "ifindex 2")

@@ -100,7 +100,7 @@ def test_a_change_that_does_not_stand_cannot_be_kept(
     ("state", "code", "said"),
     [
         ("undone", 0, "undone at 20"), ("reverted", 0, "reverted at 20"), ("void", 0, "closed at"),
-        ("refused", 0, "refused at 20"), ("forgotten", 4, "does not take it back any more"),
+        ("refused", 0, "refused at 20"), ("forgotten", 4, "does not undo it any more"),
     ],
 )  # fmt: skip
 def test_a_second_undo_says_what_became_of_it_and_what_the_host_shows(
@@ -138,7 +138,7 @@ def test_a_change_that_was_begun_and_never_written_is_told_so(
     entry = begun(host, book)
     assert "never written" in status.overtaken(entry, host, ())
     assert main(["confirm", str(entry.id)]) == 4
-    assert "cut short" in capsys.readouterr().out
+    assert "interrupted" in capsys.readouterr().out
     settings.write(host, settings.parse("link.txqueuelen@eth0"), "5000")  # of somebody else
     (back,) = undo.undo(book, host, [entry.id])
     assert (back.state, "never written" in back.because) == ("undone", True)

@@ -55,7 +55,7 @@ def apply(
     except OSError as error:
         missing = changes[len(results)]
         results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
-    why = "not tried: the change before it was not done"
+    why = "not tried: the previous change failed"
     return (*results, *(refused(change, why) for change in changes[len(results) :]))
 
 
@@ -77,7 +77,8 @@ def make(
     for at, planned in enumerate(changes):
         change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
-            why = f"change {number} of it still waits: nettop confirm {number}, or undo {number}"
+            why = f"change {number} is not confirmed: "
+            why += f"nettop confirm {number}, or nettop undo {number}"
             results.append(refused(change, why))
             return
         expected = _forecast(change, host)
@@ -112,7 +113,7 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
     """The result of an unneeded change; it says so if an unconfirmed change set that value."""
     change = Change(unchanged.setting, unchanged.before, unchanged.wanted)
     if number := _unconfirmed(_draft(change, host), journal):
-        because = f"so it is until change {number} reverts: nettop confirm {number} keeps it"
+        because = f"change {number} set it and reverts unless confirmed: nettop confirm {number}"
         return replace(unchanged, because=because)
     return unchanged
 
@@ -191,14 +192,14 @@ def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entr
 def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
     address = settings.parse(entry.setting)
     if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
-        because = "its time to be confirmed was over before it was written"
+        because = "the time to confirm was over before the write"
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
     because = _write_all(change, entry, host)
     if entry.due is not None and not _is_open(journal, entry):
         # the guard came first and had nothing to revert
         _quietly(host, address, entry.asked or entry.before)
-        late = "it was written after its time to be confirmed: taken back"
+        late = "written after the time to confirm: reverted"
         return Result(
             entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
             entry.shell, late,
@@ -211,7 +212,7 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
         journal.note(entry.id, "refused", because=why)
         return refused(change, why, entry.id, shell=entry.shell, after=look(host, address))
     if after is None and not because:
-        because = "it cannot be read back: it is gone, or has another name since"
+        because = "it cannot be read back: the device is gone or renamed"
     effect = "applied" if after == entry.wanted else "rounded"
     if effect == "rounded" and not because:
         because = f"the driver took {after!r}"

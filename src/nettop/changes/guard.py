@@ -130,7 +130,9 @@ def notices(journal: Journal) -> tuple[str, ...]:
                 f"nettop undo {entry.id}, or nettop confirm {entry.id}"
             )
         elif entry.state == "begun" and time.time() - entry.at > READY:
-            messages.append(f"{name} was cut short: nettop undo {entry.id} puts it right")
+            messages.append(
+                f"{name} was interrupted: nettop undo {entry.id} restores the old value"
+            )
     return tuple(messages)
 
 

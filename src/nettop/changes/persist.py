@@ -20,7 +20,7 @@ def wanted(setting: str, value: str) -> tuple[str, str]:
     value = settings.normal(address, value)
     keep = settings.keep(address, value)
     if keep is None:
-        raise ValueError(f"{setting} cannot survive a reboot: what it names is gone by then")
+        raise ValueError(f"{setting} cannot be kept: its target does not survive a reboot")
     if keep.where == "sysctl":
         return f"kept.sysctl@{keep.key}", keep.value
     if keep.where == "link":

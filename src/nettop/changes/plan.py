@@ -50,7 +50,7 @@ def forecast(change: Change, source: Source) -> Result:
         because = f"the host no longer shows {change.before!r} but {now!r}"
         return refused(change, because, shell=shell)
     if settings.risk(address) in ("reboot", "advice"):
-        return refused(change, "this takes a reboot: it is shown, never applied", shell=shell)
+        return refused(change, "this needs a reboot: nettop does not apply it", shell=shell)
     return Result(str(address), now, value, "planned", after=value, shell=shell)
 
 

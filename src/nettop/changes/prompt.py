@@ -47,7 +47,7 @@ def enter(left: Callable[[], float], question: str) -> bool:
             if first in _ENTERS and not rest:
                 print(file=sys.stderr)
                 return True
-            _paint("That was more than Enter alone: it is no answer\n")
+            _paint("Not confirmed: press only Enter\n")
     return False
 
 

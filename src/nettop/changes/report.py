@@ -42,7 +42,7 @@ def show(results: Sequence[Result]) -> None:
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
         if result.state == "pending" and result.deadline is not None:
             left = max(0, round(result.deadline - time.time()))
-            print(f"    it reverts in {left} s unless it is kept: nettop confirm {result.id}")
+            print(f"    it reverts in {left} s unless confirmed: nettop confirm {result.id}")
         if result.because:
             print(safe(f"    {result.because}"))
 
@@ -66,9 +66,9 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
         return tuple(results)
     group = next((e.group for e in journal.entries() if e.id in numbers), 0)
     older = [e.id for e in chain.of_group(journal.entries(), group) if e.group != group]
-    also = f" and what waits with it ({', '.join(map(str, older))})" if older else ""
+    also = f" and the pending changes with it ({', '.join(map(str, older))})" if older else ""
     try:
-        if prompt.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
+        if prompt.enter(lambda: _left(journal, group), f"Press only Enter to confirm it{also}"):
             guard.confirm(journal, numbers)
         elif chain.of_group(journal.entries(), group):
             print(f"{ERASE}  Not confirmed: reverting", file=sys.stderr, flush=True)

@@ -117,7 +117,7 @@ def _pending(
         )  # fmt: skip
     applied: list[Result] = []
     make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), applied)
-    why = "not tried: the one before it was not undone"
+    why = "not tried: the previous undo failed"
     return [*results, *applied, *(refused(change, why) for change in changes[len(applied) :])]
 
 

@@ -49,7 +49,7 @@ def confirmed(
     now, why = shown(entry, host, survey)
     result = _of(entry, now, why)
     if entry.state == "begun" and not kept:
-        because = "it was cut short, and is not confirmed"
+        because = "it was interrupted and is not confirmed"
         because += "; it reverts by itself" if entry.due is not None else ""
         return replace(result, state="refused", because=_joined(because, why))
     if entry.state == "reverted":
@@ -63,7 +63,7 @@ def confirmed(
         state = "applied" if entry.state == "begun" else entry.state
         return replace(result, state=state, after=entry.after, because=because)
     if entry.state == "begun":
-        because = "it was cut short: whether it was written is not known"
+        because = "it was interrupted: whether it was written is not known"
         return replace(result, state="applied", because=_joined(because, why))
     if now is not None and now != entry.after:
         return replace(result, because=f"changed since: it is {now}")
@@ -73,9 +73,9 @@ def confirmed(
 def closed(entry: Entry, host: Host, survey: Survey) -> Result:
     """The result of an undo for an entry that was closed before."""
     now, why = shown(entry, host, survey)
-    state, because = "unchanged", f"{ended(entry)}: nothing to take back"
+    state, because = "unchanged", f"{ended(entry)}: nothing to undo"
     if entry.state == "forgotten":
-        state, because = "refused", f"{ended(entry)}: nettop does not take it back any more"
+        state, because = "refused", f"{ended(entry)}: nettop does not undo it any more"
     if now is None and entry.state != "void":
         because += f"; {why}"
     before = entry.before if now is None else now
@@ -118,12 +118,12 @@ def overtaken(
         return ""
     if now != entry.before:
         return f"changed since: it is {now}"
-    return f"put back since: it is {now} again" if entry.after is not None else never(now)
+    return f"restored since: it is {now} again" if entry.after is not None else never(now)
 
 
 def never(now: str) -> str:
     """The message for an entry without `end` line while the host has the old value."""
-    return f"cut short: it was never written, or put back since; it is {now}"
+    return f"interrupted: it was never written, or restored since; it is {now}"
 
 
 def _joined(*words: str) -> str:

@@ -34,7 +34,7 @@ def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool 
     address = settings.parse(entry.setting)
     now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
-        return _gone("the host was started again since: the change is gone")
+        return _gone("the host was rebooted: the change is gone")
     if not settings.namespaced(address):
         return _of_the_host(entry, address, host)
     ours = _ours(entry)
@@ -134,7 +134,7 @@ def _moved(entry: Entry, address: Address, host: Host, survey: Survey | None) ->
     if forgets:
         return _gone(forgets)
     if now:
-        return _gone(f"{nic} was made anew since: the change went with the old one")
+        return _gone(f"{nic} was created anew: the change is gone with the old one")
     return _gone(f"{nic} is gone, and the change with it")
 
 

@@ -77,7 +77,7 @@ def noted(journal: Journal, entry: Entry, result: Result) -> Result:
     try:
         journal.note(entry.id, _event(entry, result), because=result.because)
     except OSError as error:
-        why = f"it is so, but the journal could not be completed: {sentence(error)}"
+        why = f"done, but the journal could not be completed: {sentence(error)}"
         return replace(result, because=f"{result.because}; {why}" if result.because else why)
     return result
 
@@ -104,7 +104,7 @@ def forget(
             if entry.open and (everything or entry.id in numbers):
                 journal.note(entry.id, "forgotten")
                 now = status.shown(entry, host or Host.at())[0]
-                because = "it stays as it is; the journal's entry is closed"
+                because = "the host stays as it is; the journal entry is closed"
                 results.append(_result(entry, "unchanged", now, because=because))
     return tuple(results)
 
