@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import Result, chain, guard, outcome, plan, undo
+from nettop.changes import Result, chain, guard, plan, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal, since_boot
 from nettop.changes.retract import retract
@@ -125,7 +125,7 @@ def test_nothing_is_kept_for_good_on_top_of_what_waits(host: Host, book: Journal
     make(host, book, (MTU, "1400"))
     (made,) = apply(plan.plan([(MTU, "1300")], host.source), host, book, Terms(confirm=0))
     assert made.state == "refused"
-    assert "change 1 of it still waits" in made.because
+    assert "change 1 is not confirmed" in made.because
     assert shows(host) == "1400"
     plain = Terms(confirm=60, arm=lambda *_: None)
     make(host, book, (LENGTH, "5000"))
@@ -140,7 +140,7 @@ def test_a_change_by_others_stays_theirs(
     settings.write(host, settings.parse(MTU), "1350")
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.stand(book, 1, {1})  # it ends: what was put there is not ours to take away
+    guard.wait(book, 1, {1})  # it ends: what was put there is not ours to take away
     assert shows(host) == "1350"
     assert any("1350" in told for told in book.failures())
 
@@ -161,7 +161,7 @@ def test_a_guard_tries_again_until_it_could(
     monkeypatch.setattr(time, "sleep", slept.append)
     later = since_boot() + 3600
     monkeypatch.setattr(guard, "since_boot", lambda: later)
-    guard.stand(book, 1, {1})
+    guard.wait(book, 1, {1})
     assert shows(host) == "1500"
     assert len(slept) == 3
     assert sum("busy" in told for told in book.failures()) == 1
@@ -176,7 +176,7 @@ def test_a_guard_that_is_stopped_takes_all_back_at_once(
     blocked = signal.pthread_sigmask(signal.SIG_BLOCK, guard.STOPS)
     try:
         signal.pthread_kill(threading.get_ident(), number)
-        guard.stand(book, 2, {1, 2})
+        guard.wait(book, 2, {1, 2})
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
     assert (shows(host), shows(host, LENGTH)) == ("1500", "1000")
@@ -228,7 +228,7 @@ def test_the_undo_of_a_risky_change_waits_and_goes_back_to_the_change(
     kept(host, book, "9000")
     (made,) = retract(book, host, (1,), terms=terms())
     assert (made.state, made.id, shows(host)) == ("pending", 2, "1500")
-    assert "change 2 takes it back" in outcome.overtaken(book.entries()[0], host, book.entries())
+    assert "change 2 takes it back" in status.overtaken(book.entries()[0], host, book.entries())
     guard.revert(book, 2)
     assert shows(host) == "9000"
     assert states(book) == ["applied", "reverted"]
@@ -243,7 +243,7 @@ def test_a_confirmed_undo_closes_what_it_undid(host: Host, book: Journal) -> Non
     assert states(book) == ["undone"] * 3
     assert retract(book, host, everything=True, terms=terms()) == ()
     (again,) = retract(book, host, (1,), terms=terms())
-    assert (again.state, "nothing to take back" in again.because) == ("unchanged", True)
+    assert (again.state, "nothing to undo" in again.because) == ("unchanged", True)
 
 
 def test_the_undo_of_what_waits_needs_no_word(host: Host, book: Journal) -> None:

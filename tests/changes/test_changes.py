@@ -13,7 +13,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from nettop import settings
-from nettop.changes import Change, journal, place, plan, undo
+from nettop.changes import Change, context, journal, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.settings import Host
@@ -145,7 +145,7 @@ def test_a_new_boot_voids_what_was_not_kept(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     apply(plan.plan([("link.mtu@eth0", "9000")], host.source), host, book, QUIET)
-    monkeypatch.setattr(place, "boot", lambda: "another")
+    monkeypatch.setattr(context, "boot", lambda: "another")
     (back,) = undo.undo(book, host, everything=True)
     assert back.state == "void"
     assert settings.read(host.source, settings.parse("link.mtu@eth0")) == "9000"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import outcome, plan, undo
+from nettop.changes import plan, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.cli import main
@@ -31,7 +31,7 @@ def test_a_conflict_can_be_left_as_it_is(host: Host, book: Journal) -> None:
     ("now", "said"),
     [
         ("4000", ""),
-        ("1000", "put back since: it is 1000 again"),
+        ("1000", "restored since: it is 1000 again"),
         ("5000", "changed since: it is 5000"),
         (None, "it cannot be read now"),
     ],
@@ -46,7 +46,7 @@ def test_the_journal_looks_at_the_host(
     file = tmp_path / "host/proc/sys/net/core/netdev_max_backlog"
     file.unlink() if now is None else file.write_text(now)
     (entry,) = book.entries()
-    assert outcome.overtaken(entry, host, ()) == said
+    assert status.overtaken(entry, host, ()) == said
     monkeypatch.setenv("NETTOP_STATE", book.folder)
     monkeypatch.setattr(Host, "at", lambda *_: host)
     assert main(["journal"]) == 0

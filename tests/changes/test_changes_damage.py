@@ -12,7 +12,7 @@ import fake_host
 import pytest
 
 from nettop import settings
-from nettop.changes import plan, settle, undo
+from nettop.changes import plan, readback, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Journal
 from nettop.settings import Host
@@ -25,7 +25,7 @@ WANTED = [("rps.cpus@eth0/rx-0", "1"), ("link.txqueuelen@eth0", "70"), ("link.mt
 @pytest.fixture(autouse=True)
 def no_carrier_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     """An interface that is gone has no carrier; the ten seconds for it would only cost time."""
-    defaults = settle.settle.__kwdefaults__
+    defaults = readback.settle.__kwdefaults__
     assert defaults is not None
     monkeypatch.setitem(defaults, "seconds", 0.0)
 
@@ -138,7 +138,7 @@ def test_an_interface_that_gets_another_name_at_the_write_is_found(
     changes = plan.plan([("link.txqueuelen@eth0", "70")], host.source)
     monkeypatch.setattr(settings, "write", write)
     (made,) = apply(changes, host, book, QUIET)
-    assert (made.state, "another name" in made.because) == ("conflict", True)
+    assert (made.state, "renamed" in made.because) == ("conflict", True)
     monkeypatch.setattr(settings, "write", real)
     (undone,) = undo.undo(book, host, everything=True)
     assert undone.state == "undone"

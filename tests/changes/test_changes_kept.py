@@ -84,10 +84,10 @@ def test_one_of_several_is_taken_away_alone(host: Host, book: Journal, tmp_path:
 def test_a_new_boot_does_not_void_what_was_kept(
     host: Host, book: Journal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nettop.changes import place
+    from nettop.changes import context
 
     persist.keep(WANTED[:1], host, book)
-    monkeypatch.setattr(place, "boot", lambda: "another")
+    monkeypatch.setattr(context, "boot", lambda: "another")
     assert [r.state for r in undo.undo(book, host, everything=True)] == ["undone"]
     assert not (tmp_path / "host/etc/sysctl.d/90-nettop.conf").exists()
 
@@ -163,7 +163,7 @@ def test_a_namespace_is_not_kept_in_files_of_the_host(
 
 def test_what_cannot_survive_is_told(host: Host, book: Journal, tmp_path: Path) -> None:
     (told,) = persist.keep([("process.affinity@3391", "1")], host, book)
-    assert (told.state, "gone by then" in told.because) == ("refused", True)
+    assert (told.state, "does not survive a reboot" in told.because) == ("refused", True)
     (tmp_path / "host/run/systemd/system").rmdir()
     (told,) = persist.keep([("link.mtu@eth0", "9000")], host, book)
     assert "no systemd is in charge" in told.because

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 
 from nettop import settings
-from nettop.changes import guard, outcome, place, plan, report, undo
+from nettop.changes import context, guard, plan, report, status, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Entry, Journal
 from nettop.cli import main
@@ -56,7 +56,7 @@ def test_a_confirm_of_the_boot_before_is_not_late(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     guard.revert(book, changed(host, book))
-    monkeypatch.setattr(place, "boot", lambda: "another")
+    monkeypatch.setattr(context, "boot", lambda: "another")
     assert main(["confirm"]) == 0
     assert "No change is waiting" in capsys.readouterr().out
 
@@ -100,7 +100,7 @@ def test_a_change_that_does_not_stand_cannot_be_kept(
     ("state", "code", "said"),
     [
         ("undone", 0, "undone at 20"), ("reverted", 0, "reverted at 20"), ("void", 0, "closed at"),
-        ("refused", 0, "refused at 20"), ("forgotten", 4, "does not take it back any more"),
+        ("refused", 0, "refused at 20"), ("forgotten", 4, "does not undo it any more"),
     ],
 )  # fmt: skip
 def test_a_second_undo_says_what_became_of_it_and_what_the_host_shows(
@@ -122,10 +122,10 @@ def test_a_second_undo_says_what_became_of_it_and_what_the_host_shows(
 def begun(host: Host, book: Journal) -> Entry:
     """An entry whose end was never recorded, as a crash leaves it."""
     with book.lock():
-        here = place.netns()
+        here = context.netns()
         return book.begin(
             Entry(
-                0, time.time(), MTU, "1500", "1400", boot=place.boot(), netns=here.inode,
+                0, time.time(), MTU, "1500", "1400", boot=context.boot(), netns=here.inode,
                 identity=settings.identity(host.source, settings.parse(MTU)),
                 side_effects={"link.txqueuelen@eth0": ("1000", None)},
             )
@@ -136,9 +136,9 @@ def test_a_change_that_was_begun_and_never_written_is_told_so(
     host: Host, book: Journal, capsys: pytest.CaptureFixture[str]
 ) -> None:
     entry = begun(host, book)
-    assert "never written" in outcome.overtaken(entry, host, ())
+    assert "never written" in status.overtaken(entry, host, ())
     assert main(["confirm", str(entry.id)]) == 4
-    assert "cut short" in capsys.readouterr().out
+    assert "interrupted" in capsys.readouterr().out
     settings.write(host, settings.parse("link.txqueuelen@eth0"), "5000")  # of somebody else
     (back,) = undo.undo(book, host, [entry.id])
     assert (back.state, "never written" in back.because) == ("undone", True)
@@ -148,7 +148,7 @@ def test_a_change_that_was_begun_and_never_written_is_told_so(
 def test_a_change_that_was_begun_and_written_is_put_back(host: Host, book: Journal) -> None:
     entry = begun(host, book)
     show(host, "1400")
-    assert outcome.overtaken(entry, host, ()) == ""
+    assert status.overtaken(entry, host, ()) == ""
     (back,) = undo.undo(book, host, [entry.id])
     assert (back.state, back.after) == ("undone", "1500")
 
@@ -184,7 +184,7 @@ def test_one_device_or_another(then: str, now: str, same: bool) -> None:
 def test_an_older_journal_is_read(host: Host, book: Journal) -> None:
     old = {
         "event": "begin", "id": 1, "at": 1.0, "setting": MTU, "before": "1500", "wanted": "1400",
-        "boot": place.boot(), "netns": place.netns().inode, "identity": "ifindex 2",
+        "boot": context.boot(), "netns": context.netns().inode, "identity": "ifindex 2",
     }  # fmt: skip
     book.append(old)
     book.append({"event": "end", "id": 1, "at": 1.0, "after": "1400"})
@@ -198,8 +198,8 @@ def test_a_namespace_of_the_same_inode_is_another_when_its_cookie_is(
 ) -> None:
     setting = "sysctl.net.ipv4.tcp_congestion_control"
     apply(plan.plan([(setting, "bbr")], host.source), host, book, DEAF)
-    was = place.netns()
-    monkeypatch.setattr(place, "netns", lambda: replace(was, cookie="424242"))
+    was = context.netns()
+    monkeypatch.setattr(context, "netns", lambda: replace(was, cookie="424242"))
     (told,) = undo.undo(book, host, [1])
     assert told.state in ("conflict", "void")
     assert settings.read(host.source, settings.parse(setting)) == "bbr"

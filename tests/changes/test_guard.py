@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import guard, place, plan, undo
+from nettop.changes import context, guard, plan, undo
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Entry, Journal, since_boot
 from nettop.settings import Host
@@ -67,7 +67,7 @@ def nowhere(book: Journal, seconds: float) -> None:
     """
     due = since_boot() + seconds
     book.begin(Entry(0, time.time(), "process.affinity@999999999", "0", "1", due=due, armed=True,
-                     boot=place.boot(), identity="gone started 1"))  # fmt: skip
+                     boot=context.boot(), identity="gone started 1"))  # fmt: skip
 
 
 def guards(book: Journal) -> list[Path]:
@@ -101,7 +101,7 @@ def test_systemd_runs_the_guard_where_it_is_in_charge(
     stand_in.chmod(0o755)
     (tmp_path / "systemd").mkdir()
     monkeypatch.setattr(guard, "_SYSTEMD", str(tmp_path / "systemd"))
-    monkeypatch.setattr(place, "first_netns", lambda: True)
+    monkeypatch.setattr(context, "first_netns", lambda: True)
     monkeypatch.setattr(guard, "program", lambda name: str(stand_in.parent / name))
     monkeypatch.setattr(guard, "environment", lambda: dict(os.environ))
     monkeypatch.setenv("CODE", "0")

@@ -119,7 +119,7 @@ def test_another_device_of_the_same_name_and_index_is_left_alone(nettop: Nettop)
     ip(A, "link add va index 77 type veth peer name vb")
     ip(A, "link set va txqueuelen 2000")
     (told,) = nettop(f"--netns {A} undo 1")
-    assert (told["state"], "made anew" in told["because"]) == ("void", True)
+    assert (told["state"], "created anew" in told["because"]) == ("void", True)
     assert "qlen 2000" in ip(A, "link show va")
 
 

@@ -55,7 +55,7 @@ exec {systemd} --system --unit=default.target --log-target=console --log-level=n
 """.format(pair=PAIR, targets=" ".join(TARGETS), systemd=SYSTEMD)
 # Only in the host's own namespace is systemd asked: here this one plays it.
 AS_HOST = (
-    "import sys\nfrom nettop.changes import place\nplace.first_netns = lambda: True\n"
+    "import sys\nfrom nettop.changes import context\ncontext.first_netns = lambda: True\n"
     "from nettop.settings import kept\nkept.foreign = lambda _source: False\n"
     "from nettop.cli import main\nsys.exit(main(sys.argv[1:]))"
 )

@@ -40,15 +40,15 @@ SECONDS = 90.0  # for a browser on a busy machine
 class Tab:
     """One tab, driven by the Chrome DevTools Protocol."""
 
-    def __init__(self, door: ClientWebSocketResponse) -> None:
-        self.door = door
+    def __init__(self, socket: ClientWebSocketResponse) -> None:
+        self.socket = socket
         self.number = 0
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
         self.number += 1
-        await self.door.send_json({"id": self.number, "method": method, "params": params})
+        await self.socket.send_json({"id": self.number, "method": method, "params": params})
         while True:
-            told = await self.door.receive_json()
+            told = await self.socket.receive_json()
             if told.get("id") == self.number:
                 result: dict[str, Any] = told["result"]
                 return result
@@ -102,8 +102,8 @@ async def tab(folder: pathlib.Path) -> AsyncIterator[Tab]:
                         pages = [one for one in found if one["type"] == "page"]
                 await asyncio.sleep(0.2)
             where = pages[0]["webSocketDebuggerUrl"]
-            async with session.ws_connect(where, max_msg_size=0) as door:
-                yield Tab(door)
+            async with session.ws_connect(where, max_msg_size=0) as socket:
+                yield Tab(socket)
 
 
 async def test_a_browser_draws_the_screen_and_asks_nobody_else(tmp_path: pathlib.Path) -> None:

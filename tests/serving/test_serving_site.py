@@ -23,7 +23,7 @@ from aiohttp.test_utils import unused_port
 from aiohttp.web import ServerRunner, TCPSite
 
 from nettop.serving import child, site
-from nettop.serving.door import Door
+from nettop.serving.access import Access
 
 TOKEN = "sesame-0123456789"
 # a screen of a few lines: tells its number, its environment, then every packet that it reads
@@ -51,9 +51,9 @@ class Answer(NamedTuple):
 class Client:
     """A browser's side of a site on loopback."""
 
-    def __init__(self, door: Door, session: ClientSession) -> None:
-        self.door, self.session = door, session
-        self.host = f"127.0.0.1:{door.port}"
+    def __init__(self, access: Access, session: ClientSession) -> None:
+        self.access, self.session = access, session
+        self.host = f"127.0.0.1:{access.port}"
 
     async def get(self, path: str, method: str = "GET", **headers: str) -> Answer:
         url = f"http://{self.host}{path}"
@@ -62,19 +62,19 @@ class Client:
 
     async def socket(self, query: str = "", **headers: str) -> ClientWebSocketResponse:
         given = {"Origin": f"http://{self.host}", **headers}
-        return await self.session.ws_connect(f"{self.door.url}ws{query}", headers=given)
+        return await self.session.ws_connect(f"{self.access.url}ws{query}", headers=given)
 
 
 @contextlib.asynccontextmanager
 async def opened(program: str = SCREEN) -> AsyncIterator[Client]:
-    door = Door(TOKEN, unused_port())
-    here = site.Site(door, [sys.executable, "-c", program])
+    access = Access(TOKEN, unused_port())
+    here = site.Site(access, [sys.executable, "-c", program])
     runner = ServerRunner(here.server(), shutdown_timeout=5)
     await runner.setup()
-    await TCPSite(runner, "127.0.0.1", door.port).start()
+    await TCPSite(runner, "127.0.0.1", access.port).start()
     try:
         async with ClientSession() as session:
-            yield Client(door, session)
+            yield Client(access, session)
     finally:
         here.closing.set()
         await runner.cleanup()
@@ -150,7 +150,7 @@ async def test_with_the_token_foreign_pages_and_names_are_answered_nothing() -> 
         assert nothing(await client.get(path, Host="evil.example"))
         assert nothing(await client.get(path, Origin="http://evil.example"))
         assert nothing(await client.get(path, "POST"))
-        foreign = f"http://127.0.0.1:{client.door.port + 1}"
+        foreign = f"http://127.0.0.1:{client.access.port + 1}"
         for headers in ({"Origin": foreign}, {"Host": "evil.example"}, {"Origin": "null"}):
             with pytest.raises(WSServerHandshakeError, match="403"):
                 await client.socket(**headers)
@@ -217,7 +217,7 @@ async def test_a_browser_that_reads_nothing_is_left(monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(asyncio, "create_subprocess_exec", start)
     async with opened(LOUD) as client:
-        reader, writer = await asyncio.open_connection("127.0.0.1", client.door.port, limit=1024)
+        reader, writer = await asyncio.open_connection("127.0.0.1", client.access.port, limit=1024)
         request = (
             f"GET /{TOKEN}/ws HTTP/1.1\r\nHost: {client.host}\r\nOrigin: http://{client.host}\r\n"
             "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
@@ -238,7 +238,7 @@ async def test_what_goes_wrong_logs_no_token(
         await socket.receive()
         assert socket.closed
         await client.get(f"/{TOKEN}/", "POST")
-        _, writer = await asyncio.open_connection("127.0.0.1", client.door.port)
+        _, writer = await asyncio.open_connection("127.0.0.1", client.access.port)
         writer.write(b"\x1b[31mno http at all\r\n\r\n")
         await writer.drain()
         writer.close()

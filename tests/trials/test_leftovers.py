@@ -4,13 +4,13 @@ import os
 import signal
 import subprocess
 
-from nettop.trials.leftovers import descendants, ended
+from nettop.trials.leftovers import descendants, none_left
 
 
 def test_only_what_came_in_between_is_ended() -> None:
     stays = subprocess.Popen(["sleep", "600"])
     try:
-        with ended():
+        with none_left():
             deaf = subprocess.Popen(
                 ["sh", "-c", "trap '' TERM; sleep 600 & echo ready; wait; sleep 600"],
                 stdout=subprocess.PIPE, start_new_session=True,

@@ -93,7 +93,7 @@ def test_an_absent_program_is_one_sentence() -> None:
 
 def test_a_prefix_that_cannot_run_is_one_sentence() -> None:
     with pytest.raises(peer.PeerError, match="cannot run no-such-prefix: No such file"):
-        peer.parse("no-such-prefix host").start("keep", {"argv": ["true"]})
+        peer.parse("no-such-prefix host").start("program", {"argv": ["true"]})
 
 
 def test_a_prefix_that_fails_says_what_it_printed() -> None:
@@ -137,8 +137,8 @@ def gone(pids: list[int]) -> bool:
 
 
 def test_closing_kills_what_was_started() -> None:
-    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
-    pid = end.wait_for("pid")
+    end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
+    pid = end.wait_for("pid")["pid"]
     assert alive(pid)
     end.close()
     assert gone([pid, end.process.pid])
@@ -146,11 +146,11 @@ def test_closing_kills_what_was_started() -> None:
 
 def test_stopping_lets_a_tool_say_its_last_words() -> None:
     script = "trap 'echo summary; exit 0' INT; echo ready; while :; do sleep 0.05; done"
-    with peer.HERE.start("keep", {"argv": ["bash", "-c", script]}) as end:
-        assert end.wait_for("out") == "ready"
+    with peer.HERE.start("program", {"argv": ["bash", "-c", script]}) as end:
+        assert end.wait_for("out")["out"] == "ready"
         end.stop()
-        assert end.wait_for("out") == "summary"
-        assert end.wait_for("exit") == 0
+        assert end.wait_for("out")["out"] == "summary"
+        assert end.wait_for("exit")["exit"] == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL, signal.SIGHUP])
@@ -159,8 +159,8 @@ def test_nothing_outlives_a_killed_nettop(number: int) -> None:
         "import signal, time\n"
         "from nettop.trials import peer\n"
         "signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup's children would not end
-        "end = peer.HERE.start('keep', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
-        "print(end.process.pid, end.wait_for('pid'), flush=True)\n"
+        "end = peer.HERE.start('program', {'argv': ['sh', '-c', 'sleep 600 & sleep 600; :']})\n"
+        "print(end.process.pid, end.wait_for('pid')['pid'], flush=True)\n"
         "time.sleep(600)\n"
     )
     with subprocess.Popen(
@@ -191,8 +191,8 @@ def _group(pid: int) -> int:
 
 
 def test_a_killed_keeper_takes_its_program_with_it() -> None:
-    end = peer.HERE.start("keep", {"argv": ["sleep", "600"]})
-    pid = end.wait_for("pid")
+    end = peer.HERE.start("program", {"argv": ["sleep", "600"]})
+    pid = end.wait_for("pid")["pid"]
     end.process.kill()
     assert gone([pid])
     end.close()

@@ -131,7 +131,7 @@ def test_messages_without_end_are_a_flood() -> None:
         with pytest.raises(peer.PeerError, match="more than"):
             list(one.messages(600))
         with pytest.raises(peer.PeerError, match="more than"):
-            one.hear(20)
+            one.receive(20)
 
 
 def cancelled(prefix: str, folder: Path, number: int, ready: Callable[[], bool]) -> None:
@@ -185,5 +185,5 @@ def test_the_other_streams_end_does_not_hide_what_was_said() -> None:
 def test_a_line_as_long_as_allowed_is_heard_whole() -> None:
     size = end.LINE - 100
     script = f"yes | tr -d '\\n' | head -c {size}"
-    with peer.HERE.start("keep", {"argv": ["sh", "-c", script]}) as one:
-        assert len(one.wait_for("out")) == size
+    with peer.HERE.start("program", {"argv": ["sh", "-c", script]}) as one:
+        assert len(one.wait_for("out")["out"]) == size

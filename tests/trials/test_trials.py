@@ -12,8 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop import trials
-from nettop.trials import checks, results, sides
+from nettop.trials import checks, results, samples
 from nettop.trials.far import sample
+from nettop.trials.far.schema import Link, Message
 from nettop.trials.result import Interval, Loss, Measured, Options, Side
 from nettop.trials.run import TrialError
 from nettop.trials.tools import bulk, iperf3
@@ -162,18 +163,18 @@ def test_options_become_iperf3s_own() -> None:
 
 
 def test_bulk_folds_both_ends() -> None:
-    mine = [
-        {"start": i, "seconds": 1.0, "received": 0, "retransmits": 1, "states": [{"rtt": 50 + i}]}
+    state = {"rtt": 52, "cwnd": 9, "mss": 1448}
+    mine: list[Message] = [
+        {"start": i, "seconds": 1.0, "received": 0, "retransmits": 1, "states": [state]}
         for i in range(3)
     ]
     mine.append({"total": 0, "poured": 1000, "lasted": 3.0})
-    theirs: list[dict[str, Any]] = [
+    theirs: list[Message] = [
         {"start": i, "seconds": 1.0, "received": 100 * (i + 1), "retransmits": 0, "states": []}
         for i in range(3)
     ]
     theirs.append({"total": 600, "poured": 0, "lasted": 3.0})
-    found = bulk.fold([{**m, "states": [{"rtt": 52, "cwnd": 9, "mss": 1448}]} if "states" in m
-                       else m for m in mine], theirs, 1.0)  # fmt: skip
+    found = bulk.fold(mine, theirs, 1.0)
     assert found.bits_per_second == 8 * 250
     assert [i.retransmits for i in found.intervals] == [1, 1]
     assert found.retransmits == 3
@@ -211,16 +212,16 @@ def test_any_text_is_sampled_without_an_exception(text: str) -> None:
     sample.totals(text, sample.SNMP)
 
 
-def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> dict[str, Any]:
+def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> Message:
     return {
-        "at": at, "heard": at, "cores": {"0": [0, 0, busy, idle, 0, 0, 0, 0]},
+        "at": at, "arrived": at, "cores": {"0": [0, 0, busy, idle, 0, 0, 0, 0]},
         "interfaces": {"eth0": [bytes_, packets, 0, 0, 0, 0, 0, 0, 0, 0]},
         "softnet": [[packets, 0, 0]], "totals": {"TcpOutSegs": packets}, "interrupts": [packets],
     }  # fmt: skip
 
 
-def taken(link: dict[str, Any]) -> sides.Samples:
-    found = sides.Samples()
+def taken(link: Link) -> samples.Samples:
+    found = samples.Samples()
     found.about["here"] = {"links": {"eth0": {"mtu": 1500, **link}}, "kernel": "6.1", "host": "h"}
     found.points["here"] = [
         point(at, int(at * 1_514_000), int(at * 1000), int(at * 75), int(at * 25))
@@ -230,7 +231,7 @@ def taken(link: dict[str, Any]) -> sides.Samples:
 
 
 def test_a_side_is_what_happened_in_the_measured_time() -> None:
-    real = {"speed": 1000, "driver": "igb", "subsystem": "pci"}
+    real: Link = {"speed": 1000, "driver": "igb", "subsystem": "pci"}
     here, there = taken(real).sides(1.0, Options(seconds=2, warmup=1))
     assert there == Side()
     assert (here.kernel, here.host) == ("6.1", "h")
@@ -248,7 +249,7 @@ def test_a_side_is_what_happened_in_the_measured_time() -> None:
 
 
 @pytest.mark.parametrize("link", [{}, {"driver": "virtio_net", "subsystem": "virtio"}])
-def test_super_packets_have_no_wire_rate(link: dict[str, Any]) -> None:
+def test_super_packets_have_no_wire_rate(link: Link) -> None:
     here, _ = taken(link).sides(1.0, Options(seconds=2, warmup=1))
     assert here.interfaces["eth0"]["counts"] == "super-packets"
     assert "rx_wire_bits_per_second" not in here.interfaces["eth0"]
@@ -260,7 +261,7 @@ def test_progress_is_told_for_each_sample_here() -> None:
     samples.points["here"] = samples.points["here"][:1]
 
     class Quiet:
-        def hear(self, _seconds: float) -> dict[str, Any]:
+        def receive(self, _seconds: float) -> Message:
             if not queued:
                 raise TimeoutError
             return queued.pop(0)
@@ -276,13 +277,14 @@ def test_progress_is_told_for_each_sample_here() -> None:
 
 
 def side(counts: str = "frames", **more: Any) -> Side:
-    eth0 = {"rx_bytes": 10, "tx_bytes": 0, "rx_payload_bytes": 1_000_000, "tx_payload_bytes": 0,
-            "mtu": 1500, "speed": 1000, "counts": counts, **more}  # fmt: skip
+    eth0: Any = {"rx_bytes": 10, "tx_bytes": 0, "rx_payload_bytes": 1_000_000,
+                 "tx_payload_bytes": 0, "mtu": 1500, "speed": 1000, "counts": counts,
+                 **more}  # fmt: skip
     return Side(interfaces={"eth0": eth0})
 
 
 def judged(measured: Measured, options: Options | None = None, **more: Any) -> dict[str, bool]:
-    found = checks.judge("x", options or Options(), measured, side(**more), side(**more))
+    found = checks.judge(options or Options(), measured, side(**more), side(**more))
     assert all(check.because for check in found)
     return {check.name: check.ok for check in found}
 
@@ -321,10 +323,10 @@ def test_what_came_twice_is_no_payload() -> None:
     for options in (Options(), Options(reverse=True)):
         sides = [side(), replace(side(), totals=twice)]
         here, there = sides if options.reverse else reversed(sides)
-        found = {c.name: c for c in checks.judge("x", options, measured, here, there)}
+        found = {c.name: c for c in checks.judge(options, measured, here, there)}
         assert found["counters"].ok
         assert "+0.00 % of the tool's payload plus 2.98 %" in found["counters"].because
-    unseen = checks.judge("x", Options(), measured, side(), side())
+    unseen = checks.judge(Options(), measured, side(), side())
     assert not next(c for c in unseen if c.name == "counters").ok
 
 

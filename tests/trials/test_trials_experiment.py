@@ -13,6 +13,7 @@ import pytest
 from nettop.changes.journal import Journal
 from nettop.settings import Host
 from nettop.trials import experiment, lever, prove
+from nettop.trials.documents import Interface
 from nettop.trials.experiment import METRICS, ExperimentPlan, Sample
 from nettop.trials.peer import Cancelled
 from nettop.trials.result import (
@@ -211,7 +212,13 @@ def test_metrics_read_their_figure() -> None:
 
 
 def test_losses_are_ratios_of_the_worse_end() -> None:
-    eth0 = {"rx_packets": 9000, "tx_packets": 1000, "rx_dropped": 5, "rx_fifo": 4, "tx_dropped": 1}
+    eth0: Interface = {
+        "rx_packets": 9000,
+        "tx_packets": 1000,
+        "rx_dropped": 5,
+        "rx_fifo": 4,
+        "tx_dropped": 1,
+    }
     here = Side(totals={"TcpOutSegs": 10_000, "TcpRetransSegs": 50}, interfaces={"eth0": eth0})
     there = Side(totals={"SoftnetProcessed": 2000, "SoftnetDropped": 4})
     assert experiment.losses(here, there) == {

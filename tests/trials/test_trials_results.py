@@ -100,9 +100,11 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
         "kept", "not kept", "kept", "skipped", "skipped", "skipped",
     ]  # fmt: skip
     assert found["undo"] == "nettop undo 3 9"
-    assert found["total"]["median_difference"] == pytest.approx(1.5 * 1.1 - 1)
-    low, high = found["total"]["interval"]
-    assert low < found["total"]["median_difference"] < high
+    total = found["total"]
+    assert total is not None
+    assert total["median_difference"] == pytest.approx(1.5 * 1.1 - 1)
+    low, high = total["interval"]
+    assert low < total["median_difference"] < high
     said = tune.text(found)
     assert "nettop undo 3 9" in said
     assert "it broke" in said

@@ -233,10 +233,10 @@ def test_a_flow_is_its_connections_added_up() -> None:
 
     fresh = Entry(entry("h", 1, 1).now)
     entries = [entry("h", 1e6, 1), entry("h", 2e6, 0), entry("other", 9e9, 9), fresh]
-    found = flow.second(entries, "h")
+    (found,) = flow.second(entries, "h", 1.0)
     assert (found["connections"], found["bits"], found["retransmits"]) == (2, 24e6, 1)
-    assert flow.second(entries, "nobody") == {}
-    whole = flow.fold([{"seconds": 1.0, **found}, {"seconds": 1.0, **found}], "h")
+    assert flow.second(entries, "nobody", 1.0) == []
+    whole = flow.fold([found, found], "h")
     assert whole.bits_per_second == 24e6
     assert whole.retransmits == 2
     with pytest.raises(TrialError, match="no TCP connection to h"):
@@ -249,16 +249,17 @@ def test_what_a_flow_waits_for_is_told() -> None:
                                 rwnd_limited=rwnd, sndbuf_limited=sndbuf)  # fmt: skip
         return Entry(SimpleNamespace(**{"app_limited": False, **now}), rates)
 
-    found = flow.waited(entry(8e5, 5e5, 1e5))
+    found = flow.waits(entry(8e5, 5e5, 1e5))
     assert found["limited_by"] == "the peer's window"
-    assert [found[f"{name}_percent"] for name in flow.LIMITS] == pytest.approx([20, 50, 10, 20])
-    assert flow.waited(entry(1.01e6, 0, 9e5))["limited_by"] == "the send buffer"
-    assert flow.waited(entry(1e6, 0, 1e5))["limited_by"] == "the path"
-    assert flow.waited(entry(1e6, 0, 0, app_limited=True))["limited_by"] == "the program"
-    assert flow.waited(entry(1e5, 9e4, 0))["limited_by"] == "the program"
+    percents = [value for key, value in found.items() if key.endswith("_percent")]
+    assert percents == pytest.approx([20, 50, 10, 20])
+    assert flow.waits(entry(1.01e6, 0, 9e5))["limited_by"] == "the send buffer"
+    assert flow.waits(entry(1e6, 0, 1e5))["limited_by"] == "the path"
+    assert flow.waits(entry(1e6, 0, 0, app_limited=True))["limited_by"] == "the program"
+    assert flow.waits(entry(1e5, 9e4, 0))["limited_by"] == "the program"
     receives = SimpleNamespace(bytes_acked=1.0, bytes_received=9.0, busy_time=1e6)
-    assert flow.waited(Entry(SimpleNamespace(), receives)) == {}
-    assert flow.waited(Entry(SimpleNamespace())) == {}
+    assert flow.waits(Entry(SimpleNamespace(), receives)) == {}
+    assert flow.waits(Entry(SimpleNamespace())) == {}
 
 
 LETTERS = "0123456789.,-=e nNaif\n"

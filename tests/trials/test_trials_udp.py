@@ -16,11 +16,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.trials.far import blast, udp_sink
 from nettop.trials.far import capture as far_capture
+from nettop.trials.far import udp_sink, udp_source
+from nettop.trials.far.schema import Link, Message, Point
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
+from nettop.trials.tools._capturer import Captured
 
 
 def test_a_histogram_of_tenths_of_microseconds_is_read() -> None:
@@ -53,26 +55,37 @@ def test_any_histogram_is_ordered_or_empty(bins: list[tuple[int, int]]) -> None:
 
 
 def test_latency_against_size_has_a_slope_and_what_explains_it() -> None:
-    said = [
-        {"size": size, "asked": 100, "lost": 0, "kernel": [], "histogram": [(20 + size // 10, 100)]}
+    messages: list[Message] = [
+        {
+            "size": size,
+            "requests": 100,
+            "lost": 0,
+            "stamped": [],
+            "histogram": [(20 + size // 10, 100)],
+        }
         for size in (100, 500, 1000)
     ]
-    found = udp_latency.fold([*said, {"copying": 1e-10}], 1e9)
+    found = udp_latency.fold([*messages, {"copying": 1e-10}], 1e9)
     assert found.details["us_per_byte"] == pytest.approx(0.01)
     assert found.details["us_at_zero"] == pytest.approx(2.05)
     assert found.details["us_per_byte_explained"] == pytest.approx(2 * (2 * 1e-4 + 8e-3))
     assert found.loss is None
     with pytest.raises(TrialError, match="no request was answered"):
-        udp_latency.fold([{"size": 1, "asked": 5, "lost": 5, "histogram": []}], None)
+        udp_latency.fold([{"size": 1, "requests": 5, "lost": 5, "histogram": []}], None)
 
 
-def sent(count: int, lasted: float, point: int = 0) -> dict[str, Any]:
+def sent(count: int, lasted: float, point: int = 0) -> Message:
     return {"point": point, "sent": count, "lasted": lasted, "busy": 50.0}
 
 
 def test_wire_rate_is_user_data_and_66_bytes_around_it() -> None:
-    request = {"size": 8000, "spacing": 6.938e-6}
-    got = {"received": 1001, "lasted": 1000 * 6.938e-6, "reordered": 2, "gaps": [(13, 1000)]}
+    request: Point = {"size": 8000, "spacing": 6.938e-6}
+    got: Message = {
+        "received": 1001,
+        "lasted": 1000 * 6.938e-6,
+        "reordered": 2,
+        "gaps": [(13, 1000)],
+    }
     found = udp_sweep.row(request, sent(1001, 1001 * 6.938e-6), got)
     assert found["wire_bits"] == pytest.approx(9.3e9, rel=1e-3)  # Manchester 2.2
     assert found["loss"] == 0
@@ -87,7 +100,7 @@ class Asked(Exception):  # noqa: N818
 
 @contextmanager
 def listening() -> Iterator[Any]:
-    yield SimpleNamespace(wait_for=lambda _word: 7009)
+    yield SimpleNamespace(wait_for=lambda _word: {"port": 7009})
 
 
 def asked(_part: str, request: Any) -> Any:
@@ -99,7 +112,10 @@ def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
     far: Any = SimpleNamespace(start=lambda _part, _wish: listening())
     here: Any = SimpleNamespace(start=asked)
     trial = Trial(Options(to="127.0.0.1", seconds=1.0), here, far, nobody, threading.Event())
-    links = {"lo": {"mtu": 9000, "speed": 100_000}, "tun0": {"mtu": 1280, "speed": 1000}}
+    links: dict[str, Link] = {
+        "lo": {"mtu": 9000, "speed": 100_000},
+        "tun0": {"mtu": 1280, "speed": 1000},
+    }
     trial.samples.about["here"] = {"links": links}
     with pytest.raises(Asked) as found:
         udp_sweep.measure(trial)
@@ -128,22 +144,24 @@ def test_an_address_beside_the_first_has_its_interface_too(monkeypatch: Any) -> 
 
 
 def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:
-    points = [{"size": 1000, "spacing": gap / 1e6} for gap in (2, 4, 8)]
+    points: list[Point] = [{"size": 1000, "spacing": gap / 1e6} for gap in (2, 4, 8)]
     offers = [sent(1000, 1000 * gap / 1e6, n) for n, gap in enumerate((2, 4, 8))]
-    got = [
+    got: list[Message] = [
         {"point": 0, "received": 600, "lasted": 2.4e-3},
         {"point": 1, "received": 1000, "lasted": 4e-3},
         {"point": 2, "received": 1000, "lasted": 8e-3},
     ]
     found = udp_sweep.fold(points, offers, got)
-    knee = found.details["knees"][0]
+    details: Any = found.details
+    knee = details["knees"][0]
     assert knee["limit"] == "path"
     assert knee["spacing_us"] == pytest.approx(4.0)
     assert knee["plateau_bits"] == pytest.approx(8 * 1066 / 4e-6, rel=0.01)
     assert found.loss is not None
     assert found.loss.percent == pytest.approx(100 * 400 / 3000)
     easy = udp_sweep.fold(points[1:], [sent(1000, 4e-3)], [{**got[1], "point": 0}])
-    assert easy.details["knees"][0]["limit"] == "sender"
+    easy_details: Any = easy.details
+    assert easy_details["knees"][0]["limit"] == "sender"
     with pytest.raises(TrialError, match="no datagram arrived"):
         udp_sweep.fold(points, offers, [])
 
@@ -165,8 +183,8 @@ def test_the_sink_counts_order_and_gaps() -> None:
 def test_the_busiest_core_counts() -> None:
     before = {"0": [0] * 8, "1": [0] * 8}
     after = {"0": [10, 0, 20, 70, 0, 0, 0, 0], "1": [0, 0, 90, 0, 10, 0, 0, 0]}
-    assert blast.busy(before, after) == 90.0
-    assert blast.busy(before, before) == 0.0
+    assert udp_source.busy(before, after) == 90.0
+    assert udp_source.busy(before, before) == 0.0
 
 
 def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
@@ -203,22 +221,22 @@ def test_a_paced_flood_sleeps_between_batches_and_never_catches_up(
     monkeypatch.setattr("time.perf_counter", clock)
     monkeypatch.setattr("time.sleep", sleep)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
-        sent = blast.flood(sock, 18, 1.0, 40_000)
+        sent = udp_source.flood(sock, 18, 1.0, 40_000)
         assert sent == sum(sizes)
         assert sent == pytest.approx(0.9 * 40_000, rel=0.01)  # what the pause cost is not sent
         assert slept[0] > 0.85
-        assert max(sizes) <= blast.BATCH
+        assert max(sizes) <= udp_source.BATCH
         assert sorted(sizes)[len(sizes) // 2] == 40  # about a millisecond's worth
         few = len(sizes)
-        assert blast.flood(sock, 18, 1.0, 10) == 9
+        assert udp_source.flood(sock, 18, 1.0, 10) == 9
         assert sizes[few:] == [1] * 9
 
 
 def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
     """Valente Table 27: 1500-byte frames on a full gigabit, 987 Mbit/s, were no loss at all."""
     count = 82236  # what a gigabit carries of 1520 byte times a second
-    got = {"packets": count, "dropped": 0}
-    real = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
+    got: Captured = {"packets": count, "dropped": 0}
+    real: Link = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
     found = capture.row(1454, sent(count, 1.0), got, real)
     assert found["frame"] == 1500
     assert found["capture_bits"] == pytest.approx(986.8e6, rel=1e-3)

@@ -117,7 +117,7 @@ def test_another_device_with_the_name_that_was_shown_is_left_alone(
     index = (nic / "ifindex").read_text()
     (nic / "ifindex").write_text("99\n")  # renamed, moved or plugged in between
     actions.changing.agree(question, "")
-    assert "eth0 is another one now than when this was shown" in heard.last
+    assert "eth0 is no longer the one that was shown" in heard.last
     assert (nic / "tx_queue_len").read_text() == "1000\n"
     (nic / "ifindex").write_text(index)
     actions.changing.agree(question, "")

@@ -1,12 +1,11 @@
 """Changes to a host: plan, journal, write, re-read, confirm or revert, undo, persist, export.
 
-Nothing is written that is not first in the journal, on the disk. What may cut the link reverts by
-itself unless confirmed. What nettop did can always be seen, and taken back exactly.
+Every write is preceded by a journal entry on disk. A change that may cut the link reverts unless
+it is confirmed. Every change can be listed, and reverted to the exact previous value.
 
-`apply` writes changes. `chain` says which unconfirmed changes belong together, and where they go
-back to. `guard` is the process that takes them back, and `confirm`. `undo` takes entries back at
-once; `retract` is the undo that a person asks for, which waits to be confirmed itself where it may
-cut the link.
+`apply` writes changes. `chain` decides which unconfirmed changes belong together, and the values
+that they revert to. `guard` is the process that reverts them, and `confirm`. `undo` reverts entries
+at once; `retract` is the undo of a user, which needs a confirmation itself if it may cut the link.
 """
 
 from __future__ import annotations
@@ -14,27 +13,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 STATES = (
-    "planned",  # would be done: `after` is what the host would be asked for
-    "applied",  # the host shows what was asked for
-    "rounded",  # the driver took another value, which is what `after` says
+    "planned",  # a dry run: `after` is the value that would be written
+    "applied",  # the host shows the written value
+    "rounded",  # the driver chose another value, which is `after`
     "pending",  # applied; reverts at `deadline` unless confirmed
-    "reverted",  # taken back by the guard
-    "undone",  # taken back by hand
-    "unchanged",  # it was so already
-    "conflict",  # something else changed it meanwhile: nothing was touched
+    "reverted",  # by the guard
+    "undone",  # by the user
+    "unchanged",  # the host had the value already
+    "conflict",  # another program changed the value: nothing was written
     "refused",  # not done; `because` says why
-    "void",  # forgotten by the host itself (reboot, interface made anew, process gone)
+    "void",  # lost by the host itself (reboot, interface created anew, process ended)
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A setting, its value now, and the value wanted; canonical texts.
+    """A setting, its current value and the wanted value, as canonical texts.
 
-    An undo that waits for its confirmation is a change as well: it names the entries that it takes
-    back, and the other settings that it puts back with them. `asked` is what to write, where the
-    host shows another value than was asked for. `identity` is the device or process that was shown
-    with the change; nothing is written to another one of the same name.
+    An undo that needs a confirmation is a change as well: `undoes` are the entries that it reverts,
+    `also` the side effects that it restores with them. `asked` is the text to write, if the host
+    shows another value than was written. `identity` is the device or process that was shown with
+    the change: nothing is written to another one of the same name.
     """
 
     setting: str
@@ -48,12 +47,12 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of a change. `after` is what the host showed afterwards; None when unknown."""
+    """The outcome of a change. `after` is the value read after it; None if unknown."""
 
     setting: str
     before: str
     wanted: str
-    state: str
+    state: str  # one of STATES
     id: int | None = None
     after: str | None = None
     shell: str = ""
@@ -61,8 +60,8 @@ class Result:
     deadline: float | None = None  # seconds since 1970
 
     def json(self) -> dict[str, object]:
-        """As the command line prints it: what is unknown is left out."""
-        found = {
+        """The JSON of the command line, without unknown fields."""
+        document = {
             "id": self.id,
             "setting": self.setting,
             "before": data(self.setting, self.before),
@@ -74,11 +73,11 @@ class Result:
             "because": self.because or None,
             "deadline": self.deadline,
         }
-        return {key: value for key, value in found.items() if value is not None}
+        return {key: value for key, value in document.items() if value is not None}
 
 
 def data(setting: str, value: str) -> int | str | list[int]:
-    """A setting's value as JSON has it; text where the setting is none of ours."""
+    """The value of a setting as JSON; the text itself for an unknown setting."""
     from .. import settings
 
     try:
@@ -88,7 +87,7 @@ def data(setting: str, value: str) -> int | str | list[int]:
 
 
 def risk(setting: str) -> str | None:
-    """What writing it may cost; None where the setting is none of ours."""
+    """The risk of writing a setting; None for an unknown setting."""
     from .. import settings
 
     try:
@@ -98,7 +97,7 @@ def risk(setting: str) -> str | None:
 
 
 def text(value: int | str | list[int]) -> str:
-    """The canonical text again."""
+    """The canonical text of a value of `data`."""
     return " ".join(map(str, value)) if isinstance(value, list) else str(value)
 
 

@@ -1,4 +1,4 @@
-"""Apply changes: refuse what moved, journal, write, re-read, record what is so now."""
+"""Apply changes: compare, journal, write, read back, record the result."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ from dataclasses import dataclass, replace
 from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
-from . import Change, Result, alike, chain, guard, place
+from . import Change, Result, chain, context, guard, matching
 from .journal import Entry, Journal, since_boot
 from .plan import forecast, refused
-from .settle import carrier, look, read_side_effects, settle
+from .readback import carrier, look, read_side_effects, settle
 
-CONFIRM = 30.0  # seconds a risky change lives without being confirmed
+CONFIRM = 30.0  # seconds to confirm a risky change
 Arm = Callable[[Journal, int, float], None]
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """Under what terms changes are made.
+    """How changes are made.
 
-    `confirm` is in seconds: 0 never reverts by itself. `carries` is the interface of this SSH
-    session.
+    `finding` and `who` are for the journal. `confirm` is in seconds; with 0 nothing reverts by
+    itself. `carries` are the interfaces of this SSH session. `arm` starts a guard.
     """
 
     finding: str = ""
@@ -34,7 +34,7 @@ class Terms:
 
 
 def risky(address: Address, carries: Sequence[str] = ()) -> bool:
-    """Whether it may cut somebody off: the link itself, or anything on the device SSH runs over."""
+    """Whether a change may cut a connection: risk `link`, or an interface of this SSH session."""
     nic = getattr(settings.kind(address.kind), "NIC", False)
     return settings.risk(address) == "link" or bool(nic and address.nic in carries)
 
@@ -42,52 +42,54 @@ def risky(address: Address, carries: Sequence[str] = ()) -> bool:
 def apply(
     changes: Sequence[Change], host: Host, journal: Journal, terms: Terms | None = None
 ) -> tuple[Result, ...]:
-    """Make the changes in their order; the first that fails ends it, the rest are refused untried.
+    """Make the changes in order; after the first failure the rest are refused without a try.
 
-    When one of them is risky all of them are pending: they are confirmed, or reverted, together.
+    If one of them is risky, all of them are pending: they are confirmed or reverted together.
     """
     results: list[Result] = []
     try:
         with journal.lock():
-            for change in changes:  # not when the time to confirm has begun
+            for change in changes:  # before the time to confirm begins
                 settings.prepare(host, settings.parse(change.setting))
             make(changes, host, journal, terms or Terms(), results)
     except OSError as error:
         missing = changes[len(results)]
         results.append(refused(missing, f"nothing was changed: {sentence(error)}"))
-    why = "not tried: the change before it was not done"
+    why = "not tried: the previous change failed"
     return (*results, *(refused(change, why) for change in changes[len(results) :]))
 
 
 def make(
     changes: Sequence[Change], host: Host, journal: Journal, terms: Terms, results: list[Result]
 ) -> None:
-    """Make the changes and add to `results` what became of each, to the first that fails.
+    """Make the changes up to the first failure and add the result of each to `results`.
 
-    Call it locked. What cuts no link is pending too when its setting has an unconfirmed change:
-    the base of that one would be lost under it.
+    The caller holds the lock of the journal. A change without risk is pending too if its setting
+    has an unconfirmed change: otherwise the value to which that one reverts would be lost.
     """
     drafts = [_draft(change, host) for change in changes]
-    waiting = [_waits(draft, journal) for draft in drafts]
+    waiting = [_unconfirmed(draft, journal) for draft in drafts]
     guarded = any(waiting) or any(
         risky(settings.parse(change.setting), terms.carries) for change in changes
     )
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
     first: Entry | None = None
     for at, planned in enumerate(changes):
-        change = _along(planned, first, journal)
+        change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
-            why = f"change {number} of it still waits: nettop confirm {number}, or undo {number}"
+            why = f"change {number} is not confirmed: "
+            why += f"nettop confirm {number}, or nettop undo {number}"
             results.append(refused(change, why))
             return
-        seen = _seen(change, host)
-        if seen.state != "planned":
-            results.append(so_already(seen, host, journal) if seen.state == "unchanged" else seen)
-            if seen.state == "refused":
-                return
+        expected = _forecast(change, host)
+        if expected.state == "unchanged":
+            results.append(so_already(expected, host, journal))
             continue
+        if expected.state != "planned":
+            results.append(expected)
+            return
         try:
-            entry = _begin(change, seen, host, journal, terms, first, due)
+            entry = _begin(change, expected, host, journal, terms, first, due)
         except (ValueError, LookupError) as error:
             results.append(refused(change, sentence(error)))
             return
@@ -97,7 +99,7 @@ def make(
             except OSError as error:
                 because = f"no guard could be started: {sentence(error)}"
                 journal.note(entry.id, "refused", because=because)
-                results.append(refused(change, because, entry.id, shell=seen.shell))
+                results.append(refused(change, because, entry.id, shell=expected.shell))
                 return
             entry = _armed(journal, entry, terms.confirm, drafts[at + 1 :])
             due = entry.due
@@ -107,25 +109,25 @@ def make(
             return
 
 
-def so_already(seen: Result, host: Host, journal: Journal) -> Result:
-    """The result of a change that is so already; told when it is so only until it reverts."""
-    change = Change(seen.setting, seen.before, seen.wanted)
-    if number := _waits(_draft(change, host), journal):
-        because = f"so it is until change {number} reverts: nettop confirm {number} keeps it"
-        return replace(seen, because=because)
-    return seen
+def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
+    """The result of an unneeded change; it says so if an unconfirmed change set that value."""
+    change = Change(unchanged.setting, unchanged.before, unchanged.wanted)
+    if number := _unconfirmed(_draft(change, host), journal):
+        because = f"change {number} set it and reverts unless confirmed: nettop confirm {number}"
+        return replace(unchanged, because=because)
+    return unchanged
 
 
-def _waits(draft: Entry, journal: Journal) -> int:
-    """The newest change of that setting which is not confirmed yet; 0 when there is none."""
-    found = (
-        e.id for e in journal.entries() if chain.unconfirmed(e) and alike.one_setting(e, draft)
+def _unconfirmed(draft: Entry, journal: Journal) -> int:
+    """The number of the newest unconfirmed change of the same setting; 0 if there is none."""
+    numbers = (
+        e.id for e in journal.entries() if chain.unconfirmed(e) and matching.same_setting(e, draft)
     )
-    return max(found, default=0)
+    return max(numbers, default=0)
 
 
-def _along(change: Change, first: Entry | None, journal: Journal) -> Change:
-    """The change from the value to which earlier changes of its group moved its setting."""
+def _after_side_effects(change: Change, first: Entry | None, journal: Journal) -> Change:
+    """The change, from the value that earlier changes of its group gave to its setting."""
     for entry in journal.entries() if first else ():
         was, now = entry.side_effects.get(change.setting, (None, None))
         ours = first is not None and entry.open and entry.group == first.group
@@ -134,8 +136,8 @@ def _along(change: Change, first: Entry | None, journal: Journal) -> Change:
     return change
 
 
-def _seen(change: Change, host: Host) -> Result:
-    """What is decided before anything is written. An undo writes what has been there before."""
+def _forecast(change: Change, host: Host) -> Result:
+    """The decision before the write. An undo is not checked: the host had this value before."""
     if not change.undoes:
         return forecast(change, host.source)
     try:
@@ -146,40 +148,40 @@ def _seen(change: Change, host: Host) -> Result:
 
 
 def _draft(change: Change, host: Host) -> Entry:
-    """The change as an entry that has no number yet: where it is made, and on which device."""
-    address, here = settings.parse(change.setting), place.netns()
+    """The change as an entry without a number, with boot, namespace and device."""
+    address, netns = settings.parse(change.setting), context.netns()
     return Entry(
         0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
-        boot=place.boot(), netns=here.inode, netns_name=here.name, netns_cookie=here.cookie,
+        boot=context.boot(), netns=netns.inode, netns_name=netns.name, netns_cookie=netns.cookie,
         identity=settings.identity(host.source, address),
     )  # fmt: skip
 
 
 def _begin(
-    change: Change, seen: Result, host: Host, journal: Journal, terms: Terms,
+    change: Change, expected: Result, host: Host, journal: Journal, terms: Terms,
     first: Entry | None, due: float | None,
 ) -> Entry:  # fmt: skip
-    """The entry on the disk; nothing is written to the host before it."""
+    """Write the entry of the change to disk, before any write to the host."""
     address = settings.parse(change.setting)
     names = dict.fromkeys((*settings.side_effects(host.source, address), *dict(change.also)))
     before = read_side_effects(host, tuple(names))
     return journal.begin(
         replace(
-            _draft(change, host), before=seen.before, wanted=seen.wanted,
-            who=terms.who or place.who(), finding=terms.finding, shell=seen.shell,
+            _draft(change, host), before=expected.before, wanted=expected.wanted,
+            who=terms.who or context.user(), finding=terms.finding, shell=expected.shell,
             group=first.group if first else 0,
             deadline=None if due is None else time.time() + due - since_boot(),
             due=due, armed=first is not None and due is not None,
             asked=settings.asked(host.source, address),
-            side_effects={key: (was, None) for key, was in before.items()},
+            side_effects={key: (value, None) for key, value in before.items()},
         )
     )  # fmt: skip
 
 
 def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entry]) -> Entry:
-    """The time to confirm begins when the guard waits: on a busy machine it starts slowly.
+    """Start the time to confirm now, when the guard runs: on a busy host it starts slowly.
 
-    It is the time of the whole chain from now on, that of `others` of the group included.
+    It applies to the whole chain, with the `others` of the group.
     """
     also = chain.joining(journal.entries(), entry, others)
     due, deadline = since_boot() + confirm, time.time() + confirm
@@ -189,15 +191,15 @@ def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entr
 
 def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
     address = settings.parse(entry.setting)
-    if entry.due is not None and (since_boot() >= entry.due or not _stands(journal, entry)):
-        because = "its time to be confirmed was over before it was written"
+    if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
+        because = "the time to confirm was over before the write"
         journal.note(entry.id, "refused", because=because)
         return refused(change, because, entry.id, shell=entry.shell)
-    because = _ask(change, entry, host)
-    if entry.due is not None and not _stands(journal, entry):
-        # its guard came first and found nothing to revert
+    because = _write_all(change, entry, host)
+    if entry.due is not None and not _is_open(journal, entry):
+        # the guard came first and had nothing to revert
         _quietly(host, address, entry.asked or entry.before)
-        late = "it was written after its time to be confirmed: taken back"
+        late = "written after the time to confirm: reverted"
         return Result(
             entry.setting, entry.before, entry.wanted, "reverted", entry.id, look(host, address),
             entry.shell, late,
@@ -205,21 +207,21 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     after = look(host, address)
     why = _without_effect(entry, after, because)
     if why:
-        if not because:  # acknowledged: take the wish back, so that nothing waits to happen
+        if not because:  # accepted: withdraw the request, so that it takes no effect later
             _quietly(host, address, entry.asked or entry.before)
         journal.note(entry.id, "refused", because=why)
         return refused(change, why, entry.id, shell=entry.shell, after=look(host, address))
     if after is None and not because:
-        because = "it cannot be read back: it is gone, or has another name since"
+        because = "it cannot be read back: the device is gone or renamed"
     effect = "applied" if after == entry.wanted else "rounded"
     if effect == "rounded" and not because:
         because = f"the driver took {after!r}"
     state = "pending" if entry.due is not None else effect
     now = read_side_effects(host, tuple(entry.side_effects))
     moved = {
-        key: (was, now[key])
-        for key, (was, _) in entry.side_effects.items()
-        if now[key] != was and (now[key] is not None or after is not None)
+        key: (old, now[key])
+        for key, (old, _) in entry.side_effects.items()
+        if now[key] != old and (now[key] is not None or after is not None)
     }
     try:
         journal.note(
@@ -230,9 +232,9 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
         because = f"{because}; " if because else ""
         because += f"done, but the journal could not be completed: {sentence(error)}"
     if moved:
-        also = ", ".join(f"{key} {was} → {is_}" for key, (was, is_) in sorted(moved.items()))
+        also = ", ".join(f"{key} {old} → {new}" for key, (old, new) in sorted(moved.items()))
         because = f"{because}; also moved: {also}" if because else f"also moved: {also}"
-    if after is None:  # it went, or has another name now: undo finds it
+    if after is None:  # gone or renamed: undo finds it
         state = "conflict"
     return Result(
         entry.setting, entry.before, entry.wanted, state, entry.id, after, entry.shell, because,
@@ -240,8 +242,8 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     )  # fmt: skip
 
 
-def _ask(change: Change, entry: Entry, host: Host) -> str:
-    """Write, and wait for the link; why it could not be written, or nothing."""
+def _write_all(change: Change, entry: Entry, host: Host) -> str:
+    """Write the value and the side effects, wait for the link; the error of the write, or empty."""
     address = settings.parse(entry.setting)
     had = carrier(host, address)
     because = ""
@@ -257,7 +259,7 @@ def _ask(change: Change, entry: Entry, host: Host) -> str:
 
 
 def _without_effect(entry: Entry, after: str | None, because: str) -> str:
-    """Why a write was none; empty when the host shows it. An undo is exact, or it is none."""
+    """Why a write had no effect; empty if it had one. An undo must restore the exact value."""
     if after == entry.before:
         return because or "the kernel accepted it, but nothing changed"
     if entry.undoes and after not in (None, entry.wanted):
@@ -265,8 +267,8 @@ def _without_effect(entry: Entry, after: str | None, because: str) -> str:
     return ""
 
 
-def _stands(journal: Journal, entry: Entry) -> bool:
-    """Whether the journal still holds it open."""
+def _is_open(journal: Journal, entry: Entry) -> bool:
+    """Whether the entry is still open in the journal."""
     return any(e.id == entry.id and e.open for e in journal.entries())
 
 

@@ -1,20 +1,20 @@
-"""Chains: the unconfirmed changes of one device wait together and go back together.
+"""Chains: the unconfirmed changes of one device are pending together and revert together.
 
-A person who tries MTU 9000, loses the link, and tries 8000 wants the value of before the first try
-back. So the unconfirmed changes of one device are one chain:
+A user who tries MTU 9000, loses the link and tries 8000 wants the value before the first try back.
+So the unconfirmed changes of one device form one chain:
 
-- its base is what each setting showed before the first change of the chain that touched it;
-- its deadline is that of its newest change: every change gives the whole chain new time;
-- when the deadline passes, or a guard is stopped, every setting goes back to its base;
+- its base is the value of each setting before the first change of the chain to that setting;
+- its deadline is that of its newest change: each change gives the whole chain new time;
+- when the deadline passes, or a guard is stopped, every setting reverts to its base;
 - confirming the newest change keeps all of them; confirming an older one keeps it and those before
-  it, so that its values are the base of the ones that still wait.
+  it, and its values become the base of the rest.
 
-A device is an interface, with every kind of setting that it has, whatever its name is; for other
-settings it is the target (a process, a route), or the setting itself. A chain is of one network
-namespace: its guard reaches no other. Changes that were made together are one group: they are
-confirmed together, and so they join the chains of all the devices that they touch.
+A device is an interface with all its settings, even if it is renamed; for other settings it is the
+target (a process, a route), or the setting itself. A chain belongs to one network namespace,
+because its guard cannot reach another. Changes made together form one group: they are confirmed
+together, so they join the chains of all devices that they change.
 
-Nothing of this is stored: chains follow from the entries that the journal holds.
+Chains are not stored: they are derived from the entries of the journal.
 """
 
 from __future__ import annotations
@@ -22,34 +22,33 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from . import alike, place
+from . import context, matching
 from .journal import Entry
 
-READY = 60.0  # seconds a guard may take to start and load all it needs, on a very busy machine
+READY = 60.0  # seconds for a guard to start and load its modules on a very busy host
 
 
 def unconfirmed(entry: Entry) -> bool:
-    """Whether it goes back by itself unless somebody confirms it. Another boot has forgotten it."""
-    return entry.open and entry.due is not None and entry.boot in ("", place.boot())
+    """Whether the change reverts unless it is confirmed. Changes of another boot are lost."""
+    return entry.open and entry.due is not None and entry.boot in ("", context.boot())
 
 
 def of_group(entries: Sequence[Entry], group: int) -> tuple[Entry, ...]:
-    """The chain that a group of changes is part of, oldest first; empty when none of it waits."""
-    waiting = [entry for entry in entries if unconfirmed(entry)]
-    return _linked(waiting, [entry for entry in waiting if entry.group == group])
+    """The chain of a group of changes, oldest first; empty if none of them is unconfirmed."""
+    pending = [entry for entry in entries if unconfirmed(entry)]
+    return _linked(pending, [entry for entry in pending if entry.group == group])
 
 
 def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[Entry, ...]:
-    """What a confirmation of these numbers keeps, oldest first; without numbers, all that waits.
+    """The entries that a confirmation of these numbers keeps, oldest first; by default all pending.
 
-    A number stands for its group, and for everything before the group's newest change that was in
-    the same chain then. What was cut short is kept only when a newer change is: alone, nobody
-    knows what it is.
+    A number includes its group, and all earlier changes of the chain of that group. An interrupted
+    change is kept only with a newer one: alone, its state is unknown.
     """
     groups = {e.group for e in entries if not numbers or e.id in numbers}
-    asked = [e for e in entries if e.group in groups and unconfirmed(e) and e.state == "pending"]
+    pending = [e for e in entries if e.group in groups and unconfirmed(e) and e.state == "pending"]
     kept: dict[int, Entry] = {}
-    for last in asked:
+    for last in pending:
         before = [
             e for e in entries if unconfirmed(e) and (e.id <= last.id or e.group == last.group)
         ]
@@ -58,33 +57,34 @@ def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[En
 
 
 def expiry(chain: Sequence[Entry]) -> float:
-    """When a chain goes back, in seconds since boot: the time of its newest change that counts.
+    """When a chain reverts, in seconds since boot: the time of its newest armed change.
 
-    Time counts from the moment in which a change's guard waits (`armed`). While no guard does, the
-    starting one has READY for it.
+    The time of a change counts from the start of its guard (`armed`). Without an armed change, the
+    guard has READY seconds to start.
     """
-    counted = [e.due for e in chain if e.due is not None and e.group in _armed(chain)]
-    return counted[-1] if counted else starting(chain)
+    times = [e.due for e in chain if e.due is not None and e.group in _armed(chain)]
+    return times[-1] if times else starting(chain)
 
 
 def starting(chain: Sequence[Entry]) -> float:
-    """Until when a guard of this chain may still be starting, since boot; 0 when none is."""
-    fresh = [e.due + READY for e in chain if e.due is not None and e.group not in _armed(chain)]
-    return max(fresh, default=0.0)
+    """Until when a guard of this chain may be starting, in seconds since boot; 0 if none is."""
+    times = [e.due + READY for e in chain if e.due is not None and e.group not in _armed(chain)]
+    return max(times, default=0.0)
 
 
 def base(entry: Entry, entries: Collection[Entry]) -> Entry:
-    """The first of the changes of this setting, among `entries`, that led to this one.
+    """The first change of this setting, among `entries`, in an unbroken series to this one.
 
-    Each took up what the one before it had left; where something else changed the value in
-    between, the way back ends.
+    Each change of the series began with the value that the previous one left. Where another program
+    changed the value in between, the series ends.
     """
-    older = [e for e in entries if e.id < entry.id and alike.one_setting(e, entry)]
-    for one in sorted(older, key=lambda e: -e.id):
-        left = (one.wanted, one.before) if one.after is None else (one.after,)
+    older = [e for e in entries if e.id < entry.id and matching.same_setting(e, entry)]
+    for previous in sorted(older, key=lambda e: -e.id):
+        unknown = previous.after is None
+        left = (previous.wanted, previous.before) if unknown else (previous.after,)
         if entry.before not in left:
             break
-        entry = one
+        entry = previous
     return entry
 
 
@@ -92,27 +92,26 @@ def _armed(chain: Sequence[Entry]) -> set[int]:
     return {entry.group for entry in chain if entry.armed}
 
 
-def _linked(waiting: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, ...]:
-    """`chosen`, and every other that shares a device or a group with one of them, and so on."""
-    found = {entry.id: entry for entry in chosen}
+def _linked(pending: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, ...]:
+    """`chosen`, and all entries that share a device or group with one of them, transitively."""
+    linked = {entry.id: entry for entry in chosen}
     while more := [
         entry
-        for entry in waiting
-        if entry.id not in found and any(_joined(entry, other) for other in found.values())
+        for entry in pending
+        if entry.id not in linked and any(_joined(entry, other) for other in linked.values())
     ]:
-        found |= {entry.id: entry for entry in more}
-    return tuple(found[number] for number in sorted(found))
+        linked |= {entry.id: entry for entry in more}
+    return tuple(linked[number] for number in sorted(linked))
 
 
-def _joined(one: Entry, other: Entry) -> bool:
-    """Whether two changes belong together."""
-    if one.group == other.group:
-        return True
-    return alike.one_place(one, other) and alike.one_device(one, other)
+def _joined(a: Entry, b: Entry) -> bool:
+    """Whether two changes belong to one chain."""
+    same_device = matching.same_namespace(a, b) and matching.same_device(a, b)
+    return a.group == b.group or same_device
 
 
 def joining(entries: Sequence[Entry], first: Entry, others: Sequence[Entry]) -> tuple[int, ...]:
-    """The numbers of the chain that `first` joins, with `others` of its group still to be begun."""
+    """The other numbers of the chain of `first`, if `others` of its group are begun as well."""
     drafts = [
         replace(e, id=-at, group=first.group, due=first.due) for at, e in enumerate(others, 1)
     ]

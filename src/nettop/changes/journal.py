@@ -1,8 +1,8 @@
-"""The journal: JSON lines on the disk before the host is touched, so that a crash forgets nothing.
+"""The journal: JSON lines on disk before each write to the host, so that a crash loses nothing.
 
-One `begin` line precedes every write, one `end` line follows it, later lines tell what became of
-it. Folding the lines by id gives the entries. A line torn by a crash is ignored by readers and
-removed by the next writer; a disk that is full refuses the `begin` line, and with it the change.
+A `begin` line precedes every write, an `end` line follows it, and later lines record confirmation
+and undo. Folding the lines by id gives the entries. Readers ignore a line that a crash cut off, and
+the next writer removes it. If the disk is full, the `begin` line fails, and with it the change.
 """
 
 from __future__ import annotations
@@ -14,12 +14,13 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any
+from typing import Any, Final
 
 from ..files import bounds
 from ..files.trust import trusted
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
+Line = dict[str, Any]  # of the file; `_valid` has checked the types of its fields
 _LOCK_PAUSE = 0.02
 _OPEN = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
 ROOTS = "/var/lib/nettop"
@@ -31,7 +32,7 @@ class Busy(OSError):  # noqa: N818
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One change as the journal knows it. `state` is `begun` when its end was never written."""
+    """One change in the journal. `state` is `begun` while it has no `end` line."""
 
     id: int
     at: float  # seconds since 1970
@@ -40,39 +41,43 @@ class Entry:
     wanted: str
     state: str = "begun"
     after: str | None = None
-    effect: str = "applied"  # what it is once confirmed: applied or rounded
+    effect: str = "applied"  # its state once confirmed: applied or rounded
     who: str = ""
     finding: str = ""
     shell: str = ""
     because: str = ""
     group: int = 0  # the entries that are confirmed or reverted together
-    deadline: float | None = None  # seconds since 1970, to be shown
-    due: float | None = None  # seconds since boot, to be acted on: clocks that jump do not matter
+    deadline: float | None = None  # seconds since 1970, for users
+    due: float | None = None  # seconds since boot, for the guard: this clock never jumps
     boot: str = ""
     netns: str = ""  # the namespace's inode
     netns_name: str = ""
     netns_cookie: str = ""
     identity: str = ""
-    asked: str = ""  # what had been asked for before, where the host may show another value
+    asked: str = ""  # the text written before, if the host may show another value
     side_effects: Mapping[str, tuple[str | None, str | None]] = field(default_factory=dict)
-    armed: bool = False  # its guard waits: `due` is counted from then
-    undoes: tuple[int, ...] = ()  # entries that it takes back: undone once this one is confirmed
+    armed: bool = False  # its guard runs; `due` counts from then
+    undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
     ended: float | None = None  # seconds since 1970: when it was closed
     last: int = 0  # the newest entry when it was closed
 
     @property
     def open(self) -> bool:
-        """Whether it may still have to be taken back."""
+        """Whether the change may still have to be reverted."""
         return self.state in OPEN
 
 
 def folder() -> str:
-    """NETTOP_STATE, or /var/lib/nettop for root, or the user's state folder."""
-    told = os.environ.get("NETTOP_STATE")
-    if told:
-        if not trusted(told):
-            raise PermissionError(1, "NETTOP_STATE: others than root can change this folder", told)
-        return told
+    """NETTOP_STATE, or /var/lib/nettop for root, or the state folder of the user.
+
+    PermissionError: another user than root can write to NETTOP_STATE.
+    """
+    chosen = os.environ.get("NETTOP_STATE")
+    if chosen:
+        if not trusted(chosen):
+            why = "NETTOP_STATE: others than root can change this folder"
+            raise PermissionError(1, why, chosen)
+        return chosen
     if os.geteuid() == 0:
         return ROOTS
     from ..config import state_folder
@@ -81,25 +86,25 @@ def folder() -> str:
 
 
 def since_boot() -> float:
-    """Seconds since boot, sleep included; unlike the time of day it never jumps."""
+    """Seconds since boot, with sleep; unlike the time of day this clock never jumps."""
     return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 class Journal:
-    """The journal in `folder`; nothing is made there until something is written."""
+    """The journal in a folder, which is created by the first write."""
 
-    def __init__(self, place: str | None = None) -> None:
-        """`place` is the folder."""
-        self.folder = place or folder()
+    def __init__(self, path: str | None = None) -> None:
+        """`path` is the folder; by default `folder()`."""
+        self.folder = path or folder()
         self.path = os.path.join(self.folder, "journal.jsonl")
 
     @contextlib.contextmanager
     def lock(self, seconds: float = 10.0) -> Iterator[None]:
-        """Be the only nettop that writes; Busy when another one still is after `seconds`.
+        """Hold the lock for writing; Busy if another nettop still holds it after `seconds`.
 
-        The kernel lets go of the lock when its holder dies, however it dies.
+        The kernel releases the lock (flock(2)) when its holder ends for any reason.
         """
-        self._make()
+        self._create()
         handle = os.open(os.path.join(self.folder, "lock"), _OPEN, 0o600)
         end = time.monotonic() + seconds
         try:
@@ -116,30 +121,33 @@ class Journal:
             os.close(handle)
 
     def entries(self) -> tuple[Entry, ...]:
-        """Every entry, oldest first."""
-        found: dict[int, Entry] = {}
+        """All entries, oldest first; OSError if the journal cannot be read."""
+        entries: dict[int, Entry] = {}
         for line in self._lines():
-            _fold(found, line)
-        return tuple(found[key] for key in sorted(found))
+            _fold(entries, line)
+        return tuple(entries[key] for key in sorted(entries))
 
     def failures(self) -> tuple[str, ...]:
-        """What guards could not do and nobody has been told yet."""
-        told: list[str] = []
+        """Messages about failed guards that no user has seen yet."""
+        messages: list[str] = []
         for line in self._lines():
             if line.get("event") == "guard-failed":
-                told.append(f"guard of change {line.get('id')}: {line.get('because')}")
+                messages.append(f"guard of change {line.get('id')}: {line.get('because')}")
             elif line.get("event") == "told":
-                told.clear()
-        return tuple(told)
+                messages.clear()
+        return tuple(messages)
 
     def told(self) -> None:
-        """The failures were shown to somebody: not again."""
+        """Record that the failures were shown, so that they are not shown again."""
         if self.failures():
             with self.lock():
                 self.append({"event": "told", "id": 0, "at": time.time()})
 
     def begin(self, entry: Entry) -> Entry:
-        """Put a change on the disk before it is made; gives it its number. Call it locked."""
+        """Write a change to disk before it is made; the entry with its number.
+
+        The caller holds the lock.
+        """
         number = max((e.id for e in self.entries()), default=0) + 1
         entry = replace(entry, id=number, group=entry.group or number)
         known = {
@@ -150,13 +158,13 @@ class Journal:
         self.append({"event": "begin", **known})
         return entry
 
-    def note(self, number: int, event: str, **what: Any) -> None:
-        """Add what became of an entry."""
-        self.append({"event": event, "id": number, "at": time.time(), **what})
+    def note(self, number: int, event: str, **values: object) -> None:
+        """Add an event of an entry, with its fields; OSError if it cannot be written."""
+        self.append({"event": event, "id": number, "at": time.time(), **values})
 
-    def append(self, line: Mapping[str, Any]) -> None:
-        """One line, on the disk when this returns; OSError leaves the file as it was."""
-        self._make()
+    def append(self, line: Mapping[str, object]) -> None:
+        """Write one line and wait until it is on disk; OSError leaves the file unchanged."""
+        self._create()
         fresh = not os.path.exists(self.path)
         data = json.dumps(line, separators=(",", ":")).encode() + b"\n"
         handle = os.open(self.path, _OPEN | os.O_APPEND, 0o600)
@@ -172,22 +180,22 @@ class Journal:
         finally:
             os.close(handle)
         if fresh:
-            place = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+            parent = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
             try:
-                os.fsync(place)
+                os.fsync(parent)
             finally:
-                os.close(place)
+                os.close(parent)
 
-    def _make(self) -> None:
+    def _create(self) -> None:
         os.makedirs(self.folder, mode=0o700, exist_ok=True)
         status = os.stat(self.folder)
         if status.st_uid != os.geteuid() or status.st_mode & 0o022:
             raise PermissionError(1, "this folder is not ours alone", self.folder)
 
-    def _lines(self, tell: Callable[[str], None] | None = None) -> Iterator[dict[str, Any]]:
-        """The lines that are understood; `tell` gets a sentence for each of the others.
+    def _lines(self, report: Callable[[str], None] | None = None) -> Iterator[Line]:
+        """The valid lines; `report` gets a sentence for each of the others.
 
-        OSError when the journal cannot be read or is larger than its bound.
+        OSError if the journal cannot be read or is larger than its bound.
         """
         try:
             data = bounds.read(self.path, "journal")
@@ -198,22 +206,20 @@ class Journal:
             line = _parsed(raw)
             if line is not None:
                 yield line
-            elif (
-                tell is not None and raw.strip() and number <= len(ended)
-            ):  # a crash tears the last
-                tell(f"{self.path}:{number}: not a line of the journal")
+            elif report is not None and raw.strip() and number <= len(ended):
+                report(f"{self.path}:{number}: not a line of the journal")
 
     def odd(self) -> tuple[str, ...]:
-        """A sentence for each line that is not understood and left out, the first twenty."""
-        found: list[str] = []
-        for _ in self._lines(found.append):
+        """A sentence for each of the first twenty lines that are not valid and are left out."""
+        messages: list[str] = []
+        for _ in self._lines(messages.append):
             pass
-        more = [f"{self.path}: {len(found) - 20:,} more lines"] if len(found) > 20 else []
-        return (*found[:20], *more)
+        more = len(messages) - 20
+        return (*messages[:20], *([f"{self.path}: {more:,} more lines"] if more > 0 else []))
 
 
 _TEXTS = "setting before wanted state effect who finding shell because boot netns netns_name asked"
-_TYPES: dict[str, tuple[type, ...]] = {
+_TYPES: Final[Mapping[str, tuple[type, ...]]] = {
     **dict.fromkeys((*_TEXTS.split(), "netns_cookie", "identity", "event"), (str,)),
     **dict.fromkeys(("id", "group", "last"), (int,)),
     **dict.fromkeys(("at",), (int, float)),
@@ -226,29 +232,29 @@ _TYPES: dict[str, tuple[type, ...]] = {
 
 
 _NUMBERS = ("id", "group", "at", "deadline", "due")
-_END_OF_TIME = 253_402_300_800  # the year 10000, which no calendar here prints
+_END_OF_TIME = 253_402_300_800  # the year 10000: a date has four digits
 
 
-def _sound(line: dict[str, Any]) -> bool:
-    """Whether every word of a line is of its kind: one that is not must not hide the others."""
+def _valid(line: Line) -> bool:
+    """Whether all fields of a line have their types and bounds; other lines are left out."""
     if not all(isinstance(line[key], kinds) for key, kinds in _TYPES.items() if key in line):
         return False
     if not all(bounds.number(line[key]) for key in _NUMBERS if line.get(key) is not None):
         return False
     if not 0 <= line.get("at", 0) < _END_OF_TIME > (line.get("deadline") or 0) >= 0:
         return False
-    if not all(isinstance(one, int) for key in ("undoes", "also") for one in line.get(key, ())):
+    if not all(isinstance(n, int) for key in ("undoes", "also") for n in line.get(key, ())):
         return False
     for pair in line.get("side_effects", {}).values():
         if not isinstance(pair, list) or not all(
-            isinstance(one, (str, type(None))) for one in pair
+            isinstance(value, (str, type(None))) for value in pair
         ):
             return False
     return line.get("event") != "end" or line.get("state", "applied") in OPEN
 
 
-def _parsed(raw: bytes) -> dict[str, Any] | None:
-    """A line of the journal; None for anything else."""
+def _parsed(raw: bytes) -> Line | None:
+    """A line of the journal; None if it is not valid."""
     if len(raw) > bounds.BOUNDS["journal-line"].most:
         return None
     try:
@@ -257,9 +263,9 @@ def _parsed(raw: bytes) -> dict[str, Any] | None:
         return None
     if not isinstance(line, dict):
         return None
-    if "beside" in line:  # the name of `side_effects` in journals of the first edition
+    if "beside" in line:  # the name of `side_effects` in journals of the first version
         line["side_effects"] = line.pop("beside")
-    return line if _sound(line) else None
+    return line if _valid(line) else None
 
 
 def _whole(line: bytes) -> bool:
@@ -270,18 +276,17 @@ def _whole(line: bytes) -> bool:
 
 
 def _repair(handle: int) -> int:
-    """Cut off a line that a crash tore (or end it, when only its end is missing); the size now."""
+    """Remove a partial last line, or complete it if only its line end is missing; the file size."""
     size = os.fstat(handle).st_size
     if not size or os.pread(handle, 1, size - 1) == b"\n":
         return size
     start = max(0, size - (1 << 20))
     tail = os.pread(handle, size - start, start)
-    torn = tail.rfind(b"\n") + 1
-    if _whole(tail[torn:]):
+    last = tail.rfind(b"\n") + 1
+    if _whole(tail[last:]):
         return size + os.write(handle, b"\n")
-    whole = start + torn
-    os.ftruncate(handle, whole)
-    return whole
+    os.ftruncate(handle, start + last)
+    return start + last
 
 
 _KNOWN = frozenset(f.name for f in fields(Entry))
@@ -289,35 +294,34 @@ _ALWAYS = frozenset({"id", "at", "setting", "before", "wanted"})  # "" is a valu
 _ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
 
 
-def _fold(found: dict[int, Entry], line: dict[str, Any]) -> None:
-    """Apply one line, to its entry and to those it names as `also`.
+def _fold(entries: dict[int, Entry], line: Line) -> None:
+    """Apply one line to its entry and to those in `also`.
 
-    What has another form than ours is left out. An end that was decided (undone, reverted …) is
-    never taken back.
+    A line of an unknown form is left out. A closed entry (undone, reverted, …) never changes.
     """
     event = line.pop("event", "")
     try:
         if "side_effects" in line:
             line["side_effects"] = {
-                key: (was, now) for key, (was, now) in line["side_effects"].items()
+                key: (old, new) for key, (old, new) in line["side_effects"].items()
             }
         if event == "begin":
             line["undoes"] = tuple(line.get("undoes", ()))
             entry = Entry(**{key: line[key] for key in line if key in _KNOWN})
-            found[entry.id] = entry
+            entries[entry.id] = entry
             return
         for number in (line.get("id", 0), *line.get("also", ())):
-            old = found.get(number)
+            old = entries.get(number)
             if old is not None and old.open:
-                _put(found, _next(old, event, line), line)
+                _put(entries, _next(old, event, line), line)
                 if old.undoes and event == "confirmed" and old.state == "pending":
-                    _undone(found, old, line)
+                    _undone(entries, old, line)
     except (TypeError, AttributeError, ValueError, KeyError):
         return
 
 
-def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
-    """What an open entry becomes by a later line."""
+def _next(old: Entry, event: str, line: Line) -> Entry:
+    """An open entry after a later line."""
     if event == "end":
         known = ("state", "effect", "after", "because", "side_effects")
         return replace(old, **{"state": "applied"} | {k: line[k] for k in known if k in line})
@@ -334,16 +338,16 @@ def _next(old: Entry, event: str, line: Mapping[str, Any]) -> Entry:
     return old
 
 
-def _undone(found: dict[int, Entry], undo: Entry, line: Mapping[str, Any]) -> None:
-    """An undo that was confirmed closes what it took back."""
+def _undone(entries: dict[int, Entry], undo: Entry, line: Line) -> None:
+    """Close the entries that a confirmed undo reverted."""
     for number in undo.undoes:
-        one = found.get(number)
-        if one is not None and one.open:
-            _put(found, replace(one, state="undone", deadline=None, due=None), line)
+        entry = entries.get(number)
+        if entry is not None and entry.open:
+            _put(entries, replace(entry, state="undone", deadline=None, due=None), line)
 
 
-def _put(found: dict[int, Entry], entry: Entry, line: Mapping[str, Any]) -> None:
-    """The entry as it is after a line; one that the line closed knows when that was."""
+def _put(entries: dict[int, Entry], entry: Entry, line: Line) -> None:
+    """Store an entry; if the line closed it, with the time and the newest entry then."""
     if not entry.open:
-        entry = replace(entry, ended=line.get("at"), last=next(reversed(found)))
-    found[entry.id] = entry
+        entry = replace(entry, ended=line.get("at"), last=next(reversed(entries)))
+    entries[entry.id] = entry

@@ -1,8 +1,8 @@
 """The other network namespaces of this host, and the devices in each.
 
 Only root may enter a namespace, and sysfs shows the devices of the namespace in which it was
-mounted. So a process of its own enters one after the other and mounts sysfs there for itself, as
-`ip netns exec` does. `python -I -m nettop.changes.namespaces PATH…` is that process.
+mounted. So a separate process enters one after the other and mounts sysfs there, as `ip netns exec`
+does. `python -I -m nettop.changes.namespaces PATH…` is that process.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TypedDict
 
-from . import place
+from . import context
 
 _NEWNS, _NEWNET = 0x00020000, 0x40000000  # include/uapi/linux/sched.h
 _PRIVATE, _RECURSIVE, _DETACH = 1 << 18, 1 << 14, 2  # include/uapi/linux/mount.h, umount2(2)
@@ -26,7 +26,7 @@ _SECONDS = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Namespace:
-    """A namespace that is not ours. `path` opens it; `name` is empty unless /run/netns has it."""
+    """Another network namespace. `path` opens it; `name` is that in /run/netns, or empty."""
 
     path: str
     inode: str
@@ -36,7 +36,7 @@ class Namespace:
 
     @property
     def called(self) -> str:
-        """The namespace in words."""
+        """The namespace in a sentence."""
         if self.name:
             return f"network namespace {self.name}"
         if self.path == "/proc/1/ns/net":
@@ -46,15 +46,15 @@ class Namespace:
         return f"a network namespace without a name ({self.path})"
 
     def way(self, words: str) -> str:
-        """What to type so that `nettop WORDS` runs there."""
+        """The command that runs `nettop WORDS` in this namespace."""
         if self.name:
             return f"nettop --netns {shlex.quote(self.name)} {words}"
         if self.path == "/proc/1/ns/net":
             return f"nettop {words}, outside of this namespace"
-        give = f"touch /run/netns/NAME && mount --bind {shlex.quote(self.path)} /run/netns/NAME"
+        attach = f"touch /run/netns/NAME && mount --bind {shlex.quote(self.path)} /run/netns/NAME"
         if self._process:
-            give = f"ip netns attach NAME {self._process}"
-        return f"{give}, then nettop --netns NAME {words}"
+            attach = f"ip netns attach NAME {self._process}"
+        return f"{attach}, then nettop --netns NAME {words}"
 
     @property
     def _process(self) -> str:
@@ -63,7 +63,7 @@ class Namespace:
 
 
 class Survey:
-    """What can be seen of the other namespaces; looked at once, when it is first asked for."""
+    """The other namespaces that this process can see; read once, at the first use."""
 
     @cached_property
     def found(self) -> tuple[Namespace, ...]:
@@ -88,53 +88,55 @@ class Survey:
         if os.geteuid() != 0:
             return (), False
         paths = dict(_paths())
-        paths.pop(place.netns().inode, None)
-        told = _told(list(paths.values()))
+        paths.pop(context.netns().inode, None)
+        contents = _contents(list(paths.values()))
         spaces = [
-            Namespace(path, inode, told[path]["cookie"], _named(path), told[path]["devices"])
+            Namespace(
+                path, inode, contents[path]["cookie"], _named(path), contents[path]["devices"]
+            )
             for inode, path in paths.items()
-            if path in told
+            if path in contents
         ]
-        gone = [path for path in paths.values() if path not in told and os.path.exists(path)]
-        return tuple(spaces), not gone
+        missing = [p for p in paths.values() if p not in contents and os.path.exists(p)]
+        return tuple(spaces), not missing
 
 
 def _named(path: str) -> str:
     folder, _, name = path.rpartition("/")
-    return name if folder == place.NAMESPACES else ""
+    return name if folder == context.NAMESPACES else ""
 
 
 def _paths() -> Iterator[tuple[str, str]]:
-    """Inode and path of every namespace; the path that is told first comes last."""
+    """Inode and path of every namespace; the preferred path of an inode comes last."""
     processes = sorted((p for p in os.listdir("/proc") if p.isdigit()), key=int, reverse=True)
-    ways = [
+    paths = [
         *(f"/proc/{pid}/fd/{handle}" for pid in processes for handle in _held(pid)),
         *_mounted(),
         *(f"/proc/{pid}/ns/net" for pid in processes),
-        *(os.path.join(place.NAMESPACES, name) for name in _listing(place.NAMESPACES)),
+        *(os.path.join(context.NAMESPACES, name) for name in _listing(context.NAMESPACES)),
     ]
-    for path in ways:
+    for path in paths:
         try:
             yield str(os.stat(path).st_ino), path
-        except OSError:  # ended since, or a name that holds nothing
+        except OSError:  # ended, or a name without a namespace
             continue
 
 
 def _held(pid: str) -> list[str]:
     """The open files of a process that are network namespaces."""
     folder = f"/proc/{pid}/fd"
-    held = []
+    handles = []
     for handle in _listing(folder):
         try:
             if os.readlink(f"{folder}/{handle}").startswith("net:["):
-                held.append(handle)
+                handles.append(handle)
         except OSError:
             continue
-    return held
+    return handles
 
 
 def _mounted() -> list[str]:
-    """Where namespaces are mounted: container engines keep theirs in folders of their own."""
+    """The mount points of namespaces; container engines use folders of their own."""
     try:
         with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
             lines = [line.split() for line in file]
@@ -150,8 +152,15 @@ def _listing(folder: str) -> list[str]:
         return []
 
 
-def _told(paths: Sequence[str]) -> dict[str, Any]:
-    """What the process that enters them tells, by path; nothing when it may not."""
+class _Content(TypedDict):
+    """A namespace as the entering process prints it."""
+
+    cookie: str
+    devices: dict[str, str]  # identity by name
+
+
+def _contents(paths: Sequence[str]) -> dict[str, _Content]:
+    """The contents of namespaces by path; empty if the process may not enter them."""
     import subprocess
 
     if not paths:
@@ -161,10 +170,10 @@ def _told(paths: Sequence[str]) -> dict[str, Any]:
         done = subprocess.run(
             words, stdin=subprocess.DEVNULL, capture_output=True, timeout=_SECONDS, check=True
         )
-        found = json.loads(done.stdout)
+        contents: dict[str, _Content] = json.loads(done.stdout)
     except (OSError, ValueError, subprocess.SubprocessError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return contents
 
 
 def main(paths: Sequence[str]) -> None:
@@ -178,16 +187,16 @@ def main(paths: Sequence[str]) -> None:
     libc = ctypes.CDLL(None, use_errno=True)
     _call(libc.unshare(_NEWNS))
     _call(libc.mount(b"none", b"/", None, _RECURSIVE | _PRIVATE, None))
-    told = {}
+    contents: dict[str, _Content] = {}
     for path, handle in handles.items():
         try:
             _call(libc.setns(handle, _NEWNET))
             _call(libc.mount(b"sysfs", b"/sys", b"sysfs", 0, None))
         except OSError:
             continue
-        told[path] = {"cookie": place.netns().cookie, "devices": _devices()}
+        contents[path] = {"cookie": context.netns().cookie, "devices": _devices()}
         _call(libc.umount2(b"/sys", _DETACH))
-    print(json.dumps(told))
+    print(json.dumps(contents))
 
 
 def _devices() -> dict[str, str]:
@@ -195,13 +204,13 @@ def _devices() -> dict[str, str]:
     from ..settings import _device
 
     source = Live()
-    found = {}
+    identities = {}
     for name in _listing("/sys/class/net"):
         try:
-            found[name] = _device.identity(source, name)
+            identities[name] = _device.identity(source, name)
         except (OSError, ValueError):
-            continue  # gone since
-    return found
+            continue  # gone meanwhile
+    return identities
 
 
 def _call(result: int) -> None:

@@ -1,4 +1,4 @@
-"""Who else owns a setting and would write over it: named before the write, with how to agree."""
+"""Other owners of a setting that may overwrite it, and how to coordinate with them."""
 
 from __future__ import annotations
 
@@ -19,8 +19,13 @@ _AGENTS = {
 }
 
 
+_OWNERS = frozenset(
+    {"irqbalance", "tuned", "NetworkManager", "systemd-network", "systemd-networkd", *_AGENTS}
+)
+
+
 def notes(source: Source, setting: str) -> tuple[str, ...]:
-    """One sentence for each owner of this setting that is seen on the host."""
+    """One sentence for each other owner of this setting on the host."""
     address = settings.parse(setting)
     if not settings.runtime(address):
         return ()
@@ -52,38 +57,22 @@ def _notes(source: Source, address: Address) -> Iterator[str]:
             )
         yield from _links(source, address)
     if getattr(settings.kind(address.kind), "NIC", False):
-        yield from (f"{_AGENTS[name]}" for name in sorted(running & set(_AGENTS)))
+        yield from (_AGENTS[name] for name in sorted(running & set(_AGENTS)))
 
 
 def _running(source: Source) -> frozenset[str]:
-    """The names of running programs that may own something."""
-    known = {
-        "irqbalance",
-        "tuned",
-        "NetworkManager",
-        "systemd-network",
-        "systemd-networkd",
-        *_AGENTS,
-    }
-    found = set()
-    try:
-        listed = source.listing("/proc")
-    except OSError:
-        return frozenset()
-    for pid in listed:
-        if not pid.isdigit():
-            continue
+    """The names of running programs that may own settings."""
+    names = set()
+    for pid in filter(str.isdigit, _listing(source, "/proc")):
         try:
-            name = source.text(f"/proc/{pid}/comm").strip()
+            names.add(source.text(f"/proc/{pid}/comm").strip())
         except OSError:
             continue
-        if name in known:
-            found.add(name)
-    return frozenset(found)
+    return frozenset(names & _OWNERS)
 
 
 def _banned(source: Source, address: Address) -> bool:
-    """Whether irqbalance was told to leave this interrupt alone."""
+    """Whether this interrupt is on the ban list of irqbalance."""
     from ..settings import irq, irqbalance
 
     try:
@@ -100,10 +89,10 @@ def _tuned(source: Source) -> str:
 
 
 def _lines(source: Source, name: str) -> Iterator[str]:
-    """The line of somebody's file that sets it at boot: of several the one that is applied last."""
+    """The line of a sysctl file that sets it at boot; of several the one that is applied last."""
     from ..collect import sysctl_files
 
-    told = ""
+    sentence = ""
     for path in sysctl_files.files(source):
         if path.endswith(f"/{OURS}"):
             continue
@@ -113,9 +102,9 @@ def _lines(source: Source, name: str) -> Iterator[str]:
             continue
         for row in rows:
             if row.key == name:
-                told = f"{row.file}:{row.line} sets it to {row.value!r} at boot"
-    if told:
-        yield told
+                sentence = f"{row.file}:{row.line} sets it to {row.value!r} at boot"
+    if sentence:
+        yield sentence
 
 
 def _links(source: Source, address: Address) -> Iterator[str]:
@@ -133,7 +122,7 @@ def _links(source: Source, address: Address) -> Iterator[str]:
                 yield f"{folder}/{entry} sets {key} when the device appears"
 
 
-# what a .network file may say of a setting, by its kind or its name
+# the keys of a .network file that set a setting, by its kind and name
 _NETWORK = {
     "link.mtu": ("MTUBytes",),
     "route.mtu": ("MTUBytes",),
@@ -149,7 +138,7 @@ _NETWORK = {
 
 
 def _networks(source: Source, address: Address) -> Iterator[str]:
-    """The .network files whose keys networkd sets again whenever it configures the interface."""
+    """The .network files with keys that networkd sets when it configures the interface."""
     keys = _NETWORK.get(f"{address.kind}.{address.name}", ())
     for folder in _LINK:
         for entry in _listing(source, folder) if keys else ():
@@ -159,11 +148,9 @@ def _networks(source: Source, address: Address) -> Iterator[str]:
                 rows = source.text(f"{folder}/{entry}").splitlines()
             except OSError:
                 continue
-            found = next(
-                (k for k in keys for row in rows if row.partition("=")[0].strip() == k), ""
-            )
-            if found:
-                yield f"systemd-networkd runs, and {folder}/{entry} sets {found}: change it there"
+            present = {row.partition("=")[0].strip() for row in rows}
+            if key := next((key for key in keys if key in present), ""):
+                yield f"systemd-networkd runs, and {folder}/{entry} sets {key}: change it there"
 
 
 def _listing(source: Source, folder: str) -> list[str]:

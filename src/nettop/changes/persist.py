@@ -1,4 +1,4 @@
-"""Let settings survive a reboot: the files that keep them, journaled and undone like any change."""
+"""Keep settings across a reboot: the files for that are journaled and undone like any change."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .plan import forecast, refused
 
 
 def wanted(setting: str, value: str) -> tuple[str, str]:
-    """The `kept.…` setting that keeps this one, and its text; ValueError when nothing can."""
+    """The `kept.…` setting that keeps this one, and its value; ValueError if it cannot be kept."""
     address = settings.parse(setting)
     value = settings.normal(address, value)
     keep = settings.keep(address, value)
     if keep is None:
-        raise ValueError(f"{setting} cannot survive a reboot: what it names is gone by then")
+        raise ValueError(f"{setting} cannot be kept: its target does not survive a reboot")
     if keep.where == "sysctl":
         return f"kept.sysctl@{keep.key}", keep.value
     if keep.where == "link":
@@ -29,7 +29,7 @@ def wanted(setting: str, value: str) -> tuple[str, str]:
 
 
 def preview(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
-    """The files as they would be, by path."""
+    """The files that would be written: text by path, without settings that cannot be kept."""
     files: dict[str, dict[str, str]] = {}
     where: dict[str, settings.Address] = {}
     for setting, value in pairs:
@@ -46,37 +46,41 @@ def preview(pairs: Sequence[tuple[str, str]], source: Source) -> dict[str, str]:
 
 
 def doubts(pairs: Sequence[tuple[str, str]], source: Source) -> tuple[str, ...]:
-    """Why some of them could not be kept here."""
-    found = []
+    """Why some of these settings cannot be kept on this host, without repetition."""
+    reasons = []
     for setting, value in pairs:
         try:
             text, line = wanted(setting, value)
             settings.check(source, settings.parse(text), line)
         except (OSError, ValueError, LookupError) as error:
-            found.append(sentence(error))
-    return tuple(dict.fromkeys(found))
+            reasons.append(sentence(error))
+    return tuple(dict.fromkeys(reasons))
 
 
 def forecasts(pairs: Sequence[tuple[str, str]], source: Source) -> tuple[Result, ...]:
-    """What `keep` would do: each line that a file would get, or why it cannot have it."""
-    found = []
+    """What `keep` would do: planned, unchanged or refused for each setting."""
+    results = []
     for setting, value in pairs:
         try:
             text, line = wanted(setting, value)
             before = settings.read(source, settings.parse(text))
         except (OSError, ValueError, LookupError) as error:
-            found.append(refused(Change(setting, value, value), sentence(error)))
+            results.append(refused(Change(setting, value, value), sentence(error)))
             continue
-        found.append(forecast(Change(text, before, line), source))
-    return tuple(found)
+        results.append(forecast(Change(text, before, line), source))
+    return tuple(results)
 
 
 def keep(
     pairs: Sequence[tuple[str, str]], host: Host, journal: Journal, finding: str = ""
 ) -> tuple[Result, ...]:
-    """Write the files; what is kept already is left alone, what cannot be kept is told."""
-    seen = forecasts(pairs, host.source)
-    told = [one for one in seen if one.state != "planned"]
-    changes = [Change(one.setting, one.before, one.wanted) for one in seen if one not in told]
-    made = apply(changes, host, journal, Terms(finding, confirm=0)) if changes else ()
-    return (*told, *made)
+    """Write the files; first the results of settings that are kept already or cannot be kept."""
+    expected = forecasts(pairs, host.source)
+    others = [result for result in expected if result.state != "planned"]
+    changes = [
+        Change(result.setting, result.before, result.wanted)
+        for result in expected
+        if result.state == "planned"
+    ]
+    applied = apply(changes, host, journal, Terms(finding, confirm=0)) if changes else ()
+    return (*others, *applied)

@@ -1,10 +1,10 @@
-"""From what is wanted to the changes that get there; pure: it reads, and never writes."""
+"""The changes that lead to the wanted values; it reads the host and never writes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import NotRequired, TypedDict
 
 from .. import settings
 from ..host.source import Source
@@ -13,18 +13,18 @@ from . import Change, Result, data
 
 
 def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...]:
-    """The changes still needed, in the order they must be written.
+    """The changes that are needed, in the order in which they must be written.
 
-    What is already so is left out; a setting wanted twice gets the last value. UnknownError for a
-    name there is not; ValueError for a value beyond the limits; OSError when the host has no such
-    thing.
+    Settings that have the value already are left out; of several values for one setting the last
+    counts. UnknownError for an unknown name, ValueError for a value beyond the limits, OSError if
+    the host does not have the setting.
     """
-    asked: dict[str, tuple[settings.Address, str]] = {}
+    values: dict[str, tuple[settings.Address, str]] = {}
     for text, value in wanted:
         address = settings.parse(text)
-        asked[str(address)] = (address, settings.normal(address, value))
+        values[str(address)] = (address, settings.normal(address, value))
     needed: list[tuple[int, Change]] = []
-    for address, value in asked.values():
+    for address, value in values.values():
         before = settings.read(source, address)
         if before != value:
             value = settings.check(source, address, value)  # noqa: PLW2901
@@ -34,7 +34,7 @@ def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...
 
 
 def forecast(change: Change, source: Source) -> Result:
-    """What `apply` decides before it writes anything: planned, unchanged, or refused and why."""
+    """What `apply` decides before it writes: planned, unchanged, or refused with the reason."""
     address = settings.parse(change.setting)
     try:
         now = settings.read(source, address)
@@ -45,31 +45,31 @@ def forecast(change: Change, source: Source) -> Result:
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
     if change.identity and not settings.same(change.identity, settings.identity(source, address)):
-        because = f"{address.target} is another one now than when this was shown"
+        because = f"{address.target} is no longer the one that was shown"
         return refused(change, because, shell=shell)
-    if now == value:  # so already, whoever did it: often a change that was made just before
+    if now == value:  # often the side effect of a previous change
         return Result(change.setting, now, value, "unchanged", after=now, shell=shell)
     if now != change.before:
         because = f"the host no longer shows {change.before!r} but {now!r}"
         return refused(change, because, shell=shell)
     if settings.risk(address) in ("reboot", "advice"):
-        return refused(change, "this takes a reboot: it is shown, never applied", shell=shell)
+        return refused(change, "this needs a reboot: nettop does not apply it", shell=shell)
     return Result(str(address), now, value, "planned", after=value, shell=shell)
 
 
 def unfit(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Result, ...]:
-    """Nothing is done when one value is none that may be: which one, why, and what waits for it."""
+    """The results of a plan with an invalid value: that value and why, the rest not tried."""
     results = []
     for setting, value in wanted:
         try:
             before = settings.read(source, settings.parse(setting))
         except (OSError, ValueError, LookupError):
             before = value  # the forecast says why it cannot be read
-        seen = forecast(Change(setting, before, value), source)
-        if seen.state == "planned":
+        result = forecast(Change(setting, before, value), source)
+        if result.state == "planned":
             why = "not tried: another of these is refused"
-            seen = replace(seen, state="refused", after=None, because=why)
-        results.append(seen)
+            result = replace(result, state="refused", after=None, because=why)
+        results.append(result)
     return tuple(results)
 
 
@@ -77,27 +77,36 @@ def refused(
     change: Change, because: str, number: int | None = None, shell: str = "",
     after: str | None = None,
 ) -> Result:  # fmt: skip
-    """A change that was not made, and why."""
+    """The result of a change that was not made, with the reason."""
     return Result(
         change.setting, change.before, change.after, "refused", number, after, shell, because
     )
 
 
-def describe(setting: str, value: str, source: Source) -> dict[str, Any]:
-    """One wanted value as data: setting, before, after, the expert's command, the risk.
+class Step(TypedDict):
+    """One wanted value as JSON; `before` is None, with `because`, if it cannot be read."""
 
-    `before` is None, with `because`, when the host does not show it.
-    """
-    found: dict[str, Any] = {"setting": setting, "before": None, "after": data(setting, value)}
+    setting: str
+    before: int | str | list[int] | None
+    after: int | str | list[int]
+    risk: str
+    shell: str  # the equivalent command
+    because: NotRequired[str]
+
+
+def describe(setting: str, value: str, source: Source) -> Step:
+    """One wanted value with the current one; an error is in `because`."""
+    document: Step = {
+        "setting": setting, "before": None, "after": data(setting, value), "risk": "none",
+        "shell": "",
+    }  # fmt: skip
     try:
         address = settings.parse(setting)
-        found["risk"] = settings.risk(address)
+        document["risk"] = settings.risk(address)
         value = settings.normal(address, value)
-        found["after"] = settings.data(address, value)
-        found["shell"] = settings.shell(address, value, source)
-        found["before"] = settings.data(address, settings.read(source, address))
+        document["after"] = settings.data(address, value)
+        document["shell"] = settings.shell(address, value, source)
+        document["before"] = settings.data(address, settings.read(source, address))
     except (OSError, ValueError, LookupError) as error:
-        found.setdefault("risk", "none")
-        found.setdefault("shell", "")
-        found["because"] = sentence(error)
-    return found
+        document["because"] = sentence(error)
+    return document

@@ -1,7 +1,7 @@
-"""Becoming root for a change: the same command again, explicit in every word, through sudo.
+"""Make a change as root: run the same command again through sudo, with explicit arguments.
 
-Nothing is judged again as root and no file of the user's is read there: setting, before and after
-are words of the command line.
+As root, nettop does not evaluate rules again and reads no file of the user: setting, old and new
+value are arguments.
 """
 
 from __future__ import annotations
@@ -18,12 +18,13 @@ from ..settings import Address
 from . import Change, Result, text
 from .journal import Journal
 
+Document = dict[str, Any]  # JSON of nettop itself
 _KNOWN = frozenset(field.name for field in fields(Result))
 _OWN = frozenset({"process", "thread", "nice"})
 
 
 def needed(address: Address) -> bool:
-    """Whether we lack the right to write it: everything but a process of our own is root's."""
+    """Whether writing this setting needs root: all settings except those of our own processes."""
     user = os.geteuid()
     if user == 0:
         return False
@@ -36,22 +37,22 @@ def needed(address: Address) -> bool:
 
 
 def rooted(journal: Journal) -> bool:
-    """Whether the changes of this host may stand in root's journal rather than in ours."""
+    """Whether the changes of this host may be in the journal of root instead of ours."""
     return os.geteuid() != 0 and "NETTOP_STATE" not in os.environ and bool(journal.folder)
 
 
 def again(words: Sequence[str]) -> list[str]:
-    """The argument list that runs `nettop WORDS…` as root without asking for a password."""
+    """The arguments that run `nettop WORDS…` as root without asking for a password."""
     return [sudo(), "-n", sys.executable, "-I", "-m", "nettop", *words]
 
 
 def line(words: Sequence[str]) -> str:
-    """What the user may type instead."""
+    """The same command for the user to type."""
     return shlex.join(["sudo", sys.executable, "-I", "-m", "nettop", *words])
 
 
 def may() -> bool:
-    """Whether sudo would do it without a password."""
+    """Whether sudo works without a password."""
     import subprocess
 
     try:
@@ -66,7 +67,7 @@ def may() -> bool:
 
 
 def become(words: Sequence[str]) -> str:
-    """Run `nettop WORDS…` as root in our place; returns only the sentence why that cannot be."""
+    """Replace this process with `nettop WORDS…` as root; returns a sentence if that fails."""
     if not may():
         return f"this needs root: {line(words)}"
     sys.stdout.flush()
@@ -77,23 +78,24 @@ def become(words: Sequence[str]) -> str:
 
 
 def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
-    """The changes by root in one explicit command, so that they are one group with one guard.
+    """Make the changes as root in one command, so that they are one group with one guard.
 
-    Where that cannot be, the line to be typed is told for each.
+    If that is not possible, each result is refused with the command to type.
     """
-    words = ["set", *(word for one in changes for word in (one.setting, one.after))]
-    words += [*(f"--before={one.before}" for one in changes), *options]
+    words = ["set", *(word for change in changes for word in (change.setting, change.after))]
+    words += [*(f"--before={change.before}" for change in changes), *options]
     try:
         return results(words)
     except OSError as error:
         why = str(error)
         return tuple(
-            Result(one.setting, one.before, one.after, "refused", because=why) for one in changes
+            Result(change.setting, change.before, change.after, "refused", because=why)
+            for change in changes
         )
 
 
-def told(words: Sequence[str]) -> dict[str, Any]:
-    """What `nettop WORDS… --json` says as root; OSError with its last sentence when it cannot."""
+def told(words: Sequence[str]) -> Document:
+    """The JSON of `nettop WORDS…` as root; OSError with the last line of stderr otherwise."""
     import json
     import subprocess
 
@@ -102,31 +104,27 @@ def told(words: Sequence[str]) -> dict[str, Any]:
         capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     try:
-        found = json.loads(done.stdout)
+        document = json.loads(done.stdout)
     except ValueError:
-        found = None
-    if not isinstance(found, dict):
+        document = None
+    if not isinstance(document, dict):
         raise OSError((done.stderr.strip().splitlines() or ["sudo failed"])[-1])
-    return found
+    return document
 
 
 def results(words: Sequence[str]) -> tuple[Result, ...]:
-    """The changes that `nettop WORDS…` made as root; OSError with one sentence when it cannot."""
+    """The changes that `nettop WORDS…` makes as root; OSError, one sentence, if it fails."""
     if not may():
         raise OSError(f"this needs root: {line(words)}")
-    return tuple(_made(words))
-
-
-def _made(words: Sequence[str]) -> list[Result]:
-    found = told(words)
+    document = told(words)
     try:
-        return [_result(one) for one in found["changes"]]
+        return tuple(_result(change) for change in document["changes"])
     except (KeyError, TypeError):
-        raise OSError(str(found.get("error", "root's nettop says nothing of it"))) from None
+        raise OSError(str(document.get("error", "nettop as root gave no result"))) from None
 
 
-def _result(told: dict[str, Any]) -> Result:
-    values: dict[str, Any] = {
-        key: text(told[key]) for key in ("before", "wanted", "after") if key in told
+def _result(change: Document) -> Result:
+    values: Document = {
+        key: text(change[key]) for key in ("before", "wanted", "after") if key in change
     }
-    return Result(**{key: one for key, one in (told | values).items() if key in _KNOWN})
+    return Result(**{key: value for key, value in (change | values).items() if key in _KNOWN})

@@ -1,4 +1,4 @@
-"""What became of changes, for a person or a program; and the countdown of `confirm or revert`."""
+"""Results of changes as text, their exit code, and the countdown to the confirmation."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import replace
 from ..files.streams import ERASE, control
 from ..settings import Host
 from ..terms.text import safe
-from . import Result, answer, chain, guard, outcome, risk
+from . import Result, chain, guard, prompt, risk, status
 from .journal import Journal, since_boot
 from .namespaces import Survey
 
@@ -18,7 +18,7 @@ _MARKS = {"applied": "✓", "rounded": "≈", "pending": "…", "undone": "↶",
 
 
 def code(results: Sequence[Result]) -> int:
-    """The exit code: 4 not done, 5 reverted, 0 done."""
+    """The exit code: 4 refused or conflict, 5 reverted, else 0."""
     states = {result.state for result in results}
     if states & {"refused", "conflict"}:
         return 4
@@ -26,7 +26,7 @@ def code(results: Sequence[Result]) -> int:
 
 
 def show(results: Sequence[Result]) -> None:
-    """Print each change with what the host shows now, or would show."""
+    """Print each change with the current or planned value of the host."""
     for result in results:
         if result.state == "planned":
             _plan(result)
@@ -42,37 +42,37 @@ def show(results: Sequence[Result]) -> None:
         print(safe(f"{mark} {name}{result.setting}: {values}  {result.state}"))
         if result.state == "pending" and result.deadline is not None:
             left = max(0, round(result.deadline - time.time()))
-            print(f"    it reverts in {left} s unless it is kept: nettop confirm {result.id}")
+            print(f"    it reverts in {left} s unless confirmed: nettop confirm {result.id}")
         if result.because:
             print(safe(f"    {result.because}"))
 
 
 def _plan(result: Result) -> None:
-    """What would be done, and the command that does the same."""
-    told = risk(result.setting)
-    print(safe(f"{result.setting}: {result.before} → {result.wanted}   (risk: {told})"))
+    """Print a planned change and the equivalent command."""
+    values = f"{result.before} → {result.wanted}"
+    print(safe(f"{result.setting}: {values}   (risk: {risk(result.setting)})"))
     print(safe(f"    {result.shell}"))
     if result.because:
         print(safe(f"    {result.because}"))
 
 
 def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ...]:
-    """Count down on the terminal until Enter keeps pending changes, or the guard ends them.
+    """Count down on the terminal until Enter confirms pending changes, or the guard reverts them.
 
-    Ctrl-C takes them back at once. Without a terminal, or in the background, they stay pending.
+    Ctrl-C reverts them at once. Without a terminal, or in the background, they stay pending.
     """
     numbers = [r.id for r in results if r.state == "pending" and r.id is not None]
-    if not numbers or not answer.possible():
+    if not numbers or not prompt.possible():
         return tuple(results)
     group = next((e.group for e in journal.entries() if e.id in numbers), 0)
     older = [e.id for e in chain.of_group(journal.entries(), group) if e.group != group]
-    also = f" and what waits with it ({', '.join(map(str, older))})" if older else ""
+    also = f" and the pending changes with it ({', '.join(map(str, older))})" if older else ""
     try:
-        if answer.enter(lambda: _left(journal, group), f"Enter alone keeps it{also}"):
+        if prompt.enter(lambda: _left(journal, group), f"Press only Enter to confirm it{also}"):
             guard.confirm(journal, numbers)
         elif chain.of_group(journal.entries(), group):
             print(f"{ERASE}  Not confirmed: reverting", file=sys.stderr, flush=True)
-        else:  # somebody else confirmed it or took it back
+        else:  # confirmed or reverted by another process
             control(ERASE, sys.stderr)
     except KeyboardInterrupt:
         guard.revert(journal, group)
@@ -80,17 +80,17 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
 
 
 def _left(journal: Journal, group: int) -> float:
-    """Seconds until the chain goes back; a newer change may give it more. 0: nothing waits."""
-    waiting = chain.of_group(journal.entries(), group)
-    if not any(entry.group == group for entry in waiting):
+    """Seconds until the chain reverts; a newer change may add time. 0: nothing is pending."""
+    pending = chain.of_group(journal.entries(), group)
+    if not any(entry.group == group for entry in pending):
         return 0.0
-    return chain.expiry(waiting) - since_boot()
+    return chain.expiry(pending) - since_boot()
 
 
 def follow(
     journal: Journal, results: Sequence[Result], seconds: float = 20.0
 ) -> tuple[Result, ...]:
-    """The results as journal and host have them now; waits for the guard to finish its work."""
+    """The results with their current state; waits at most `seconds` for pending ones."""
     numbers = {r.id for r in results}
     end = time.monotonic() + seconds
     while True:
@@ -100,13 +100,13 @@ def follow(
             break
         time.sleep(0.1)
     host, survey = Host.at(), Survey()
-    ended = {
-        number: outcome.of(entry, host, survey)
+    closed = {
+        number: status.of(entry, host, survey)
         for number, entry in now.items()
         if entry.state in ("undone", "reverted")
     }
     return tuple(
         r if r.id not in now or now[r.id].state == "begun"
-        else ended.get(r.id) or replace(r, state=now[r.id].state, deadline=None)
+        else closed.get(r.id) or replace(r, state=now[r.id].state, deadline=None)
         for r in results
     )  # fmt: skip

@@ -1,11 +1,11 @@
-"""Undo as a person asks for it: what may cut the link is undone under guard, like a change.
+"""The undo of a user: an undo that may cut the link is guarded, like a change.
 
-Going back can cut the link as well: somebody may have come to depend on the new value. So the undo
-of a risky change is a change of its own in the journal, which names what it undoes. It is pending:
-once it is confirmed, both are closed as undone; else it goes back to the value that was undone,
-and that change stands as before.
+An undo can cut the link as well, because users may depend on the new value. So the undo of a risky
+change is a change of its own in the journal, which names the entries that it undoes. It is pending:
+when it is confirmed, both are closed as undone; otherwise it reverts to the value before the undo,
+and the old change stays open.
 
-A change that still waits itself is taken back at once: its guard would do the same.
+A change that is still pending is reverted at once, because its guard would do the same.
 """
 
 from __future__ import annotations
@@ -15,14 +15,14 @@ from dataclasses import replace
 
 from .. import settings
 from ..settings import Host
-from . import Change, Result, alike, chain, outcome, target
+from . import Change, Result, chain, matching, status, target
 from .apply import Terms, make, risky
 from .journal import Entry, Journal
 from .namespaces import Survey
 from .plan import refused
-from .settle import look
+from .readback import look
 from .undo import (
-    Found,
+    Place,
     find,
     moved,
     never_written,
@@ -38,10 +38,10 @@ def retract(
     journal: Journal, host: Host, numbers: Collection[int] = (), *, terms: Terms,
     everything: bool = False, force: bool = False,
 ) -> tuple[Result, ...]:  # fmt: skip
-    """Take back the entries of these numbers (or all that stand), as `undo` does.
+    """Undo the entries of these numbers, or all open ones with `everything`, as `undo` does.
 
-    When one of them is risky, all those of its device are pending, as one group. With `everything`
-    an undo that is pending already stays so.
+    If one of them is risky, the undo of all entries of its device is pending, as one group. With
+    `everything`, an undo that is pending already stays pending.
     """
     survey = Survey()
     with journal.lock():
@@ -62,7 +62,7 @@ def retract(
             results += _pending(journal, host, risks, terms, survey, force=force)
         waiting = [e for e in undoing if any(one.id in (e.id, *e.undoes) for one in chosen)]
         return (
-            *results, *(outcome.of(e, host, survey) for e in waiting),
+            *results, *(status.of(e, host, survey) for e in waiting),
             *nothing_left(entries, numbers, host, survey),
         )  # fmt: skip
 
@@ -70,15 +70,15 @@ def retract(
 def _guarded(left: Sequence[Entry], host: Host, terms: Terms) -> list[Entry]:
     """The confirmed entries on interfaces where the undo of one of them may cut the link.
 
-    What is not here is left out: nothing is written to it.
+    Entries whose target is not in this namespace are left out, because nothing is written there.
     """
     here = [e for e in left if not chain.unconfirmed(e) and _address(e, host) is not None]
-    risks = [e for e in here if (found := _address(e, host)) and risky(found, terms.carries)]
-    return [e for e in here if any(alike.one_device(e, risk) for risk in risks)]
+    risks = [e for e in here if (address := _address(e, host)) and risky(address, terms.carries)]
+    return [e for e in here if any(matching.same_device(e, risk) for risk in risks)]
 
 
 def _address(entry: Entry, host: Host) -> settings.Address | None:
-    """Where its setting is now, in this namespace."""
+    """The current address of the setting in this namespace; None if it is not here."""
     try:
         return target.find(entry, host).address
     except LookupError:
@@ -89,12 +89,12 @@ def _pending(
     journal: Journal, host: Host, risks: Sequence[Entry], terms: Terms, survey: Survey,
     *, force: bool,
 ) -> list[Result]:  # fmt: skip
-    """One pending change for each setting that these entries changed; newest first."""
+    """Make one pending change for each setting that these entries changed, newest first."""
     results: list[Result] = []
     changes: list[Change] = []
     entries = journal.entries()
     seen: set[int] = set()
-    will: dict[str, str] = {}  # what the settings show once these changes are made
+    planned: dict[str, str] = {}  # the values after these changes
     for entry in sorted(risks, key=lambda e: -e.id):
         if entry.id in seen:
             continue
@@ -102,44 +102,44 @@ def _pending(
         seen |= {e.id for e in run}
         others = [e for e in entries if e.id not in seen]
         to, asked = way_back(run[-1], entries)
-        found = find(entry, host, others, force=force, to=to, survey=survey)
-        if isinstance(found, Result):
-            results.append(noted(journal, entry, found) if found.state == "void" else found)
+        place = find(entry, host, others, force=force, to=to, survey=survey)
+        if isinstance(place, Result):
+            results.append(noted(journal, entry, place) if place.state == "void" else place)
             continue
-        side_effects = _side_effects([origins(e, entries) for e in run], found, host, will)
-        if found.now == to and all(_shows(host, key, was) for key, was in side_effects.items()):
+        side_effects = _side_effects([origins(e, entries) for e in run], place, host, planned)
+        if place.now == to and all(_shows(host, key, value) for key, value in side_effects.items()):
             results += put_back(journal, host, entries, run, force=force, survey=survey)
             continue
-        will |= {str(found.address): to, **side_effects}
+        planned |= {str(place.address): to, **side_effects}
         numbers = tuple(e.id for e in run)
         changes.append(
-            Change(str(found.address), found.now, to, numbers, tuple(side_effects.items()), asked)
+            Change(str(place.address), place.now, to, numbers, tuple(side_effects.items()), asked)
         )  # fmt: skip
-    made: list[Result] = []
-    make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), made)
-    why = "not tried: the one before it was not undone"
-    return [*results, *made, *(refused(change, why) for change in changes[len(made) :])]
+    applied: list[Result] = []
+    make(changes, host, journal, replace(terms, finding=terms.finding or _finding(risks)), applied)
+    why = "not tried: the previous undo failed"
+    return [*results, *applied, *(refused(change, why) for change in changes[len(applied) :])]
 
 
 def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
-    """This entry and those of its setting that led to it, newest first."""
+    """This entry and the earlier ones of its setting in the same series, newest first."""
     first = chain.base(entry, risks)
     return [
         e for e in sorted(risks, key=lambda e: -e.id)
-        if e.id <= entry.id and alike.one_setting(e, entry) and (force or e.id >= first.id)
+        if e.id <= entry.id and matching.same_setting(e, entry) and (force or e.id >= first.id)
     ]  # fmt: skip
 
 
 def _side_effects(
-    run: Sequence[Entry], found: Found, host: Host, will: Mapping[str, str]
+    run: Sequence[Entry], place: Place, host: Host, planned: Mapping[str, str]
 ) -> dict[str, str]:
-    """What moved along with these entries, newest first, and goes back with them."""
-    back: dict[str, str] = {}
+    """The old values of the side effects of these entries, to be restored with them."""
+    values: dict[str, str] = {}
     for entry in run:
-        if not never_written(entry, found):
-            also = moved(entry, found.address, host, {**will, **back})
-            back |= {str(one): was for one, was in also}
-    return back
+        if not never_written(entry, place):
+            restored = moved(entry, place.address, host, {**planned, **values})
+            values |= {str(address): old for address, old in restored}
+    return values
 
 
 def _shows(host: Host, setting: str, value: str) -> bool:
@@ -147,6 +147,6 @@ def _shows(host: Host, setting: str, value: str) -> bool:
 
 
 def _finding(risks: Sequence[Entry]) -> str:
-    """What the undone changes answered, where it is one thing."""
-    found = {e.finding for e in risks}
-    return found.pop() if len(found) == 1 else ""
+    """The common finding of the undone changes; empty if they have several."""
+    findings = {e.finding for e in risks}
+    return findings.pop() if len(findings) == 1 else ""

@@ -1,4 +1,4 @@
-"""Which interfaces carry this SSH session: changes there must never cut its user off."""
+"""The interfaces that carry this SSH session: changes there must not cut off its user."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ..settings.route import packed
 
 _GETROUTE = 26
 _DST, _OIF = 1, 4
-_DEEP = 8  # interfaces stacked on interfaces: VLAN on bond on two ports is three
+_DEEP = 8  # levels of stacked interfaces; a VLAN on a bond of two ports has three
 
 
 def carriers(source: Source, address: str | None) -> tuple[str, ...]:
-    """The interface that the route to `address` takes, and every port below it.
+    """The interface of the route to `address`, and every interface below it.
 
-    Nothing when there is no session, or it comes over loopback; when the kernel will not say,
-    nothing either: then only the risk of a setting itself counts.
+    Empty without a session, for one over loopback, and if the route cannot be read; then only the
+    risk of the setting itself counts.
     """
     if not address:
         return ()
@@ -27,12 +27,12 @@ def carriers(source: Source, address: str | None) -> tuple[str, ...]:
         name = _leaves_by(source, address)
     except (OSError, ValueError):
         return ()
-    found: list[str] = []
+    interfaces: list[str] = []
     level = [name] if name and name != "lo" else []
     for _ in range(_DEEP):
-        found += [one for one in level if one not in found]
-        level = [port for one in level for port in _below(source, one)]
-    return tuple(found)
+        interfaces += [upper for upper in level if upper not in interfaces]
+        level = [lower for upper in level for lower in _below(source, upper)]
+    return tuple(interfaces)
 
 
 def _leaves_by(source: Source, address: str) -> str | None:
@@ -49,7 +49,7 @@ def _leaves_by(source: Source, address: str) -> str | None:
 
 def _below(source: Source, name: str) -> list[str]:
     try:
-        listed = source.listing(f"/sys/class/net/{name}")
+        entries = source.listing(f"/sys/class/net/{name}")
     except OSError:
         return []
-    return [entry.removeprefix("lower_") for entry in listed if entry.startswith("lower_")]
+    return [entry.removeprefix("lower_") for entry in entries if entry.startswith("lower_")]

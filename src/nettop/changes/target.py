@@ -1,7 +1,7 @@
 """Where the target of a change is now: here, in another network namespace, or gone.
 
-A change is gone when the kernel has forgotten it: with the boot, with its namespace, with its
-device, with its process. What cannot be seen is not taken for gone.
+A change is gone with the boot, the namespace, the device or the process that it belonged to. A
+target that cannot be seen does not count as gone.
 """
 
 from __future__ import annotations
@@ -11,30 +11,30 @@ from dataclasses import dataclass, replace
 
 from .. import settings
 from ..settings import Address, Host
-from . import place
+from . import context
 from .journal import Entry
 from .namespaces import Namespace, Survey
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """`address` is what to read and write, None when it is not here; `because` says why not."""
+    """`address` is what to read and write; None if it is not here, and `because` says why."""
 
     address: Address | None
     because: str = ""
-    gone: bool = False  # the change is gone with it
+    gone: bool = False  # and the change with it
 
 
 def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool = False) -> Target:
-    """The target of an entry. LookupError when its setting is none of ours.
+    """The target of an entry; LookupError for an unknown setting.
 
-    Without a `survey` other namespaces are not looked at. `force` takes an interface of the same
-    name and index for the device where nothing else is known of it.
+    Without a `survey` other namespaces are not searched. With `force`, an interface with the same
+    name and index counts as the device if nothing else identifies it.
     """
     address = settings.parse(entry.setting)
-    now = place.boot()
+    now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
-        return _gone("the host was started again since: the change is gone")
+        return _gone("the host was rebooted: the change is gone")
     if not settings.namespaced(address):
         return _of_the_host(entry, address, host)
     ours = _ours(entry)
@@ -42,16 +42,16 @@ def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool 
         return _of_the_host(entry, address, host) if ours else _namespace(entry, survey)
     if not entry.identity:
         return Target(address) if ours else _namespace(entry, survey)
-    found = _device(entry, address, host)
-    if found is not None and (ours or force or settings.certain(entry.identity)):
-        return Target(found)
+    here = _device(entry, address, host)
+    if here is not None and (ours or force or settings.certain(entry.identity)):
+        return Target(here)
     if not ours and not settings.certain(entry.identity):
         return _namespace(entry, survey)
     return _moved(entry, address, host, survey)
 
 
 def renamed(address: Address, name: str, entry: Entry) -> Address:
-    """The address on the interface that is now called `name`, when it was the entry's interface."""
+    """The address with the current `name` of the interface, if it was that of the entry."""
     if address.nic != settings.parse(entry.setting).nic or not name:
         return address
     return replace(address, target=name + ("/" + address.part if address.part else ""))
@@ -62,15 +62,15 @@ def _gone(because: str) -> Target:
 
 
 def _ours(entry: Entry) -> bool:
-    """Whether the entry was made in the namespace that we are in."""
-    here = place.netns()
+    """Whether the entry was made in the namespace of this process."""
+    here = context.netns()
     if entry.netns_cookie and here.cookie:
         return entry.netns_cookie == here.cookie
     return not entry.netns or entry.netns == here.inode
 
 
 def _of_the_host(entry: Entry, address: Address, host: Host) -> Target:
-    """A target that is no interface: a process, an interrupt, a file, a parameter."""
+    """A target that is not an interface: a process, an interrupt, a file, a parameter."""
     if not entry.identity:
         return Target(address)
     now = settings.identity(host.source, address)
@@ -82,36 +82,39 @@ def _of_the_host(entry: Entry, address: Address, host: Host) -> Target:
 
 
 def _device(entry: Entry, address: Address, host: Host) -> Address | None:
-    """The address on the entry's device, whatever its name is now; None when it is not here."""
-    try:
-        every = host.source.listing("/sys/class/net")
-    except OSError:
-        every = []
-    for name in dict.fromkeys((address.nic, *every)):
+    """The address with the current name of the device of the entry; None if it is not here."""
+    for name in dict.fromkeys((address.nic, *_interfaces(host))):
         other = renamed(address, name, entry)
         if settings.same(entry.identity, settings.identity(host.source, other)):
             return other
     return None
 
 
+def _interfaces(host: Host) -> list[str]:
+    try:
+        return host.source.listing("/sys/class/net")
+    except OSError:
+        return []
+
+
 def _namespace(entry: Entry, survey: Survey | None) -> Target:
-    """Where the namespace is in which the entry was made; it is not ours."""
-    told = f" {entry.netns_name}" if entry.netns_name else ""
-    made = f"made in network namespace {entry.netns_name}" if told else "made in another namespace"
+    """The other namespace in which the entry was made."""
+    name = f" {entry.netns_name}" if entry.netns_name else ""
+    origin = f"made in network namespace{name}" if name else "made in another namespace"
     if survey is None:
-        return Target(None, f"{made}: undo it there")
+        return Target(None, f"{origin}: undo it there")
     for space in survey.found:
         known = entry.netns_cookie and space.cookie
         same = entry.netns_cookie == space.cookie if known else entry.netns == space.inode
         if same:
             return Target(None, f"made in {space.called}: {space.way(f'undo {entry.id}')}")
     if not survey.complete:
-        return Target(None, f"{made}, which cannot be seen from here: only root sees all of them")
-    return _gone(f"network namespace{told} is gone, and the change with it")
+        return Target(None, f"{origin}, which cannot be seen from here: only root sees all of them")
+    return _gone(f"network namespace{name} is gone, and the change with it")
 
 
 def _moved(entry: Entry, address: Address, host: Host, survey: Survey | None) -> Target:
-    """A device that is not here: it may be in another namespace, made anew, or gone."""
+    """A device that is not here: in another namespace, created anew, or gone."""
     nic = address.nic
     now = settings.identity(host.source, address)
     if host.real:
@@ -131,18 +134,18 @@ def _moved(entry: Entry, address: Address, host: Host, survey: Survey | None) ->
     if forgets:
         return _gone(forgets)
     if now:
-        return _gone(f"{nic} was made anew since: the change went with the old one")
+        return _gone(f"{nic} was created anew: the change is gone with the old one")
     return _gone(f"{nic} is gone, and the change with it")
 
 
 def _may_be(entry: Entry, nic: str, name: str, identity: str) -> bool:
-    """Whether an interface of another namespace is the entry's device, or may be."""
+    """Whether an interface of another namespace is, or may be, the device of the entry."""
     same = settings.same(entry.identity, identity)
     return same and (settings.certain(entry.identity) or name == nic)
 
 
 def _there(entry: Entry, nic: str, space: Namespace, name: str) -> str:
-    """Where the device is, and the command that takes the change back."""
+    """The place of the device, and the command that undoes the change there."""
     if not settings.certain(entry.identity):
         way = space.way(f"undo {entry.id} --force")
         return f"{nic} may be the one that is now in {space.called}; if it is: {way}"
@@ -151,17 +154,16 @@ def _there(entry: Entry, nic: str, space: Namespace, name: str) -> str:
 
 
 def _driven(hardware: str) -> bool:
-    """Whether a driver still has the device of this bus address."""
+    """Whether a driver is bound to the device of this bus address."""
     bus = hardware.partition(" ")[0]
     return bool(glob.glob(f"/sys/bus/*/devices/{glob.escape(bus)}/driver"))
 
 
 def _shown(hardware: str, host: Host, survey: Survey) -> bool:
-    """Whether an interface that can be seen is of this hardware: then ours was made anew."""
-    try:
-        names = host.source.listing("/sys/class/net")
-    except OSError:
-        names = []
-    here = [settings.identity(host.source, settings.parse(f"link.mtu@{name}")) for name in names]
+    """Whether a visible interface has this hardware: then the old interface was created anew."""
+    here = [
+        settings.identity(host.source, settings.parse(f"link.mtu@{name}"))
+        for name in _interfaces(host)
+    ]
     there = [identity for space in survey.found for identity in space.devices.values()]
     return any(settings.hardware(identity) == hardware for identity in (*here, *there))

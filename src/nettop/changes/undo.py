@@ -1,4 +1,4 @@
-"""Undo: put back exactly what nettop changed, and nothing that others changed since."""
+"""Undo: restore the values before the changes of nettop, but not over changes of others."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
-from . import Result, alike, chain, outcome, target
+from . import Result, chain, matching, status, target
 from .journal import Entry, Journal
 from .namespaces import Survey
-from .settle import carrier, look, settle
+from .readback import carrier, look, settle
 
 
 def undo(
@@ -22,11 +22,10 @@ def undo(
     everything: bool = False,
     force: bool = False,
 ) -> tuple[Result, ...]:
-    """Take back the entries of these numbers (or all that are open), newest first.
+    """Undo the entries of these numbers, or all open ones with `everything`, newest first.
 
-    For each: shows it what we left, it is put back; shows it the old value, nothing is to do;
-    anything else is a conflict and stays untouched, unless `force`. Safe to repeat after a crash
-    at any point.
+    A setting with the value that nettop left is restored; with the old value there is nothing to
+    do; any other value is a conflict and stays, unless `force`. Safe to repeat after a crash.
     """
     survey = Survey()
     with journal.lock():
@@ -42,9 +41,9 @@ def put_back(
     journal: Journal, host: Host, entries: Collection[Entry], chosen: Collection[Entry],
     *, force: bool = False, state: str = "undone", survey: Survey | None = None,
 ) -> tuple[Result, ...]:  # fmt: skip
-    """Take back `chosen` of all `entries` and say so in the journal, newest first.
+    """Revert `chosen` of all `entries` and record it in the journal, newest first.
 
-    A setting that several of them changed in turn is written once: its first old value.
+    A setting that several of them changed in turn is written once, with its first old value.
     """
     survey = survey or Survey()
     results = []
@@ -56,7 +55,7 @@ def put_back(
             result = take_back(
                 entry, host, others, force=force, state=state, first=first, survey=survey
             )
-        except (OSError, ValueError, LookupError) as error:  # the others all the same
+        except (OSError, ValueError, LookupError) as error:  # the others are still reverted
             result = _result(entry, "conflict", because=sentence(error))
         if result.state in (state, "void"):
             result = noted(journal, entry, result)
@@ -69,24 +68,24 @@ def put_back(
 def nothing_left(
     entries: Collection[Entry], numbers: Collection[int], host: Host, survey: Survey
 ) -> tuple[Result, ...]:
-    """What is said of entries that were asked for and do not stand any more."""
-    return tuple(outcome.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
+    """The results for those of these numbers that are closed already."""
+    return tuple(status.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
 
 
 def noted(journal: Journal, entry: Entry, result: Result) -> Result:
-    """Say so in the journal; where that cannot be, the others are taken back all the same."""
+    """Record a result in the journal; the result names an error, so that the others go on."""
     try:
         journal.note(entry.id, _event(entry, result), because=result.because)
     except OSError as error:
-        why = f"it is so, but the journal could not be completed: {sentence(error)}"
+        why = f"done, but the journal could not be completed: {sentence(error)}"
         return replace(result, because=f"{result.because}; {why}" if result.because else why)
     return result
 
 
 def _event(entry: Entry, result: Result) -> str:
-    """The state that the journal gets.
+    """The event for the journal.
 
-    An undo that is taken back is `reverted` there, whoever did it: `undone` means that it stands.
+    A reverted undo is always `reverted` there, because `undone` means that an undo is in force.
     """
     return "reverted" if entry.undoes and result.state == "undone" else result.state
 
@@ -98,21 +97,21 @@ def forget(
     everything: bool = False,
     host: Host | None = None,
 ) -> tuple[Result, ...]:
-    """Close entries and leave the host as it is."""
+    """Close entries of these numbers, or all open ones; the host stays as it is."""
     results = []
     with journal.lock():
         for entry in journal.entries():
             if entry.open and (everything or entry.id in numbers):
                 journal.note(entry.id, "forgotten")
-                now = outcome.shown(entry, host or Host.at())[0]
-                because = "it stays as it is; the journal's entry is closed"
+                now = status.shown(entry, host or Host.at())[0]
+                because = "the host stays as it is; the journal entry is closed"
                 results.append(_result(entry, "unchanged", now, because=because))
     return tuple(results)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """Where an entry's setting is now, and what it shows."""
+class Place:
+    """The current address of the setting of an entry, its value, and the command to restore it."""
 
     address: Address
     now: str
@@ -123,57 +122,58 @@ def take_back(
     entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str,
     first: Entry | None = None, survey: Survey | None = None,
 ) -> Result:  # fmt: skip
-    """Put one entry's setting back. `others` are the entries of its journal.
+    """Restore the setting of one entry. `others` are the entries of its journal.
 
-    It goes back to the value before `first`, where older changes led to this one.
+    The value is that before `first`, if earlier changes led to this one.
     """
     to, asked = way_back(first or entry, others)
-    found = find(entry, host, others, force=force, to=to, survey=survey)
-    if isinstance(found, Result):
-        return found
-    if never_written(entry, found) and found.now == to:
-        return _result(entry, state, found.now, found.shell, outcome.never(found.now))
-    result = _put_back(origins(entry, others), found, host, state, to, asked)
+    place = find(entry, host, others, force=force, to=to, survey=survey)
+    if isinstance(place, Result):
+        return place
+    if never_written(entry, place) and place.now == to:
+        return _result(entry, state, place.now, place.shell, status.never(place.now))
+    result = _write(origins(entry, others), place, host, state, to, asked)
     old = settings.parse(entry.setting).nic
-    if found.address.nic != old and not result.because:
-        return replace(result, because=f"{old} has the name {found.address.nic} now")
+    if place.address.nic != old and not result.because:
+        return replace(result, because=f"{old} has the name {place.address.nic} now")
     return result
 
 
 def find(
     entry: Entry, host: Host, others: Collection[Entry], *, force: bool, to: str,
     survey: Survey | None = None,
-) -> Found | Result:  # fmt: skip
-    """What is there to be put back to `to`; or why it cannot, or need not, be: nothing is written.
+) -> Place | Result:  # fmt: skip
+    """The place to restore to `to`; or the result that says why nothing is written there.
 
-    It shows what the entry left, or what was before it, or `to` already; else it is somebody's.
+    The current value must be the one that the entry left, the one before it, or `to`; any other
+    value is a change of another program.
     """
     try:
-        there = target.find(entry, host, survey or Survey(), force=force)
+        located = target.find(entry, host, survey or Survey(), force=force)
     except LookupError as error:
         return _result(entry, "conflict", because=sentence(error))
-    if there.address is None:
-        return _result(entry, "void" if there.gone else "conflict", because=there.because)
-    address = there.address
+    if located.address is None:
+        return _result(entry, "void" if located.gone else "conflict", because=located.because)
+    address = located.address
     shell = settings.shell(address, to, host.source)
-    later = [o.id for o in others if o.open and o.id > entry.id and alike.one_setting(o, entry)]
+    later = [o.id for o in others if o.open and o.id > entry.id and matching.same_setting(o, entry)]
     if later and not force:
         because = f"changed again by {later[-1]}: undo that first"
         return _result(entry, "conflict", None, shell, because)
     now = look(host, address)
     if now is None:
         return _result(entry, "conflict", because=f"{address} cannot be read now")
-    # Killed between the write and its record: what a rounding driver made of it is not known.
+    # without an `end` line, the value that a rounding driver chose is unknown
     left = (entry.wanted,) if entry.after is None else (entry.after,)
     cut_short = entry.after is None and settings.rounds(address)
     if now not in (entry.before, to, *left) and not force and not cut_short:
         because = f"it shows {now!r}, neither the old {entry.before!r} nor what nettop left"
         return _result(entry, "conflict", now, shell, because)
-    return Found(address, now, shell)
+    return Place(address, now, shell)
 
 
 def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
-    """What the setting of a change goes back to, and what to ask for where that is another value.
+    """The value to which a change reverts, and the text to write if that is another one.
 
     `others` are the entries of its journal.
     """
@@ -191,54 +191,54 @@ def origins(entry: Entry, others: Collection[Entry]) -> Entry:
 
 
 def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -> str:
-    """The value that a setting goes back to, which had `value` before this entry.
+    """The value to which a setting reverts that had `value` before this entry.
 
-    An older change may have moved the setting along to `value`. When that change was taken back
-    before this one, its own value from before is still to be put back.
+    `value` may be the side effect of an older change. If that change was reverted before this one,
+    the value before its side effect is still to be restored.
     """
     for other in sorted(others, key=lambda e: -e.id):
-        stands = other.undoes and other.state == "undone"  # an undo that was confirmed
-        if other.state not in ("undone", "reverted") or stands:
+        in_force = other.undoes and other.state == "undone"  # a confirmed undo
+        if other.state not in ("undone", "reverted") or in_force:
             continue
-        if other.id < entry.id <= other.last and alike.one_place(other, entry):
-            was, moved = other.side_effects.get(setting, (None, None))
-            if was is not None and moved == value:
-                value = was
+        if other.id < entry.id <= other.last and matching.same_namespace(other, entry):
+            old, new = other.side_effects.get(setting, (None, None))
+            if old is not None and new == value:
+                value = old
     return value
 
 
-def never_written(entry: Entry, found: Found) -> bool:
-    """Whether an entry whose end was not recorded shows the value of before it."""
-    return entry.after is None and found.now == entry.before
+def never_written(entry: Entry, place: Place) -> bool:
+    """Whether an entry without `end` line still has its old value."""
+    return entry.after is None and place.now == entry.before
 
 
 def moved(
-    entry: Entry, address: Address, host: Host, will: Mapping[str, str] | None = None
+    entry: Entry, address: Address, host: Host, planned: Mapping[str, str] | None = None
 ) -> tuple[tuple[Address, str], ...]:
-    """What moved along with an entry and still is where it moved to, with its old value.
+    """The side effects of an entry that are still in place, with their old values.
 
-    `will` are values that are written first: where one of them is what it moved to, it counts.
+    `planned` are values that will be written first; they count as current values.
     """
     return tuple(
-        (other, was)
-        for key, (was, after) in entry.side_effects.items()
+        (other, old)
+        for key, (old, new) in entry.side_effects.items()
         for other in (target.renamed(settings.parse(key), address.nic, entry),)
-        if was is not None and _still(host, entry, other, after, will or {})
+        if old is not None and _in_place(host, entry, other, new, planned or {})
     )
 
 
-def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str, asked: str) -> Result:
-    """Write the old value, then whatever moved along and still is where it moved to."""
-    address, shell = found.address, found.shell
+def _write(entry: Entry, place: Place, host: Host, state: str, to: str, asked: str) -> Result:
+    """Write the old value, then those of the side effects that are still in place."""
+    address, shell = place.address, place.shell
     others = moved(entry, address, host)
     try:
-        if found.now != to or (asked and settings.asked(host.source, address) != asked):
+        if place.now != to or (asked and settings.asked(host.source, address) != asked):
             had = carrier(host, address)
             settings.write(host, address, asked or to)
             settle(host, address, had_carrier=had)
-        for other, was in others:
-            if look(host, other) not in (was, None):
-                settings.write(host, other, was)
+        for other, old in others:
+            if look(host, other) not in (old, None):
+                settings.write(host, other, old)
     except (OSError, ValueError, LookupError) as error:
         return _result(entry, "conflict", look(host, address), shell, sentence(error))
     after = look(host, address)
@@ -248,13 +248,13 @@ def _put_back(entry: Entry, found: Found, host: Host, state: str, to: str, asked
     return _result(entry, state, after, shell)
 
 
-def _still(
-    host: Host, entry: Entry, other: Address, after: str | None, will: Mapping[str, str]
+def _in_place(
+    host: Host, entry: Entry, other: Address, after: str | None, planned: Mapping[str, str]
 ) -> bool:
-    """Whether a setting that moved along is where it moved to; unknown counts after a crash."""
+    """Whether a side effect is still in place; after a crash an unknown one counts."""
     if entry.after is None or after is None:
         return True
-    return (will.get(str(other)) or look(host, other)) in (after, None)
+    return (planned.get(str(other)) or look(host, other)) in (after, None)
 
 
 def _result(

@@ -35,7 +35,7 @@ def run(args: argparse.Namespace) -> int:
     from ..changes import privilege
     from ..changes.guard import confirm
     from ..changes.journal import Journal
-    from ..changes.outcome import late
+    from ..changes.status import late
     from ..settings import Host
     from ..terms.errors import sentence
     from .set import finish

@@ -38,7 +38,7 @@ def run(args: argparse.Namespace) -> int:
     from ..changes.guard import notices
     from ..changes.journal import ROOTS, Journal
     from ..changes.namespaces import Survey
-    from ..changes.outcome import ended, overtaken
+    from ..changes.status import ended, overtaken
     from ..settings import Host
     from ..terms.errors import sentence
 

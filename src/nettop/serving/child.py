@@ -55,8 +55,8 @@ async def run(
     try:
         await asyncio.wait(until, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        for one in until:
-            one.cancel()
+        for task in until:
+            task.cancel()
         await asyncio.gather(*until, return_exceptions=True)
         await _end(process)
 
@@ -64,7 +64,7 @@ async def run(
 async def _drawn(process: Process, socket: WebSocketResponse) -> None:
     """Send output of the screen; disconnect a browser that reads nothing for `TAKES` seconds."""
     out = process.stdout
-    assert out is not None  # noqa: S101 - PIPE was asked for
+    assert out is not None  # noqa: S101 - stdin and stdout are pipes
     with contextlib.suppress(
         asyncio.IncompleteReadError, ClientConnectionResetError, TimeoutError, ConnectionError
     ):
@@ -82,7 +82,7 @@ async def _drawn(process: Process, socket: WebSocketResponse) -> None:
 async def _typed(socket: WebSocketResponse, process: Process) -> None:
     """Pass input to the screen, no faster than the screen reads it."""
     into = process.stdin
-    assert into is not None  # noqa: S101 - PIPE was asked for
+    assert into is not None  # noqa: S101 - stdin and stdout are pipes
     with contextlib.suppress(ConnectionError):
         async for message in socket:
             if message.type is WSMsgType.TEXT:
@@ -92,7 +92,7 @@ async def _typed(socket: WebSocketResponse, process: Process) -> None:
 
 async def _end(process: Process) -> None:
     """Hang up; kill a screen and its children if they do not end in time."""
-    assert process.stdin is not None  # noqa: S101 - PIPE was asked for
+    assert process.stdin is not None  # noqa: S101 - stdin and stdout are pipes
     process.stdin.close()
     if not await _ended(process):
         with contextlib.suppress(ProcessLookupError):
@@ -102,7 +102,7 @@ async def _end(process: Process) -> None:
 
 async def _ended(process: Process) -> bool:
     """Whether it ends in time; output is discarded, so a full pipe does not block it."""
-    assert process.stdout is not None  # noqa: S101 - PIPE was asked for
+    assert process.stdout is not None  # noqa: S101 - stdin and stdout are pipes
     try:
         async with asyncio.timeout(ENDS):
             while await process.stdout.read(1 << 16):

@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 
 from aiohttp import web
 
+from .access import Access
 from .child import ENDS
-from .door import Door
 from .site import Site
 
 
@@ -28,13 +28,13 @@ async def _serve(words: Sequence[str], port: int, opened: Callable[[str], None])
     loop, ended = asyncio.get_running_loop(), asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, ended.set)
-    door = Door(secrets.token_urlsafe(32), port)
-    site = Site(door, words)
+    access = Access(secrets.token_urlsafe(32), port)
+    site = Site(access, words)
     runner = web.ServerRunner(site.server(), shutdown_timeout=ENDS + 5)
     await runner.setup()
     try:
         await _listen(runner, port)
-        opened(door.url)
+        opened(access.url)
         await ended.wait()
         site.closing.set()
     finally:

@@ -39,15 +39,15 @@ def cells(value: object) -> int:
 def received(text: str) -> bytes:
     """The packet for a message of the browser; empty for an unknown message."""
     try:
-        told = json.loads(text)
+        message = json.loads(text)
     except (ValueError, RecursionError):
         return b""
-    match told:
+    match message:
         case ["stdin", str(typed)]:
             return packet(b"D", typed.encode("utf-8", "ignore"))
         case ["resize", {"width": width, "height": height}]:
             size = {"type": "resize", "width": cells(width), "height": cells(height)}
             return packet(b"M", json.dumps(size).encode())
-        case ["focus" | "blur" as what]:
-            return packet(b"M", json.dumps({"type": what}).encode())
+        case ["focus" | "blur" as event]:
+            return packet(b"M", json.dumps({"type": event}).encode())
     return b""

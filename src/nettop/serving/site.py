@@ -16,7 +16,7 @@ from typing import Final
 from aiohttp import WSCloseCode, web
 
 from . import child
-from .door import Door
+from .access import Access
 from .packets import LONGEST, WIDEST
 
 SESSIONS: Final = 4  # concurrent sessions
@@ -53,22 +53,22 @@ HEADERS: Final = {
 class Site:
     """Answers requests; each web socket gets one process with the command line `words`."""
 
-    def __init__(self, door: Door, words: Sequence[str]) -> None:
+    def __init__(self, access: Access, words: Sequence[str]) -> None:
         """`words` is the command line of a screen process."""
-        self.door = door
+        self.access = access
         self.words = words
         self.room = asyncio.Semaphore(SESSIONS)
         self.closing = asyncio.Event()
 
     def server(self) -> web.Server:
         """The HTTP server, without a log."""
-        silent = logging.getLogger(__name__)
-        silent.disabled = True
-        return web.Server(self.answer, access_log=None, logger=silent, keepalive_timeout=15.0)
+        logger = logging.getLogger(__name__)
+        logger.disabled = True
+        return web.Server(self.answer, access_log=None, logger=logger, keepalive_timeout=15.0)
 
     async def answer(self, request: web.BaseRequest) -> web.StreamResponse:
-        """One request: 403 without content unless the door accepts it."""
-        name = self.door.admits(request.rel_url.raw_path, request.headers)
+        """One request: 403 without content unless `Access` admits it."""
+        name = self.access.admits(request.rel_url.raw_path, request.headers)
         if name is None or request.method != "GET":
             return _plain(403)
         if name == "ws":
@@ -84,7 +84,7 @@ class Site:
         """The page, with the host name that the browser used."""
         host = request.headers["Host"].lower()
         text = Template((HERE / "page.html").read_text(encoding="utf-8")).substitute(
-            token=self.door.token, host=host, size=_number(request, "fontsize", 16)
+            token=self.access.token, host=host, size=_number(request, "fontsize", 16)
         )
         return _plain(
             200, text.encode(), "text/html", {"Content-Security-Policy": POLICY.format(host=host)}
@@ -95,12 +95,12 @@ class Site:
         socket = web.WebSocketResponse(heartbeat=BEAT, compress=False, max_msg_size=LONGEST)
         socket.headers.update(HEADERS)
         await socket.prepare(request)
-        told, code = await self._screen(request, socket), WSCloseCode.OK
+        error, code = await self._screen(request, socket), WSCloseCode.OK
         try:
             async with asyncio.timeout(LEAVE):
-                if told:
+                if error:
                     code = WSCloseCode.TRY_AGAIN_LATER
-                    await socket.send_bytes(f"nettop: {told}\r\n".encode())
+                    await socket.send_bytes(f"nettop: {error}\r\n".encode())
                 await socket.close(code=code)
         except (TimeoutError, ConnectionError):
             if request.transport is not None:

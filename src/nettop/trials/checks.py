@@ -1,14 +1,14 @@
 """Plausibility checks of a result: line rate, share of the link, windows, spread, counters, cores.
 
-The check `possible` rejects a rate above the link rate or below 1 % of it. The other checks name
-reasons to repeat or to investigate a result.
+The check `possible` rejects a rate above the link rate or below 1 % of it. The other checks give
+reasons to repeat a test or to examine its result.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from ..terms import formulas, units
 from .result import Check, Measured, Options, Side
@@ -20,35 +20,28 @@ AGREE: Final = 0.01  # difference between interface counters and the tool
 SATURATED: Final = 95.0  # percent busy
 
 
-def judge(
-    tool: str, options: Options, measured: Measured, here: Side, there: Side
-) -> tuple[Check, ...]:
+def judge(options: Options, measured: Measured, here: Side, there: Side) -> tuple[Check, ...]:
     """All checks that apply to this result."""
-    return tuple(
-        check
-        for part in (
-            _possible(options, measured, here, there),
-            _receiver(measured),
-            _spread(measured),
-            _window(options, measured),
-            _counters(options, measured, here, there),
-            _cores(here, "here"),
-            _cores(there, "there"),
-        )
-        for check in part
-        if tool
+    return (
+        *_possible(options, measured, here, there),
+        *_receiver(measured),
+        *_spread(measured),
+        *_window(options, measured),
+        *_counters(options, measured, here, there),
+        *_cores(here, "here"),
+        *_cores(there, "there"),
     )
 
 
 def _speed(side: Side) -> tuple[str, float, int] | None:
-    """The interface that carried the test, with link rate and MTU, if it has a link rate."""
+    """The interface that carried the test, its link rate in bit/s and MTU; None without a rate."""
     name = side.busiest()
-    about = side.interfaces.get(name, {}) if name else {}
-    if name is None or not about.get("speed") or not about.get("mtu"):
+    interface = side.interfaces.get(name, {}) if name else {}
+    if name is None or not interface.get("speed") or not interface.get("mtu"):
         return None
-    if about.get("counts") == "super-packets":
+    if interface.get("counts") == "super-packets":
         return None  # virtual devices report a speed that nothing enforces
-    return name, about["speed"] * 1e6, int(about["mtu"])
+    return name, interface["speed"] * 1e6, interface["mtu"]
 
 
 def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Check]:
@@ -69,13 +62,15 @@ def _possible(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
     else:
         most = formulas.tcp_goodput(speed, mtu, ipv6=v6, timestamps=False)
     most *= 2 if o.bidirectional else 1
-    said = f"{units.scaled(rate, 'b/s')} of the {units.scaled(most, 'b/s')} that {name} can carry"
+    figures = (
+        f"{units.scaled(rate, 'b/s')} of the {units.scaled(most, 'b/s')} that {name} can carry"
+    )
     if rate > most * SLACK:
-        yield Check("possible", ok=False, because=f"{said}: impossible, above the line rate")
+        yield Check("possible", ok=False, because=f"{figures}: impossible, above the line rate")
     elif rate < most * FAULT and o.rate is None:
-        yield Check("possible", ok=False, because=f"{said}: implausible, below 1 %")
+        yield Check("possible", ok=False, because=f"{figures}: implausible, below 1 %")
     else:
-        yield Check("possible", ok=True, because=said)
+        yield Check("possible", ok=True, because=figures)
 
 
 def _receiver(m: Measured) -> Iterator[Check]:
@@ -125,9 +120,9 @@ def _window(o: Options, m: Measured) -> Iterator[Check]:
 
 
 def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Check]:
-    """Compare the payload of the receiver's interface counters with the tool's own count.
+    """Compare the payload that the interface of the receiver counted with that of the tool.
 
-    Duplicate segments are subtracted: the interface counts them, the program never gets them.
+    Duplicate segments are subtracted: the interface counts them, the tool never receives them.
     """
     if m.bytes is None or m.loss is not None or o.bidirectional or not m.bytes:
         return
@@ -139,34 +134,35 @@ def _counters(o: Options, m: Measured, here: Side, there: Side) -> Iterator[Chec
         if name is None:
             return
     receives = (side is here) == o.reverse
-    counted: Any = side.interfaces[name]["rx_payload_bytes" if receives else "tx_payload_bytes"]
+    interface = side.interfaces[name]
+    counted = interface["rx_payload_bytes"] if receives else interface["tx_payload_bytes"]
     sender = there if o.reverse else here
-    twice = sender.totals.get("TcpExtTCPDSACKRecvSegs", 0.0) * _segment(o, side, name)
-    apart = (counted - twice) / m.bytes - 1
-    again = f" plus {100 * twice / m.bytes:.2f} % duplicates" if twice else ""
+    duplicates = sender.totals.get("TcpExtTCPDSACKRecvSegs", 0.0) * _segment(o, side, name)
+    difference = (counted - duplicates) / m.bytes - 1
+    note = f" plus {100 * duplicates / m.bytes:.2f} % duplicates" if duplicates else ""
     yield Check(
         "counters",
-        ok=abs(apart) <= AGREE,
-        because=f"{name} counted {100 * apart:+.2f} % of the tool's payload{again}"
-        + ("" if abs(apart) <= AGREE else ": other traffic, lost packets or another path"),
+        ok=abs(difference) <= AGREE,
+        because=f"{name} counted {100 * difference:+.2f} % of the tool's payload{note}"
+        + ("" if abs(difference) <= AGREE else ": other traffic, lost packets or another path"),
     )
 
 
 def _segment(o: Options, side: Side, name: str) -> int:
-    """Payload of a full segment with timestamps, the unit of TCP's retransmit counter."""
-    most = int(side.interfaces[name].get("mtu", 1500)) - (72 if ":" in o.to else 52)
+    """Payload of a full segment with timestamps, in bytes."""
+    most = side.interfaces[name].get("mtu", 1500) - (72 if ":" in o.to else 52)
     return min(most, o.mss - 12) if o.mss else most
 
 
 def _cores(side: Side, where: str) -> Iterator[Check]:
-    full = [
+    saturated = [
         f"{core['cpu']:.0f} ({_mostly(core)})"
         for core in side.cores
         if 100 - core["idle"] - core["iowait"] > SATURATED
     ]
-    if full:
+    if saturated:
         yield Check(
-            f"cores-{where}", ok=True, because=f"CPU-bound: saturated core {', '.join(full)}"
+            f"cores-{where}", ok=True, because=f"CPU-bound: saturated core {', '.join(saturated)}"
         )
 
 

@@ -15,24 +15,24 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from types import TracebackType
-from typing import Any, Final, Self
+from typing import Final, Self
 
 from ..terms.text import safe as printable
-from .said import message
+from .far.schema import Message
+from .messages import message
 
 LINE: Final = 8 << 20  # bytes of one line
-BYTES: Final = 64 << 20  # of all it says; each second allows BYTES_A_SECOND more
+BYTES: Final = 64 << 20  # of all output; each second allows BYTES_A_SECOND more
 BYTES_A_SECOND: Final = 1 << 20
-LINES: Final = 50_000  # likewise; iperf3 prints some 15 a second for each of 128 streams
+LINES: Final = 50_000  # likewise; iperf3 prints about 15 per second for each of 128 streams
 LINES_A_SECOND: Final = 2_000
-BEFORE: Final = 1000  # messages before the one that is waited for
-HELD: Final = 1000  # messages waiting to be heard; the end has to wait before it can say more
-ERRORS: Final = 20  # last lines kept of what it says besides messages
-STEP: Final = 0.1  # seconds after which a wait looks whether it was cancelled
-PATIENCE: Final = 3.0  # seconds to end by itself
-HURRY: Final = 0.2  # the same when the trial was cancelled
-ANSWER: Final = 45.0  # seconds to begin and answer: an ssh over a slow line
+BEFORE: Final = 1000  # other messages before an expected one
+QUEUED: Final = 1000  # unread messages; a full queue stops reading from the program
+ERRORS: Final = 20  # last output lines kept that are not messages
+STEP: Final = 0.1  # seconds between two checks for cancellation
+PATIENCE: Final = 3.0  # seconds for a program to end
+HURRY: Final = 0.2  # the same after a cancellation
+ANSWER: Final = 45.0  # seconds to start and answer: ssh over a slow line
 
 
 class Cancelled(Exception):  # noqa: N818
@@ -40,7 +40,7 @@ class Cancelled(Exception):  # noqa: N818
 
 
 class PeerError(Exception):
-    """The other end failed; one sentence gives the reason."""
+    """An end failed; one sentence gives the reason."""
 
 
 class Absent(PeerError):  # noqa: N818
@@ -52,7 +52,7 @@ class Absent(PeerError):  # noqa: N818
 
 
 class End:
-    """One program running at one end: its messages, and its end."""
+    """One helper program running at one end."""
 
     def __init__(
         self,
@@ -62,13 +62,16 @@ class End:
         where: str,
         cancel: threading.Event | None = None,
     ) -> None:
-        """`process` has pipes for its three streams, unbuffered; it is to run `far/SCRIPT.py`."""
+        """`process` runs `far/SCRIPT.py` with unbuffered pipes; `job` is its first input line.
+
+        `where` is for sentences (`here`, `at ssh host`); `cancel` ends every wait.
+        """
         self.process = process
         self.where = where
         self._script = script
         self._cancel = cancel or threading.Event()
         self._closing = threading.Event()
-        self._heard: queue.Queue[dict[str, Any] | PeerError | None] = queue.Queue(HELD)
+        self._queue: queue.Queue[Message | PeerError | None] = queue.Queue(QUEUED)
         self._errors: list[str] = []
         self._began = time.monotonic()
         self._bytes = self._lines = 0
@@ -79,28 +82,28 @@ class End:
         self._send(job, ANSWER)
 
     def _send(self, data: bytes, seconds: float) -> None:
-        """Write, waiting at most `seconds` for room; an end that does not read tells why itself."""
+        """Write, waiting at most `seconds`; the reader reports errors."""
         if self.process.stdin is None or self.process.stdin.closed:
             return
         handle, left = self.process.stdin.fileno(), memoryview(data)
-        room = select.poll()
-        room.register(handle, select.POLLOUT)
+        writable = select.poll()
+        writable.register(handle, select.POLLOUT)
         until = time.monotonic() + seconds
         while left and time.monotonic() < until and not self._cancel.is_set():
             try:
                 left = left[os.write(handle, left) :]
             except BlockingIOError:
-                room.poll(1000 * STEP)
+                writable.poll(1000 * STEP)
             except OSError:
                 return
 
     # -- reading, in a thread ----------------------------------------------------------------------
 
     def _read(self) -> None:
-        """Take lines from both streams until both end, or more comes than is allowed."""
+        """Read lines of both streams until both end, or the output exceeds a limit."""
         out, err = self.process.stdout, self.process.stderr
         parts = {pipe.fileno(): bytearray() for pipe in (out, err) if pipe is not None}
-        said = out.fileno() if out is not None else -1
+        output = out.fileno() if out is not None else -1
         ready = select.poll()
         for handle in parts:
             ready.register(handle, select.POLLIN)
@@ -111,21 +114,21 @@ class End:
                     self._allow(data)
                     *lines, rest = data.split(b"\n")
                     for line in lines:
-                        self._take(bytes(parts[handle]) + line, handle == said)
+                        self._take(bytes(parts[handle]) + line, is_output=handle == output)
                         parts[handle].clear()
                     parts[handle] += rest
                     if len(parts[handle]) > LINE:
                         raise PeerError(self._flood(f"a line of more than {LINE >> 20} MiB"))
-                    if not data:  # a line without its end was cut off, and is no message
-                        self._take(bytes(parts.pop(handle)), told=False)
+                    if not data:  # a line without its end was cut off: not a message
+                        self._take(bytes(parts.pop(handle)), is_output=False)
                         ready.unregister(handle)
-                        if handle == said:
+                        if handle == output:
                             self._put(None)
         except PeerError as error:
             self._put(error)
 
     def _allow(self, data: bytes) -> None:
-        """Count what came; PeerError when it is more than any program of ours says."""
+        """Count the output; PeerError if it is more than any of our programs writes."""
         lasted = time.monotonic() - self._began
         self._bytes += len(data)
         self._lines += data.count(b"\n")
@@ -137,31 +140,32 @@ class End:
     def _flood(self, what: str) -> str:
         return f"the helper {self.where} was stopped: it sent {what}"
 
-    def _take(self, line: bytes, told: bool) -> None:
+    def _take(self, line: bytes, *, is_output: bool) -> None:
         try:
-            found = message(self._script, line) if told else None
+            received = message(self._script, line) if is_output else None
         except ValueError as error:
             why = f"the helper {self.where} sent an invalid message: {printable(str(error))}"
             raise PeerError(why) from None
-        if found is not None:
-            self._put({**found, "heard": time.monotonic()})
+        if received is not None:
+            received["arrived"] = time.monotonic()
+            self._put(received)
         elif line.strip():
             self._errors.append(line[:1000].decode("utf-8", "replace").strip())
             del self._errors[:-ERRORS]
 
-    def _put(self, what: dict[str, Any] | PeerError | None) -> None:
+    def _put(self, item: Message | PeerError | None) -> None:
         while not self._closing.is_set():
             with suppress(queue.Full):
-                self._heard.put(what, timeout=STEP)
+                self._queue.put(item, timeout=STEP)
                 return
 
-    # -- hearing ----------------------------------------------------------------------------------
+    # -- messages ---------------------------------------------------------------------------------
 
-    def hear(self, seconds: float) -> dict[str, Any] | None:
-        """Its next message, waiting at most `seconds`; None when it has ended.
+    def receive(self, seconds: float) -> Message | None:
+        """The next message, waiting at most `seconds`; None when the program has ended.
 
-        Absent, PeerError: what it reports it cannot do, or it says too much or what is no message.
-        TimeoutError: nothing came. Cancelled: the trial is to end.
+        Absent, PeerError: the program reports an error, failed, or sent too much or an invalid
+        message. TimeoutError: no message in time. Cancelled: the trial is cancelled.
         """
         until = time.monotonic() + seconds
         while True:
@@ -169,26 +173,26 @@ class End:
                 raise Cancelled
             left = until - time.monotonic()
             try:
-                found = self._heard.get(timeout=max(0.0, min(left, STEP)))
+                item = self._queue.get(timeout=max(0.0, min(left, STEP)))
                 break
             except queue.Empty:
                 if left <= 0:
                     raise TimeoutError from None
-        if found is None or isinstance(found, PeerError):
+        if item is None or isinstance(item, PeerError):
             with suppress(queue.Full):
-                self._heard.put_nowait(found)  # the same to whoever asks again
-            if found is None:
-                self._judge()
+                self._queue.put_nowait(item)  # the next call gets it again
+            if item is None:
+                self._check_exit()
                 return None
-            raise found
-        if "absent" in found:
-            raise Absent(printable(found["absent"]), self.where)
-        if "error" in found:
-            raise PeerError(f"{printable(found['error'])} ({self.where})")
-        return found
+            raise item
+        if "absent" in item:
+            raise Absent(printable(item["absent"]), self.where)
+        if "error" in item:
+            raise PeerError(f"{printable(item['error'])} ({self.where})")
+        return item
 
-    def _judge(self) -> None:
-        """Raise when it ended because it could not start."""
+    def _check_exit(self) -> None:
+        """PeerError or Absent if the program failed; Cancelled."""
         if not self._ended(PATIENCE):
             if self._cancel.is_set():
                 raise Cancelled
@@ -196,14 +200,14 @@ class End:
         code = self.process.returncode
         if not code:
             return
-        self._reader.join(STEP)  # its last words may still be on their way
-        said = printable(self._errors[-1]) if self._errors else f"exit code {code}"
-        if code == 127 or ("No such file or directory" in said and "python3" in said):
+        self._reader.join(STEP)  # the last lines may still be in the pipe
+        reason = printable(self._errors[-1]) if self._errors else f"exit code {code}"
+        if code == 127 or ("No such file or directory" in reason and "python3" in reason):
             raise Absent("python3", self.where)
-        raise PeerError(f"the helper {self.where} ended: {said}")
+        raise PeerError(f"the helper {self.where} ended: {reason}")
 
     def _ended(self, seconds: float) -> bool:
-        """Whether the process has ended, waiting so long, or not when cancelled meanwhile."""
+        """Whether the process ends within `seconds`, or within HURRY after a cancellation."""
         began = time.monotonic()
         while time.monotonic() < began + (HURRY if self._cancel.is_set() else seconds):
             with suppress(subprocess.TimeoutExpired):
@@ -211,24 +215,24 @@ class End:
                 return True
         return self.process.poll() is not None
 
-    def messages(self, seconds: float) -> Iterator[dict[str, Any]]:
-        """Messages until it ends or `seconds` have passed."""
+    def messages(self, seconds: float) -> Iterator[Message]:
+        """Messages until the program ends or `seconds` have passed; errors as `receive`."""
         until = time.monotonic() + seconds
         while (left := until - time.monotonic()) > 0:
             try:
-                found = self.hear(left)
+                received = self.receive(left)
             except TimeoutError:
                 return
-            if found is None:
+            if received is None:
                 return
-            yield found
+            yield received
 
-    def wait_for(self, key: str, seconds: float = ANSWER) -> Any:
-        """The value of the first message that has `key`; PeerError when none comes."""
+    def wait_for(self, key: str, seconds: float = ANSWER) -> Message:
+        """The first message with the field `key`; PeerError if none arrives in `seconds`."""
         until = time.monotonic() + seconds
-        for number, found in enumerate(self.messages(seconds)):
-            if key in found:
-                return found[key]
+        for number, received in enumerate(self.messages(seconds)):
+            if key in received:
+                return received
             if number >= BEFORE:
                 raise PeerError(f"the helper {self.where} sends messages but does not answer")
         how = f"did not answer within {seconds:g} s"
@@ -239,13 +243,13 @@ class End:
     # -- ending -----------------------------------------------------------------------------------
 
     def stop(self) -> None:
-        """Ask it to end in order (tools print their summary)."""
+        """Ask the program to end regularly, so that a tool prints its summary."""
         self._send(b"stop\n", 1.0)
 
     def close(self, patience: float = PATIENCE) -> None:
-        """End it now: its standard input closes, and it kills what it started.
+        """End the program: close its standard input, so that it kills what it started.
 
-        After `patience` seconds, fewer when cancelled, it is killed with its process group.
+        After `patience` seconds (HURRY if cancelled) its process group is killed.
         """
         process = self.process
         self._closing.set()
@@ -255,7 +259,7 @@ class End:
         if not self._ended(patience):
             with suppress(OSError):
                 os.killpg(process.pid, signal.SIGKILL)
-            with suppress(subprocess.TimeoutExpired):  # another user's cannot be killed
+            with suppress(subprocess.TimeoutExpired):  # a process of another user cannot be killed
                 process.wait(1)
         self._reader.join(1)
         for stream in (process.stdout, process.stderr):
@@ -265,10 +269,5 @@ class End:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: object, error: object, trace: object) -> None:
         self.close(PATIENCE if error is None else HURRY)

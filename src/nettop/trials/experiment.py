@@ -13,17 +13,18 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
 from . import statistics
+from .documents import OutcomeFields
 from .lever import Lever
 from .peer import Cancelled
-from .result import Progress, Side, Standing, TrialResult, record
+from .result import Progress, Side, Standing, TrialResult
 from .run import TrialError, Watch, nobody
 from .statistics import Comparison, Guard
 
-STEADY: Final = 0.10  # two baseline runs that differ less are a steady baseline
-PROBES: Final = 4
+STEADY: Final = 0.10  # largest relative difference of two runs of a steady baseline
+PROBES: Final = 4  # runs to find a steady baseline
 GUARDS: Final = ("retransmits", "interface drops", "softnet drops", "socket drops")
 
 
@@ -66,14 +67,14 @@ METRICS: Final[Mapping[str, Metric]] = {
 
 
 def metric(tool: str, name: str | None = None) -> Metric:
-    """The metric of that name, or the tool's default; KeyError for an unknown name."""
-    own = {"udp-latency": "p50", "sockperf": "p50", "capture": "delivered"}
-    return METRICS[name or own.get(tool, "rate")]
+    """The metric of that name, or the default of the tool; KeyError for an unknown name."""
+    defaults = {"udp-latency": "p50", "sockperf": "p50", "capture": "delivered"}
+    return METRICS[name or defaults.get(tool, "rate")]
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One counted run: its figure, its losses per packet, its faults."""
+    """One counted run: its figure, its losses per packet, its failed plausibility checks."""
 
     figure: float
     losses: Mapping[str, float] = field(default_factory=dict)
@@ -81,7 +82,7 @@ class Sample:
 
 
 def sample(result: TrialResult, chosen: Metric) -> Sample:
-    """A result as a sample; TrialError when it lacks the figure."""
+    """A result as a sample; TrialError if it lacks the figure of the metric."""
     figure = chosen.read(result)
     if figure is None:
         raise TrialError(f"{result.tool} does not measure {chosen.name}")
@@ -90,35 +91,35 @@ def sample(result: TrialResult, chosen: Metric) -> Sample:
 
 
 def losses(here: Side, there: Side) -> dict[str, float]:
-    """Losses per packet; the host with more losses counts."""
-    found = dict.fromkeys(GUARDS, 0.0)
+    """Losses per packet, by the names of GUARDS; the host with more losses counts."""
+    worst = dict.fromkeys(GUARDS, 0.0)
     for side in (here, there):
         t = side.totals
         packets = max(t.get("TcpOutSegs", 0.0), 1000.0)
-        _worse(found, "retransmits", t.get("TcpRetransSegs", 0.0) / packets)
+        _raise(worst, "retransmits", t.get("TcpRetransSegs", 0.0) / packets)
         taken = max(t.get("SoftnetProcessed", 0.0), 1000.0)
-        _worse(found, "softnet drops", t.get("SoftnetDropped", 0.0) / taken)
+        _raise(worst, "softnet drops", t.get("SoftnetDropped", 0.0) / taken)
         datagrams = max(t.get("UdpInDatagrams", 0.0), 1000.0)
-        _worse(found, "socket drops", t.get("UdpRcvbufErrors", 0.0) / datagrams)
-        for about in side.interfaces.values():
-            lost = about["rx_dropped"] + about["rx_fifo"] + about["tx_dropped"]
-            packets = max(about["rx_packets"] + about["tx_packets"], 1000.0)
-            _worse(found, "interface drops", lost / packets)
-    return found
+        _raise(worst, "socket drops", t.get("UdpRcvbufErrors", 0.0) / datagrams)
+        for nic in side.interfaces.values():
+            lost = nic["rx_dropped"] + nic["rx_fifo"] + nic["tx_dropped"]
+            packets = max(nic["rx_packets"] + nic["tx_packets"], 1000.0)
+            _raise(worst, "interface drops", lost / packets)
+    return worst
 
 
-def _worse(found: dict[str, float], name: str, ratio: float) -> None:
-    found[name] = max(found[name], ratio)
+def _raise(worst: dict[str, float], name: str, ratio: float) -> None:
+    worst[name] = max(worst[name], ratio)
 
 
 @dataclass(frozen=True, slots=True)
 class ExperimentPlan:
     """The length limits of an experiment."""
 
-    least: int = statistics.PAIRS
+    least: int = statistics.PAIRS  # rounds
     most: int = statistics.MOST
     budget: float | None = None  # seconds; None: until settled or `most`
-    run_seconds: float = 11.0  # what one run lasts, warm-up included
+    run_seconds: float = 11.0  # of one run, with its warm-up
 
     def minimum(self, states: int, pause: float) -> float:
         """The shortest duration: two baseline probes and the minimum number of pairs."""
@@ -135,25 +136,25 @@ class Runner:
     watch: Watch = nobody
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
-    metric: Metric | None = None  # of two states that are compared
+    metric: Metric | None = None  # of two compared states; None for a sweep
     samples: dict[int, list[Sample]] = field(default_factory=dict)
     begun: float = 0.0
     steady: bool = True
 
     def one(self, state: int, rounds: int, states: int, *, count: bool = True) -> Sample:
-        """Switch the host to a state, wait for the link, run the trial."""
+        """Switch the host to a state, wait for the link, run the trial; Cancelled."""
         if self.cancel.is_set():
             raise Cancelled
-        self._tell(state, rounds, states)
+        self._report(state, rounds, states)
         self.lever.put(state)
         if self.cancel.wait(self.lever.pause):
             raise Cancelled
-        found = self.take(state)
+        taken = self.take(state)
         if count:
-            self.samples.setdefault(state, []).append(found)
-        return found
+            self.samples.setdefault(state, []).append(taken)
+        return taken
 
-    def _tell(self, state: int, rounds: int, states: int) -> None:
+    def _report(self, state: int, rounds: int, states: int) -> None:
         done = self.clock() - self.begun
         each = self.plan.run_seconds + self.lever.pause
         left = (states * max(self.plan.least, rounds) - sum(map(len, self.samples.values()))) * each
@@ -165,18 +166,18 @@ class Runner:
         )  # fmt: skip
 
     def standing(self) -> Standing | None:
-        """The pairs so far; None where more than two states are run."""
+        """The intermediate result of two compared states; None for a sweep."""
         if self.metric is None:
             return None
         a, b = tuple(self.figures(0)), tuple(self.figures(1))
         gains = statistics.gains(a, b, higher=self.metric.higher)
-        found = Standing(self.metric.unit, self.metric.higher, a, b)
+        standing = Standing(self.metric.unit, self.metric.higher, a, b)
         if not gains:
-            return found
-        return replace(found, middle=median(gains), interval=statistics.interval(gains)[:2])
+            return standing
+        return replace(standing, middle=median(gains), interval=statistics.interval(gains)[:2])
 
     def probe(self, states: int) -> None:
-        """Run the baseline, not counted, until two consecutive runs agree (at most four)."""
+        """Run the baseline, not counted, until two consecutive runs agree (at most PROBES)."""
         last: float | None = None
         for _ in range(PROBES):
             figure = self.one(0, 0, states, count=False).figure
@@ -190,7 +191,7 @@ class Runner:
         return self.plan.budget is not None and self.clock() - self.begun >= self.plan.budget
 
     def alternate(self, states: int, enough: Callable[[], bool]) -> None:
-        """Run rounds over all states until the verdict is settled; always restores the lever."""
+        """Run rounds over all states until `enough` or a limit; always restores the lever."""
         self.begun = self.clock()
         try:
             self.probe(states)
@@ -212,7 +213,7 @@ class Runner:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The outcome of an experiment; the caller that keeps a change sets `kept`."""
+    """The outcome of an experiment: figures of baseline `a` and change `b`, and the verdict."""
 
     metric: Metric
     a: tuple[float, ...]
@@ -221,11 +222,11 @@ class Outcome:
     guards: tuple[Guard, ...]
     steady: bool
     seconds: float
-    minimum: float
-    kept: bool = False
+    minimum: float  # seconds
+    kept: bool = False  # set by the caller that keeps the change
 
-    def document(self) -> dict[str, Any]:
-        """The JSON of `nettop prove`, as far as the experiment itself knows it."""
+    def document(self) -> OutcomeFields:
+        """The fields of the outcome in the JSON of `nettop prove`."""
         c = self.comparison
         return {
             "metric": self.metric.name,
@@ -238,7 +239,10 @@ class Outcome:
             "verdict": c.verdict,
             "because": c.because,
             "kept": self.kept,
-            "guards": [{**record(guard), "ok": guard.ok} for guard in self.guards],
+            "guards": [
+                {"name": g.name, "a": g.a, "b": g.b, "alarm": g.alarm, "ok": g.ok}
+                for g in self.guards
+            ],
             "steady_baseline": self.steady,
             "seconds": self.seconds,
             "minimum_seconds": self.minimum,
@@ -254,12 +258,15 @@ def compare(
     cancel: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> Outcome:
-    """Compare baseline and change. The lever is restored after errors and Cancelled too."""
+    """Compare baseline (state 0) and change (state 1); the lever is always restored.
+
+    `take` runs one trial; Cancelled and its errors are passed on.
+    """
     runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock, chosen)
 
     def enough() -> bool:
-        found = statistics.gains(runner.figures(0), runner.figures(1), higher=chosen.higher)
-        return statistics.settled(found, plan.least)
+        gains = statistics.gains(runner.figures(0), runner.figures(1), higher=chosen.higher)
+        return statistics.settled(gains, plan.least)
 
     runner.alternate(2, enough)
     a, b = runner.figures(0), runner.figures(1)
@@ -268,10 +275,7 @@ def compare(
     faults = [fault for each in runner.samples.values() for s in each for fault in s.faults]
     if faults and verdict.verdict in ("better", "worse"):
         because = f"a run gave an implausible result: {faults[0]}"
-        verdict = Comparison(
-            verdict.pairs, verdict.median_difference, verdict.interval, verdict.confidence,
-            "unstable", because,
-        )  # fmt: skip
+        verdict = replace(verdict, verdict="unstable", because=because)
     return Outcome(
         chosen, tuple(a), tuple(b), verdict, guards, runner.steady,
         clock() - runner.begun, plan.minimum(2, lever.pause),
@@ -281,27 +285,27 @@ def compare(
 def guards_of(
     a: Sequence[Sample], b: Sequence[Sample], names: Sequence[str] = GUARDS
 ) -> tuple[Guard, ...]:
-    """Median losses of both states, without loss types that never occurred."""
-    found = []
+    """Median losses of both states, without losses that never occurred."""
+    guards = []
     for name in names:
         before = [s.losses.get(name, 0.0) for s in a]
         after = [s.losses.get(name, 0.0) for s in b]
         if before and after and (any(before) or any(after)):
-            found.append(Guard(name, median(before), median(after)))
-    return tuple(found)
+            guards.append(Guard(name, median(before), median(after)))
+    return tuple(guards)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One state of a sweep: its figures, and how it compares with state 0."""
+    """One state of a sweep: its figures, and their comparison with state 0."""
 
     name: str
     figures: tuple[float, ...]
-    comparison: Comparison | None  # None: it is state 0 itself
+    comparison: Comparison | None  # None: state 0
 
     @property
     def median(self) -> float:
-        """The middle figure."""
+        """The median of the figures."""
         return median(self.figures)
 
 
@@ -315,28 +319,28 @@ def sweep(
     cancel: threading.Event | None = None,
     clock: Callable[[], float] = time.monotonic,
 ) -> tuple[Row, ...]:
-    """Every state in turn, `plan.least` rounds at least; each compared with how it was found.
+    """Run all states in turn, at least `plan.least` rounds, and compare each with state 0.
 
-    `names` are the states' names, the first that of state 0. Each comparison stands alone: of many
-    states the best looks better than it is, so the winner is to be proven.
+    `names` are those of the states, state 0 first. The comparisons are not corrected for their
+    number: the best of many states looks better than it is, so prove the winner.
     """
     runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
 
     def settled(state: int) -> bool:
-        found = statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
-        return statistics.settled(found, plan.least)
+        gains = statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
+        return statistics.settled(gains, plan.least)
 
     runner.alternate(len(names), lambda: all(settled(s) for s in range(1, len(names))))
     base = runner.samples[0]
     rows = [Row(names[0], tuple(runner.figures(0)), None)]
     for state, name in enumerate(names[1:], 1):
-        found = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
+        change = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
         guards = guards_of(base, runner.samples[state], chosen.guards)
-        rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(found, guards)))
+        rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(change, guards)))
     return tuple(rows)
 
 
 def best(rows: Sequence[Row], *, higher: bool = True) -> Row:
-    """The state with the best median among those that are not worse than how it was found."""
+    """The state with the best median among those that are not worse than state 0."""
     allowed = [r for r in rows if r.comparison is None or r.comparison.verdict != "worse"]
     return max(allowed, key=lambda r: r.median if higher else -r.median)

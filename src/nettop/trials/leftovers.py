@@ -1,7 +1,7 @@
 """End all processes that a trial left behind, with their children.
 
-Each end already closes what it started; this is for a tool that forked away from its group, or an
-end that could not answer. psutil knows a process by its number and start time: numbers come again.
+Each end closes what it started. This handles a tool that left its process group, or an end that did
+not answer. psutil identifies a process by number and start time, because numbers are reused.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from psutil import Process
 
-GRACE: Final = 2.0  # seconds a process has to end by itself after SIGTERM
+GRACE: Final = 2.0  # seconds between SIGTERM and SIGKILL
 STEP: Final = 0.02
 
 
 @contextmanager
-def ended() -> Iterator[None]:
-    """Descendants of nettop that were not there before are gone after the block."""
+def none_left() -> Iterator[None]:
+    """At the end of the block, end all descendants of nettop that did not exist before it."""
     from psutil import Error
 
     before = descendants()
@@ -32,22 +32,24 @@ def ended() -> Iterator[None]:
             with suppress(Error):
                 process.terminate()
         deadline = time.monotonic() + GRACE
-        while (left := {one for one in left if _lives(one)}) and time.monotonic() < deadline:
-            time.sleep(STEP)  # not psutil.wait_procs: it takes the exit code away from Popen
+        while (
+            left := {process for process in left if _runs(process)}
+        ) and time.monotonic() < deadline:
+            time.sleep(STEP)  # psutil.wait_procs would reap the exit code that Popen needs
         for process in left:
             with suppress(Error):
                 process.kill()
 
 
 def descendants() -> set[Process]:
-    """The children of this process, theirs, and so on, as far as they have not ended."""
+    """All running descendants of this process."""
     import psutil
 
-    return {one for one in psutil.Process().children(recursive=True) if _lives(one)}
+    return {child for child in psutil.Process().children(recursive=True) if _runs(child)}
 
 
-def _lives(process: Process) -> bool:
-    """Whether it runs; one that has ended and waits for its parent does not."""
+def _runs(process: Process) -> bool:
+    """Whether the process runs; a zombie does not."""
     import psutil
 
     try:

@@ -1,7 +1,7 @@
 """The switch of an experiment: changes settings through the journal and always restores them.
 
 Every write is journaled with a tag of the experiment. If nettop is killed, crashes or loses its
-terminal, a separate process (the warden) reverts all open changes with that tag: it runs
+terminal, a separate process (the watchdog) reverts all open changes with that tag: it runs
 `python -I -m nettop.trials.lever FOLDER TAG`.
 """
 
@@ -11,7 +11,6 @@ import os
 import sys
 import time
 from collections.abc import Sequence
-from types import TracebackType
 from typing import Final, Protocol, Self
 
 from .. import settings
@@ -23,32 +22,35 @@ from ..changes.undo import undo
 from ..settings import Host
 from . import peer
 
-PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by its risk
+PAUSE: Final = {"none": 0.3, "queues": 2.0, "link": 4.0}  # seconds after a change, by risk
 
 
 class LeverError(Exception):
-    """A change could not be made or reverted; one sentence."""
+    """A change could not be made or reverted; one sentence says why."""
 
 
 class Lever(Protocol):
-    """Something that can be in one of several states; state 0 is how the host was found."""
+    """Switches a host between states; state 0 is the original one."""
 
-    pause: float  # seconds of quiet that a change needs after it
+    pause: float  # seconds to wait after a change
 
     def put(self, state: int) -> None:
-        """Bring the host into that state; LeverError when it will not go."""
+        """Bring the host into this state; LeverError if that fails."""
 
     def restore(self) -> None:
-        """Bring it back to state 0, whatever happened."""
+        """Bring the host back to state 0; LeverError if that fails."""
 
 
 class Switch:
-    """States of this host's settings: 0 as found, then each set of changes."""
+    """A lever for settings of this host: state 0 is the original one, then each set of changes."""
 
     def __init__(
         self, states: Sequence[Sequence[tuple[str, str]]], finding: str, host: Host | None = None
     ) -> None:
-        """`states` are the wanted settings of states 1, 2, …; ValueError when all is so already."""
+        """`states` are the settings and values of states 1, 2, …; `finding` is for the journal.
+
+        ValueError: a setting needs a reboot or cannot be written, so it cannot be tested.
+        """
         self.host = host or Host.at()
         self.journal = Journal()
         self.finding = finding
@@ -56,11 +58,11 @@ class Switch:
         self.states = [plan(wanted, self.host.source) for wanted in states]
         self.now = 0
         risks = [settings.risk(settings.parse(c.setting)) for s in self.states for c in s]
-        bad = [risk for risk in risks if risk not in PAUSE]
-        if bad:
-            raise ValueError(f"this change needs a {bad[0]}, so it cannot be tested")
+        untestable = [risk for risk in risks if risk not in PAUSE]
+        if untestable:
+            raise ValueError(f"this change needs a {untestable[0]}, so it cannot be tested")
         self.pause = max((PAUSE[risk] for risk in risks), default=PAUSE["none"])
-        self._warden: peer.End | None = None
+        self._watchdog: peer.End | None = None
 
     @property
     def changes(self) -> tuple[Change, ...]:
@@ -69,23 +71,18 @@ class Switch:
 
     def __enter__(self) -> Self:
         argv = [sys.executable, "-I", "-m", __name__, self.journal.folder, self.tag]
-        self._warden = peer.HERE.start("warden", {"argv": argv})
-        self._warden.wait_for("watching")
+        self._watchdog = peer.HERE.start("watchdog", {"argv": argv})
+        self._watchdog.wait_for("watching")
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.restore()
-        if self._warden is not None:
-            self._warden.stop()
-            self._warden.close()
+        if self._watchdog is not None:
+            self._watchdog.stop()
+            self._watchdog.close()
 
     def put(self, state: int) -> None:
-        """Take back what stands, then apply the state's changes."""
+        """Revert the current state, then apply the changes of `state`; LeverError."""
         if state == self.now:
             return
         self.restore()
@@ -101,22 +98,22 @@ class Switch:
         return results
 
     def restore(self) -> None:
-        """Undo what this experiment left standing; LeverError when something else is in the way."""
+        """Undo the open changes of this experiment; LeverError if another program changed one."""
         self.now = 0
         for result in restore(self.journal, self.tag, self.host):
             if result.state == "conflict":
                 raise LeverError(f"cannot restore {result.setting}: {result.because}")
 
     def keep(self, state: int) -> tuple[Result, ...]:
-        """Apply a state for good, under the finding's own name; its journal entries."""
+        """Apply a state permanently, with the finding in the journal; the results."""
         self.restore()
         return self._apply(self.states[state - 1], self.finding)
 
 
 def restore(journal: Journal, tag: str, host: Host | None = None) -> tuple[Result, ...]:
-    """Undo every open entry of the journal that has this tag, newest first."""
-    numbers = [e.id for e in journal.entries() if e.open and e.finding == tag]
-    return undo(journal, host or Host.at(), numbers) if numbers else ()
+    """Undo every open entry of the journal with this tag, newest first."""
+    ids = [e.id for e in journal.entries() if e.open and e.finding == tag]
+    return undo(journal, host or Host.at(), ids) if ids else ()
 
 
 if __name__ == "__main__":

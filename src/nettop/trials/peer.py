@@ -1,8 +1,9 @@
-"""The other host of a trial: a command prefix, and helper programs that end with nettop.
+"""The hosts of a trial: a command prefix, and helper programs that end with nettop.
 
-A peer is the command prefix that runs a command there: `ssh host`, `ip netns exec b`, `sudo ip
-netns exec b`, or nothing for this host. Each helper is source text of `trials/far`, sent over
-standard input. It ends when its standard input closes; the kernel closes it when nettop ends.
+A peer is the command prefix that runs a command on the other host: `ssh host`, `ip netns exec b`,
+`sudo ip netns exec b`; it is empty for this host. The source text of each helper program in
+`trials/far` is sent over its standard input. A helper ends when its standard input closes, and the
+kernel closes it when nettop ends.
 """
 
 from __future__ import annotations
@@ -14,18 +15,19 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ..files.trust import path, program
 from ..terms.text import safe as printable
 from .end import Absent, Cancelled, End, PeerError
+from .far.schema import HelperOptions
 
-# Read one line with everything, then run it. `-` alone would need the end of standard input first,
-# and that end is what says that nettop is gone.
+# Read one line with all sources, then run them. `python3 -` would read until end of file, but that
+# means that nettop has ended.
 _START: Final = "import sys,json;job=json.loads(sys.stdin.readline());exec(job['boot'])"
 _BOOT: Final = """
 import types
@@ -44,20 +46,20 @@ _FAR: Final = Path(__file__).parent / "far"
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A place to run commands: the words of the prefix; empty for this host."""
+    """A host to run commands on: the words of the prefix; empty for this host."""
 
     prefix: tuple[str, ...] = ()
     cancel: threading.Event | None = field(default=None, compare=False)  # ends every wait for it
 
     @property
     def where(self) -> str:
-        """For sentences: `here` or `at ssh host`."""
+        """The host in a sentence: `here` or `at ssh host`."""
         return "at " + printable(" ".join(self.prefix)) if self.prefix else "here"
 
     def command(self, argv: Sequence[str]) -> list[str]:
-        """The command line that runs `argv` there.
+        """The command line that runs `argv` on this peer.
 
-        ssh joins its words with spaces and hands them to a shell: they become one quoted argument.
+        ssh joins its words with spaces and passes them to a shell, so `argv` is quoted as one word.
         """
         if not self.prefix:
             return list(argv)
@@ -68,10 +70,10 @@ class Peer:
     def _by_shell(self) -> bool:
         return any(os.path.basename(word) == "ssh" for word in _programs(self.prefix))
 
-    def start(self, script: str, options: Mapping[str, Any]) -> End:
-        """Run `trials/far/SCRIPT.py` there; PeerError if it cannot be started."""
+    def start(self, script: str, options: HelperOptions) -> End:
+        """Run `trials/far/SCRIPT.py` on this peer; PeerError if it cannot be started."""
         python = "python3" if self.prefix else sys.executable
-        # -I -S: nothing of what is installed or set there takes part, and it starts sooner
+        # -I -S: ignore the environment and installed packages of that host; it also starts faster
         argv = self.command([python, "-I", "-S", "-u", "-c", _START])
         try:
             process = subprocess.Popen(
@@ -81,26 +83,29 @@ class Peer:
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE,
                 bufsize=0,
-                start_new_session=True,  # Ctrl-C goes to nettop, which ends things in order
+                start_new_session=True,  # Ctrl-C reaches only nettop, which ends its programs
             )
         except OSError as error:
             why = os.strerror(error.errno or 0)
             raise PeerError(f"cannot run {printable(argv[0])}: {why}") from None
-        job = {"boot": _BOOT, "texts": _texts(script), "options": dict(options)}
+        job = {"boot": _BOOT, "texts": _texts(script), "options": options}
         text = json.dumps(job).encode() + b"\n"
         return End(process, script, text, self.where, self.cancel)
 
     def run(self, argv: Sequence[str], seconds: float = 15.0) -> tuple[int, str]:
-        """Run a short command there to its end: its exit code and what it printed (both streams).
+        """Run a short command on this peer: exit code, and output of both streams.
 
-        Absent when it is not installed, PeerError when it does not end in `seconds`.
+        Absent if it is not installed, PeerError if it does not end within `seconds`.
         """
-        with self.start("keep", {"argv": list(argv)}) as end:
+        with self.start("program", {"argv": list(argv)}) as end:
             lines = []
             for message in end.messages(seconds):
-                lines += [str(message[key]) for key in ("out", "err") if key in message]
-                if "exit" in message:
-                    return int(message["exit"]), "\n".join(lines)
+                if "out" in message:
+                    lines.append(message["out"])
+                elif "err" in message:
+                    lines.append(message["err"])
+                elif "exit" in message:
+                    return message["exit"], "\n".join(lines)
         raise PeerError(f"{printable(argv[0])} {self.where} did not end in {seconds:g} s")
 
 
@@ -108,12 +113,12 @@ HERE: Final = Peer()
 
 
 def _environment() -> dict[str, str]:
-    """Ours, with the folders where programs are looked for.
+    """Our environment with the trusted PATH, without the variables of our own SSH session.
 
-    An SSH session of ours says nothing of the address from which a far end is reached.
+    SSH_CONNECTION of nettop's own session is not the connection to the far end.
     """
-    ours = {key: text for key, text in os.environ.items() if not key.startswith("SSH_C")}
-    return {**ours, "PATH": path()}
+    inherited = {key: text for key, text in os.environ.items() if not key.startswith("SSH_C")}
+    return {**inherited, "PATH": path()}
 
 
 def parse(prefix: str | None) -> Peer:
@@ -125,7 +130,7 @@ def parse(prefix: str | None) -> Peer:
 
 
 def _programs(prefix: Sequence[str]) -> Iterator[str]:
-    """The words of a prefix that name its program: the first, and the one after sudo or env."""
+    """The words of a prefix that are programs: the first, and the next one after sudo or env."""
     for word in prefix:
         if "=" in word and not word.startswith("-"):
             continue
@@ -138,12 +143,12 @@ def _programs(prefix: Sequence[str]) -> Iterator[str]:
 
 @cache
 def _texts(script: str) -> tuple[tuple[str, str], ...]:
-    """The script's text after those it imports; the last one is run."""
+    """Module name and source of the modules that the script imports, then of the script itself."""
     text = (_FAR / f"{script}.py").read_text(encoding="utf-8")
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
     for needed in re.findall(r"^from nettop\.trials\.far\.(\w+) import", text, re.MULTILINE):
-        found.update(_texts(needed))
-    return (*found.items(), (f"nettop.trials.far.{script}", text))
+        sources.update(_texts(needed))
+    return (*sources.items(), (f"nettop.trials.far.{script}", text))
 
 
 __all__ = ["HERE", "Absent", "Cancelled", "End", "Peer", "PeerError", "parse"]

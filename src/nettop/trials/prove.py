@@ -1,6 +1,6 @@
 """Proofs and sweeps: switch settings of this host through the journal, run trials to another host.
 
-They return the document that is printed and stored under `results`.
+Both return their document and store it under `results`.
 """
 
 from __future__ import annotations
@@ -11,13 +11,15 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
-from typing import Any
+from typing import cast
 
 from .. import settings
-from ..changes import text as told
+from ..changes import Result, text
 from ..host.source import Live
+from ..terms.units import scaled
 from . import experiment, results
 from . import run as runner
+from .documents import ChangeRow, Conditions, ProveDocument, SweepDocument, SweepRow
 from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Switch
 from .result import Options, Progress, TrialResult
@@ -28,7 +30,7 @@ Wanted = Sequence[tuple[str, str]]
 
 @dataclass
 class Bench:
-    """The test bench: tool, options, metric and time limit."""
+    """What to measure with: tool, options, metric and limits."""
 
     tool: str
     options: Options
@@ -36,8 +38,8 @@ class Bench:
     plan: ExperimentPlan
     watch: Watch = nobody
     cancel: threading.Event = field(default_factory=threading.Event)
-    last: TrialResult | None = None
-    seen: Progress | None = None
+    last: TrialResult | None = None  # of the last run
+    progress: Progress | None = None  # of the experiment
 
     def take(self, state: int) -> Sample:  # noqa: ARG002
         """One run as a sample."""
@@ -45,24 +47,25 @@ class Bench:
         return experiment.sample(self.last, self.metric)
 
     def outer(self, progress: Progress) -> None:
-        """Progress of the experiment."""
-        self.seen = progress
+        """Report the progress of the experiment."""
+        self.progress = progress
         self.watch(progress)
 
     def _inner(self, progress: Progress) -> None:
         """Report the progress of a run as progress of the experiment."""
-        if self.seen is None:
+        whole = self.progress
+        if whole is None:
             self.watch(progress)
             return
-        second = min(self.seen.of, self.seen.second + progress.second)
+        second = min(whole.of, whole.second + progress.second)
         self.watch(
-            replace(progress, what=self.seen.what, second=second, of=self.seen.of,
-                    note=self.seen.note, standing=self.seen.standing)
+            replace(progress, what=whole.what, second=second, of=whole.of, note=whole.note,
+                    standing=whole.standing)
         )  # fmt: skip
 
-    def about(self) -> dict[str, Any]:
-        """The conditions of the measurement."""
-        found: dict[str, Any] = {
+    def about(self) -> Conditions:
+        """The conditions of the measurement; those of the host after a first run."""
+        conditions: Conditions = {
             "at": time.time(),
             "tool": self.tool,
             "to": self.options.to,
@@ -72,13 +75,13 @@ class Bench:
             "kernel": os.uname().release,
         }
         if self.last is not None:
-            found["version"] = self.last.measured.version
-            found["drivers"] = {
-                name: about.get("driver") or "virtual"
-                for name, about in self.last.here.interfaces.items()
+            conditions["version"] = self.last.measured.version
+            conditions["drivers"] = {
+                name: interface.get("driver") or "virtual"
+                for name, interface in self.last.here.interfaces.items()
             }
-            found["settings"] = dict(self.last.settings)
-        return found
+            conditions["settings"] = dict(self.last.settings)
+        return conditions
 
 
 def bench(
@@ -92,7 +95,10 @@ def bench(
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
 ) -> Bench:
-    """A bench with defaults filled in; KeyError for an unknown metric."""
+    """A bench with defaults; `pairs` and `most` limit the pairs of runs, `budget` the seconds.
+
+    KeyError for an unknown metric.
+    """
     plan = ExperimentPlan(run_seconds=options.seconds + options.warmup + 0.5, budget=budget)
     if pairs is not None:
         plan = replace(plan, least=pairs, most=max(pairs, plan.most))
@@ -103,20 +109,20 @@ def bench(
 
 
 def fitting(finding: str) -> str:
-    """The built-in tool whose figure a finding is about."""
+    """The built-in tool that measures what a finding is about."""
     return "capture" if finding.startswith("capture-") else "bulk"
 
 
 def watching(on: Bench, wanted: Wanted) -> Bench:
-    """For a change that moves a running capture, measure the losses of that capture."""
-    mark = "process.affinity@"
-    moved = [setting.removeprefix(mark) for setting, _ in wanted if setting.startswith(mark)]
+    """The bench; for a change that moves a running capture, it measures that capture."""
+    prefix = "process.affinity@"
+    moved = [setting.removeprefix(prefix) for setting, _ in wanted if setting.startswith(prefix)]
     if on.tool != "capture" or on.options.pid is not None or not (moved and moved[0].isdigit()):
         return on
     return replace(on, options=replace(on.options, pid=int(moved[0])))
 
 
-def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict[str, Any]:
+def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> ProveDocument:
     """Compare the wanted settings with the current ones; keep them only if they are better.
 
     ValueError, LookupError, OSError: they cannot be tested, and nothing was changed. LeverError: a
@@ -127,12 +133,12 @@ def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict
         if not lever.changes:
             raise ValueError("nothing to test: the host already has these settings")
         outcome = experiment.compare(lever, on.take, on.metric, on.plan, on.outer, on.cancel)
-        kept: tuple[Any, ...] = ()
+        kept: tuple[Result, ...] = ()
         if keep and outcome.comparison.verdict == "better":
             kept = lever.keep(1)
             outcome = replace(outcome, kept=True)
         changes = [_change(c.setting, c.before, c.after) for c in lever.changes]
-    document = {
+    document: ProveDocument = {
         "finding": finding,
         **outcome.document(),
         "changes": changes,
@@ -143,7 +149,7 @@ def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> dict
     return document
 
 
-def _change(setting: str, before: str, after: str) -> dict[str, Any]:
+def _change(setting: str, before: str, after: str) -> ChangeRow:
     address = settings.parse(setting)
     return {
         "setting": setting, "before": settings.data(address, before),
@@ -154,19 +160,24 @@ def _change(setting: str, before: str, after: str) -> dict[str, Any]:
 
 def sweep(
     grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False
-) -> dict[str, Any]:
-    """Test each value (or each pair of values of two settings); report the best and its gain."""
-    names, states = combinations(grid, lambda text: settings.read(Live(), settings.parse(text)))
+) -> SweepDocument:
+    """Test each value, or each combination of values of several settings; errors as `prove`.
+
+    `grid` holds settings and their values. The best value is kept only with `keep`.
+    """
+    names, states = combinations(
+        grid, lambda setting: settings.read(Live(), settings.parse(setting))
+    )
     label = " × ".join(setting for setting, _ in grid)
     if not states:
         raise ValueError(f"nothing to test: {label} already has that value")
     with Switch(states, f"sweep of {label}") as lever:
         rows = experiment.sweep(lever, names, on.take, on.metric, on.plan, on.outer, on.cancel)
         winner = experiment.best(rows, higher=on.metric.higher)
-        kept: tuple[Any, ...] = ()
+        kept: tuple[Result, ...] = ()
         if keep and winner.comparison is not None and winner.comparison.verdict == "better":
             kept = lever.keep(names.index(winner.name))
-    document = {
+    document: SweepDocument = {
         "setting": label,
         "metric": on.metric.name,
         "unit": on.metric.unit,
@@ -185,7 +196,7 @@ def sweep(
 def combinations(
     grid: Sequence[tuple[str, Sequence[str]]], read: Callable[[str], str]
 ) -> tuple[list[str], list[list[tuple[str, str]]]]:
-    """The states' names, state 0 first, and the wanted settings of the others."""
+    """The names of the states, state 0 first, and the wanted settings of the others."""
     now = {setting: read(setting) for setting, _ in grid}
     names = [" × ".join(now.values())]
     states = []
@@ -201,24 +212,28 @@ def combinations(
     return names, states
 
 
-def _row(row: experiment.Row) -> dict[str, Any]:
-    found: dict[str, Any] = {
+def _row(row: experiment.Row) -> SweepRow:
+    document: SweepRow = {
         "value": row.name,
         "figures": list(row.figures),
         "median": row.median,
     }
     c = row.comparison
     if c is not None:
-        found |= {
+        document |= {
             "median_difference": c.median_difference, "interval": list(c.interval),
             "confidence": c.confidence, "verdict": c.verdict, "because": c.because,
         }  # fmt: skip
-    return found
+    return document
 
 
-def describe(document: Mapping[str, Any]) -> str:
-    """A proof as text: values of both states, verdict, result of the change."""
-    unit = str(document.get("unit", ""))
+def describe(stored: Mapping[str, object]) -> str:
+    """A proof as text: figures of both states, verdict, and what became of the change.
+
+    KeyError, TypeError, ValueError: a document of another version lacks a field.
+    """
+    document = cast("ProveDocument", stored)
+    unit = document.get("unit", "")
     low, high = document["interval"]
     span = f"{100 * low:+.1f} to {100 * high:+.1f} %"
     middle = f"{100 * document['median_difference']:+.1f} %"
@@ -231,44 +246,43 @@ def describe(document: Mapping[str, Any]) -> str:
     ]
     for guard in document["guards"]:
         mark = results.mark(guard, document["verdict"])
-        was, is_ = 100 * guard["a"], 100 * guard["b"]
+        old, new = 100 * guard["a"], 100 * guard["b"]
         note = ": higher, but small compared to the gain" if mark == "·" else ""
-        lines.append(f"  {mark} {guard['name']}: {was:.4f} → {is_:.4f} % of packets{note}")
+        lines.append(f"  {mark} {guard['name']}: {old:.4f} → {new:.4f} % of packets{note}")
     if not document["steady_baseline"]:
         lines.append("  the baseline was not stable before the first run")
     for change in document["changes"]:
         state = "kept" if document["kept"] else "undone"
-        before, after = told(change["before"]), told(change["after"])
+        before, after = text(change["before"]), text(change["after"])
         lines.append(f"  {state}: {change['setting']} {before} → {after}")
     if document.get("ids"):
-        numbers = " ".join(map(str, document["ids"]))
-        lines.append(f"  revert it with: nettop undo {numbers}")
+        ids = " ".join(map(str, document["ids"]))
+        lines.append(f"  revert it with: nettop undo {ids}")
     return "\n".join(lines) + "\n"
 
 
 def _figures(values: Sequence[float], unit: str) -> str:
-    from ..terms.units import scaled
-
     if unit.startswith("bit/s"):
         return "  ".join(scaled(value, "b/s") for value in values)
     return "  ".join(f"{value:.4g}" for value in values) + f" {unit}"
 
 
-def table(document: Mapping[str, Any]) -> str:
-    """A sweep as text: a row and a bar for each value."""
+def table(stored: Mapping[str, object]) -> str:
+    """A sweep as text: a row and a bar for each value; errors as `describe`."""
+    document = cast("SweepDocument", stored)
     rows = document["rows"]
     top = max((row["median"] for row in rows), default=0.0) or 1.0
     width = max(len(row["value"]) for row in rows)
     lines = [f"{document['setting']}: {document['metric']} in {document['unit']}"]
     for row in rows:
         filled = "█" * round(24 * row["median"] / top)
-        told = (
+        change = (
             f"{100 * row['median_difference']:+6.1f} %  {row['verdict']}"
             if "verdict" in row
             else "        original"
         )
-        figure = _figures([row["median"]], str(document["unit"]))
-        lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {told}")
+        figure = _figures([row["median"]], document["unit"])
+        lines.append(f"  {row['value']:<{width}}  {filled:<24}  {figure}  {change}")
     lines.append(
         f"best: {document['best']} ({100 * document['margin']:+.1f} %, {document['verdict']})"
         + (", kept" if document["kept"] else "; all changes are reverted")

@@ -1,22 +1,29 @@
-"""The report of a study: published and measured values as text, Markdown and SVG."""
+"""The report of a study: published and measured values as text, Markdown and SVG.
+
+Documents are those of `study.run`. KeyError, TypeError, ValueError: a stored document of another
+version lacks a field.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import cast
+
+from .documents import StudyDocument, StudyRow
 
 
-def published(value: Any) -> str:
-    """A published cell as printed."""
+def published(value: object) -> str:
+    """A published cell as text: a number, a range or words."""
     if isinstance(value, list | tuple):
         return " – ".join(map(published, value))
     return f"{value:,.10g}" if isinstance(value, int | float) else str(value)
 
 
-def told(row: Mapping[str, Any]) -> tuple[str, str, str]:
-    """Measured, ratio and remark of a row."""
+def told(stored: Mapping[str, object]) -> tuple[str, str, str]:
+    """Measured value, ratio of measured to published, and remark of a row."""
+    row = cast("StudyRow", stored)
     if "measured" not in row:
-        return "–", "", str(row.get("skipped", ""))
+        return "–", "", row.get("skipped", "")
     remark = "; ".join(row.get("faults", ()))
     middle = _middle(row["published"])
     ratio = f"{row['measured'] / middle:.2f}" if middle else ""
@@ -24,36 +31,38 @@ def told(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _digits(value: float) -> str:
-    """Four digits, and never an exponent for what people read as thousands."""
+    """Four digits; from 1000 on without an exponent."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _middle(value: Any) -> float | None:
+def _middle(value: object) -> float | None:
+    """The number, or the middle of a range; None for words."""
     if isinstance(value, list | tuple) and value:
-        return sum(value) / len(value)
+        return float(sum(value) / len(value))
     return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
-def _header(document: Mapping[str, Any]) -> Iterator[str]:
+def _header(document: StudyDocument) -> Iterator[str]:
     yield f"{document['study']}: {document['title']} ({document['paper']}, {document['place']})"
     for name, conditions in document["conditions"].items():
-        said = ", ".join(f"{key.replace('_', ' ')} {_said(v)}" for key, v in conditions.items())
-        yield f"  {name}: {said}"
+        pairs = (f"{key.replace('_', ' ')} {_condition(v)}" for key, v in conditions.items())
+        yield f"  {name}: {', '.join(pairs)}"
     for sentence in (*document["requires"], *document["notes"]):
         yield f"  {sentence}"
 
 
-def _said(value: Any) -> str:
-    """A condition as printed; a list is of both ends, or of several parts."""
+def _condition(value: object) -> str:
+    """A condition as text; a list holds the values of both ends, or of several parts."""
     if isinstance(value, list | tuple):
-        return " and ".join(map(_said, value))
+        return " and ".join(map(_condition, value))
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def text(document: Mapping[str, Any]) -> str:
+def text(stored: Mapping[str, object]) -> str:
     """The table for a terminal."""
+    document = cast("StudyDocument", stored)
     rows = [(str(r["point"]), published(r["published"]), *told(r)) for r in document["rows"]]
     head = ("point", "published", "measured", "ratio", document["unit"])
     widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
@@ -64,8 +73,9 @@ def text(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def markdown(document: Mapping[str, Any]) -> str:
+def markdown(stored: Mapping[str, object]) -> str:
     """The report as Markdown."""
+    document = cast("StudyDocument", stored)
     first, *rest = _header(document)
     lines = [f"# {first}", "", *(f"- {line.strip()}" for line in rest), ""]
     lines += [f"| point | published, {document['unit']} | measured | ratio | remark |",
@@ -77,9 +87,10 @@ def markdown(document: Mapping[str, Any]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def svg(document: Mapping[str, Any]) -> str:
-    """Bars of both figures, point by point; skipped points have the published bar only."""
-    rows: Sequence[Mapping[str, Any]] = document["rows"]
+def svg(stored: Mapping[str, object]) -> str:
+    """A bar for the published and the measured value of each point; skipped points have one bar."""
+    document = cast("StudyDocument", stored)
+    rows = document["rows"]
     figures = [v for r in rows for v in (_middle(r["published"]), r.get("measured")) if v]
     top = max(figures, default=1.0)
     height = 34 * len(rows) + 60
@@ -105,9 +116,9 @@ def svg(document: Mapping[str, Any]) -> str:
 
 
 def _element(name: str, inner: str | None, **attributes: object) -> str:
-    """One SVG element; `inner` None leaves it open."""
+    """One SVG element with this text; None leaves the element open."""
     from html import escape
 
-    said = "".join(f' {key}="{escape(str(value))}"' for key, value in attributes.items())
+    pairs = "".join(f' {key}="{escape(str(value))}"' for key, value in attributes.items())
     style = ' font-family="sans-serif" font-size="12"' if name == "text" else ""
-    return f"<{name}{said}{style}>" + ("" if inner is None else f"{escape(inner)}</{name}>")
+    return f"<{name}{pairs}{style}>" + ("" if inner is None else f"{escape(inner)}</{name}>")

@@ -1,10 +1,15 @@
-"""Types of a trial: options, progress, measurement, result."""
+"""Types of a trial: options, progress, measurement and result."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import TYPE_CHECKING
+
+from .documents import Interface, Record, TestDocument
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,9 +17,8 @@ class Options:
     """Options of one trial. A tool refuses an option that it does not support."""
 
     to: str = "127.0.0.1"  # address of the other host
-    peer: str | None = (
-        None  # command prefix of the other host; None: the user started the server there
-    )
+    # command prefix of the other host; None: the user started the server of the tool
+    peer: str | None = None
     seconds: float = 10.0  # measured time, after the warm-up
     warmup: float = 1.0  # seconds of warm-up, not measured
     streams: int = 1
@@ -65,9 +69,7 @@ class Progress:
     bits_per_second: float | None = None  # rate of the busiest interface of this host
     busy: tuple[float, ...] = ()  # percent busy of each core here
     note: str = ""
-    busy_there: tuple[
-        float, ...
-    ] = ()  # percent busy of each core of the other host; empty: unknown
+    busy_there: tuple[float, ...] = ()  # likewise of the other host; empty: unknown
     retransmits: int | None = None  # TCP segments retransmitted by the sender since the start
     standing: Standing | None = None  # of an experiment
 
@@ -80,6 +82,17 @@ class Interval:
     seconds: float
     bits_per_second: float
     retransmits: int | None = None
+
+
+def steady(intervals: Sequence[Interval], warmup: float) -> tuple[Interval, ...]:
+    """The intervals after the warm-up (seconds); all of them if there is none."""
+    return tuple(i for i in intervals if i.start >= warmup - 0.1) or tuple(intervals)
+
+
+def mean_rate(intervals: Sequence[Interval]) -> float | None:
+    """The mean rate, weighted by duration; None without intervals."""
+    seconds = sum(i.seconds for i in intervals)
+    return sum(i.bits_per_second * i.seconds for i in intervals) / seconds if seconds else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +118,7 @@ class Latency:
     p99: float
     p999: float
     max: float
-    fwhm: float  # full width of the peak at half its height
+    fwhm: float  # full width at half maximum of the main peak
     count: int
     unit: str = "us"
     histogram: tuple[tuple[float, int], ...] = ()  # (lower edge, count), empty bins left out
@@ -124,7 +137,7 @@ class Measured:
     retransmits: int | None = None
     loss: Loss | None = None
     latency: Latency | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
+    details: Mapping[str, object] = field(default_factory=dict)  # fields of this tool only
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +156,11 @@ class Side:
     host: str = ""
     kernel: str = ""
     cores: tuple[Mapping[str, float], ...] = ()  # percent by mode, with `cpu`
-    interfaces: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    interfaces: Mapping[str, Interface] = field(default_factory=dict)
     totals: Mapping[str, float] = field(default_factory=dict)  # counts over the whole run
 
     def busiest(self) -> str | None:
-        """The interface that moved the most bytes."""
+        """The interface that moved the most bytes; None if none moved any."""
         moved = {n: f["rx_bytes"] + f["tx_bytes"] for n, f in self.interfaces.items()}
         return max(moved, key=lambda n: moved[n]) if moved else None
 
@@ -175,10 +188,10 @@ class TrialResult:
         """The checks that failed."""
         return tuple(check for check in self.checks if not check.ok)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> TestDocument:
         """The JSON of `nettop test`."""
         m, o = self.measured, self.options
-        found: dict[str, Any] = {
+        document: TestDocument = {
             "tool": self.tool, "version": m.version, "at": self.at, "to": o.to,
             "streams": o.streams, "seconds": o.seconds, "direction": o.direction,
             "bits_per_second": m.bits_per_second,
@@ -197,19 +210,19 @@ class TrialResult:
             },
         }  # fmt: skip
         if m.retransmits is not None:
-            found["retransmits"] = m.retransmits
+            document["retransmits"] = m.retransmits
         if m.sent_bits_per_second is not None:
-            found["sent_bits_per_second"] = m.sent_bits_per_second
+            document["sent_bits_per_second"] = m.sent_bits_per_second
         if m.loss is not None:
-            found["loss"] = {**record(m.loss), "percent": m.loss.percent}
+            document["loss"] = {**record(m.loss), "percent": m.loss.percent}
         if m.latency is not None:
-            found["latency"] = record(m.latency)
+            document["latency"] = record(m.latency)
         if m.details:
-            found["details"] = dict(m.details)
-        return found
+            document["details"] = dict(m.details)
+        return document
 
 
-def record(value: Any) -> dict[str, Any]:
-    """A flat dataclass as a JSON object, without unknown values."""
+def record(value: DataclassInstance) -> Record:
+    """A flat dataclass as a JSON object, without fields that are None."""
     pairs = ((f.name, getattr(value, f.name)) for f in fields(value))
     return {name: item for name, item in pairs if item is not None}

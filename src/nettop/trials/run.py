@@ -1,6 +1,6 @@
 """One trial: run a tool, sample both hosts, check the result.
 
-Any thread can cancel it by setting the event. All processes of the trial have ended before
+Any thread can cancel a trial by setting its event. All processes of the trial have ended before
 `Cancelled` is raised.
 """
 
@@ -8,22 +8,24 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import asdict, dataclass, field, replace
 from math import isfinite
-from typing import Any, Final
+from types import ModuleType
+from typing import Final
 
-from . import checks, peer, sides, tool
-from .leftovers import ended
+from . import checks, peer, tool
+from .far.schema import HelperOptions, Message
+from .leftovers import none_left
 from .peer import Cancelled, End, Peer, PeerError
 from .result import Measured, Options, Progress, TrialResult
+from .samples import Samples, settings_in_force
 
 Watch = Callable[[Progress], None]
 
-OUTPUT: Final = (
-    256 << 20
-)  # characters that a tool may print: iperf3's JSON of 100 streams for hours
+# characters that a tool may print: the JSON of iperf3 with 100 streams for hours
+OUTPUT: Final = 256 << 20
 
 
 class TrialError(Exception):
@@ -32,14 +34,14 @@ class TrialError(Exception):
 
 @dataclass
 class Trial:
-    """A running trial: what tools get to work with."""
+    """A running trial, as tools use it."""
 
     options: Options
     here: Peer
-    there: Peer | None
+    there: Peer | None  # None: the user started the server of the tool
     watch: Watch
     cancel: threading.Event
-    samples: sides.Samples = field(default_factory=sides.Samples)
+    samples: Samples = field(default_factory=Samples)
     begun: float | None = None  # when traffic began, monotonic
 
     @property
@@ -48,24 +50,37 @@ class Trial:
         return self.options.seconds + self.options.warmup
 
     def far(self) -> Peer:
-        """The other end, which a built-in tool cannot do without."""
+        """The other end of a built-in tool; TrialError without a peer."""
         if self.there is None:
             raise TrialError("this tool starts both ends: --peer is required")
         return self.there
 
-    def keep(self, where: Peer, argv: list[str], **options: Any) -> End:
-        """Start a program at an end; it ends with nettop."""
-        return where.start("keep", {"argv": argv, **options})
+    def start(
+        self, where: Peer, argv: Sequence[str], *, cpus: Sequence[int] = (), at: str = "",
+        port: int = 0,
+    ) -> End:  # fmt: skip
+        """Start a program at an end, on these CPUs (empty: all); it ends with nettop.
 
-    def follow(self, end: End, seconds: float) -> Iterator[dict[str, Any]]:
-        """Messages of an end until it ends, telling progress; TrialError after `seconds`."""
+        With `port`, it is a server: `{address}` and `{port}` in `argv` become `at` and a free port,
+        if possible this one. The message with `port` follows when the server listens.
+        """
+        options: HelperOptions = {"argv": argv, "cpus": cpus}
+        if port:
+            options |= {"at": at, "port": port, "wait": True}
+        return where.start("program", options)
+
+    def follow(self, end: End, seconds: float) -> Iterator[Message]:
+        """Messages of an end until it ends, with progress to the watcher.
+
+        TrialError after `seconds`; other errors as `End.receive`.
+        """
         if self.begun is None:
             self.begun = time.monotonic()
         until = time.monotonic() + seconds
         while time.monotonic() < until:
             self.pump()
             try:
-                message = end.hear(0.1)
+                message = end.receive(0.1)
             except TimeoutError:
                 continue
             if message is None:
@@ -74,32 +89,35 @@ class Trial:
         raise TrialError(f"the trial did not end within {seconds:.0f} s")
 
     def pump(self) -> None:
-        """Take what the sampler here says, tell the watcher; raise when cancelled."""
+        """Read the samples and pass progress to the watcher; Cancelled."""
         if self.cancel.is_set():
             raise Cancelled
         for progress in self.samples.progress(self.options, self.begun, self.length):
             self.watch(progress)
 
     def output(self, end: End, seconds: float) -> tuple[int, str, str]:
-        """A kept program's exit code, standard output and standard error, once it has ended."""
+        """Exit code, standard output and standard error of a program, once it has ended.
+
+        PeerError if it prints more than OUTPUT characters or its helper fails.
+        """
         out: list[str] = []
         err: list[str] = []
         size = 0
         for message in self.follow(end, seconds):
-            size += sum(len(message[key]) for key in ("out", "err") if key in message)
+            size += len(message.get("out", "")) + len(message.get("err", ""))
             if size > OUTPUT:
                 raise PeerError(f"a tool {end.where} printed more than {OUTPUT >> 20} MiB")
             if "out" in message:
-                out.append(str(message["out"]))
+                out.append(message["out"])
             elif "err" in message:
-                err.append(str(message["err"]))
+                err.append(message["err"])
             elif "exit" in message:
-                return int(message["exit"]), "\n".join(out), "\n".join(err)
+                return message["exit"], "\n".join(out), "\n".join(err)
         raise PeerError(f"the helper {end.where} ended early")
 
 
 def nobody(_progress: Progress) -> None:
-    """A watcher that does not look."""
+    """Discard the progress."""
 
 
 def run(
@@ -109,15 +127,19 @@ def run(
     cancel: threading.Event | None = None,
     settings: Mapping[str, str] | None = None,
 ) -> TrialResult:
-    """Run the tool once. PeerError, TrialError, ValueError: one sentence why not; Cancelled."""
+    """Run the tool once; `watch` gets the progress, `cancel` ends the trial.
+
+    `settings` are those in force; by default they are read from this host. PeerError, TrialError,
+    ValueError: one sentence says why there is no result. Cancelled.
+    """
     module = tool(name)
     cancel = cancel or threading.Event()
     far = None if options.peer is None else replace(peer.parse(options.peer), cancel=cancel)
     trial = Trial(options, replace(peer.HERE, cancel=cancel), far, watch, cancel)
-    with ended(), ExitStack() as stack:
+    with none_left(), ExitStack() as stack:
         trial.samples.begin(stack, trial.here, trial.there)
         if options.neighbour is not None:
-            load = {"cpus": [options.neighbour]}
+            load: HelperOptions = {"cpus": [options.neighbour]}
             stack.enter_context(trial.here.start("neighbour", load)).wait_for("walking")
         at = time.time()
         try:
@@ -125,26 +147,26 @@ def run(
         except peer.Absent as absent:
             raise TrialError(_missing(module, absent)) from None
         if not all(map(isfinite, _numbers(asdict(measured)))):
-            raise TrialError(f"what {module.TOOL} reports is not a finite number")
+            raise TrialError(f"{module.TOOL} reported a number that is not finite")
         trial.samples.finish()
     here, there = trial.samples.sides(trial.begun, options)
-    found = checks.judge(module.TOOL, options, measured, here, there)
-    force = dict(settings) if settings is not None else sides.settings(here.busiest())
-    return TrialResult(module.TOOL, options, measured, here, there, force, found, at)
+    verdicts = checks.judge(options, measured, here, there)
+    in_force = dict(settings) if settings is not None else settings_in_force(here.busiest())
+    return TrialResult(module.TOOL, options, measured, here, there, in_force, verdicts, at)
 
 
-def _numbers(value: Any) -> Iterator[float]:
+def _numbers(value: object) -> Iterator[float]:
     """Every floating-point number within dictionaries and lists."""
     if isinstance(value, float):
         yield value
     elif isinstance(value, Mapping):
         yield from _numbers(list(value.values()))
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _numbers(one)
+        for item in value:
+            yield from _numbers(item)
 
 
-def _missing(module: Any, absent: peer.Absent) -> str:
+def _missing(module: ModuleType, absent: peer.Absent) -> str:
     package = getattr(module, "PACKAGE", "")
     if absent.program == "python3" or not package:
         return str(absent)

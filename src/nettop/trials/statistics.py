@@ -8,10 +8,10 @@ The criterion
     differences; `confidence` is the true coverage of the interval (order statistics).
     *better* (*worse*): the interval excludes 0 and the median gain (loss) exceeds 3 %.
     *unstable*: the interval includes 0 and reaches further than 10 % to either side; or it excludes
-    0, but five pairs or fewer are all there is and it is not settled (below).
+    0, but there are at most five pairs and it is not settled (below).
     *no difference*: all other cases.
-    Pairs are taken, two at a time, until the interval settles it: it lies within ±3 %, or its
-    nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
+    Pairs are added, two at a time, until the verdict is settled: the interval lies within ±3 %, or
+    its nearer end is beyond 3 % and beyond half the median; at most 21 pairs by default.
 A gain with more drops or retransmits is not better: see `Guard`. The rate of the receiver already
 includes the cost of retransmits. Therefore, with a gain of 50 % or more, losses up to 1 % (the
 threshold of wide-area paths) are reported but do not change the verdict.
@@ -20,7 +20,7 @@ threshold of wide-area paths) are reported but do not change the verdict.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from math import ceil, comb
 from statistics import median
@@ -33,14 +33,14 @@ WILD: Final = 0.10  # a wider interval is inconclusive
 BOOTSTRAP: Final = 0.99
 PAIRS: Final = 5
 MOST: Final = 21
-NOTHING: Final = 1e-12  # of the largest figure: as good as 0, no base of a percentage
+NOTHING: Final = 1e-12  # share of the largest figure that counts as 0: no base of a percentage
 LARGE: Final = 0.5  # a gain that outweighs losses
 LARGE_LOSS: Final = 0.01  # up to this
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """What the pairs say: relative gains, signed so that positive is better."""
+    """The verdict on pairs of runs: relative gains, signed so that positive is better."""
 
     pairs: int
     median_difference: float
@@ -52,7 +52,7 @@ class Comparison:
 
 @cache
 def _ranks(count: int) -> tuple[int, int, float]:
-    """First and last order statistic (from 0) of the bootstrap interval, and what it covers.
+    """First and last order statistic (from 0) of the bootstrap interval, and its coverage.
 
     With an even count the median is the mean of two middle values; the interval of the lower one
     mirrored is used, which is the wider choice.
@@ -74,7 +74,7 @@ def _ranks(count: int) -> tuple[int, int, float]:
 
 
 def interval(differences: Sequence[float]) -> tuple[float, float, float]:
-    """The median's bootstrap interval and its true coverage; ValueError without differences."""
+    """The bootstrap interval of the median, and its true coverage; ValueError if empty."""
     if not differences:
         raise ValueError("no differences")
     ordered = sorted(differences)
@@ -85,7 +85,7 @@ def interval(differences: Sequence[float]) -> tuple[float, float, float]:
 
 
 def gains(a: Sequence[float], b: Sequence[float], *, higher: bool = True) -> list[float]:
-    """Each pair's relative gain; `higher` says whether a larger figure is the better one."""
+    """The relative gain of each pair; `higher` says whether a larger figure is better."""
     most = max((abs(value) for value in (*a, *b)), default=0.0) or 1.0
     base = abs(median(a)) if a else 0.0
     if base <= NOTHING * most:
@@ -143,7 +143,7 @@ class Guard:
     name: str
     a: float
     b: float
-    alarm: float = 0.001  # 0.1 %: where a LAN's retransmits alarm
+    alarm: float = 0.001  # 0.1 %: retransmits of a LAN that need attention
 
     @property
     def ok(self) -> bool:
@@ -152,26 +152,20 @@ class Guard:
 
 
 def guarded(comparison: Comparison, guards: Sequence[Guard]) -> Comparison:
-    """The comparison with its guards: a gain with more losses is worse."""
+    """The comparison, `worse` if it is a gain with more losses (see the module)."""
     broken = [guard for guard in guards if not guard.ok]
     if comparison.verdict != "better" or not broken:
         return comparison
     large = comparison.median_difference >= LARGE
     if large and all(guard.b <= LARGE_LOSS for guard in broken):
         return comparison
-    paid = ", ".join(f"{g.name} {100 * g.a:.3f} → {100 * g.b:.3f} %" for g in broken)
-    return Comparison(
-        comparison.pairs,
-        comparison.median_difference,
-        comparison.interval,
-        comparison.confidence,
-        "worse",
-        f"faster by {100 * comparison.median_difference:.1f} %, but {paid}",
-    )
+    losses = ", ".join(f"{g.name} {100 * g.a:.3f} → {100 * g.b:.3f} %" for g in broken)
+    because = f"faster by {100 * comparison.median_difference:.1f} %, but {losses}"
+    return replace(comparison, verdict="worse", because=because)
 
 
 def quantile(ordered: Sequence[float], share: float) -> float:
-    """The value below which `share` of the sorted values lie (nearest rank)."""
+    """The value below which `share` of the sorted values lie (nearest rank); ValueError."""
     if not ordered:
         raise ValueError("no values")
     return ordered[min(len(ordered), max(1, ceil(share * len(ordered)))) - 1]

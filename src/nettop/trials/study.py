@@ -2,22 +2,23 @@
 
 A study is `rules/studies/<paper>-<table>.toml`:
 
-    title, paper, place    what is repeated, and where it stands
+    title, paper, place    the repeated table, and where it is published
     tool                   the test tool
-    figure                 where the result has its figure: `bits_per_second`, `loss.percent`, …
-    unit, scale            the published unit, and how many of ours one of it is (Mbit/s: 1e6)
+    figure                 path of the figure in the result: `bits_per_second`, `loss.percent`, …
+    unit, scale            the published unit, in bit/s or our unit of the figure (Mbit/s: 1e6)
     encodes                ids of the knowledge base
-    requires               sentences: what the pair of hosts must have for the whole of it
-    [conditions]           the paper's: printed beside this host's
-    [options]              of every point's trial: streams, length, window, seconds, …
+    requires, notes        sentences: what the pair of hosts must have; remarks
+    [conditions]           of the paper, printed next to those of this host
+    [options]              of all trials: streams, length, window, seconds, …
     [[point]]
-      name, published      the cell; a number, a pair [low, high], or words
-      suspect = true       the paper's own figure cannot be right
+      name, published      the cell: a number, a range [low, high], or words
+      suspect = true       the published figure cannot be right
       options              of this trial
-      mtu                  packets of this size (by the segment size, where the link allows it)
-      set                  settings to try it with, `{nic}` being the interface used
-      rtt_ms               the path it needs
+      mtu                  packet size in bytes (set by the segment size, if the link allows it)
+      set                  settings during the trial; `{nic}` is the interface used
+      rtt_ms               round trip that the path must have
       skip                 why it is never run
+      figure, scale        instead of those of the study
 """
 
 from __future__ import annotations
@@ -25,28 +26,58 @@ from __future__ import annotations
 import re
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypedDict, cast
 
 from . import results
 from . import run as runner
+from .documents import Measurement, StudyDocument, StudyRow
 from .lever import LeverError, Switch
 from .peer import Cancelled, PeerError
 from .result import Options, Progress, TrialResult
 from .run import TrialError, Watch, nobody
 
-KEYS: Final = {"title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "requires",
-               "conditions", "options", "point", "notes"}  # fmt: skip
-POINT: Final = {"name", "published", "suspect", "options", "mtu", "set", "rtt_ms", "skip", "figure",
-                "scale"}  # fmt: skip
 REQUIRED: Final = ("title", "paper", "place", "tool", "figure", "unit", "scale", "encodes", "point")
-OVERHEAD: Final = 40  # IPv4 and TCP: what a packet holds beside its segment
+OVERHEAD: Final = 40  # bytes of the IPv4 and TCP headers of a packet
+
+
+class _PointTable(TypedDict, total=False):
+    """The keys of `[[point]]`."""
+
+    name: str
+    published: object
+    suspect: bool
+    options: Mapping[str, object]
+    mtu: int
+    set: Mapping[str, str]
+    rtt_ms: float
+    skip: str
+    figure: str
+    scale: float
+
+
+class _StudyTable(TypedDict, total=False):
+    """The keys of a study file."""
+
+    title: str
+    paper: str
+    place: str
+    tool: str
+    figure: str
+    unit: str
+    scale: float
+    encodes: list[str]
+    requires: list[str]
+    conditions: Mapping[str, object]
+    options: Mapping[str, object]
+    point: list[_PointTable]
+    notes: list[str]
 
 
 class StudyError(ValueError):
-    """A study file that cannot be used: names file and key."""
+    """A study file is not valid; one sentence names file and key."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +85,8 @@ class Point:
     """One cell of a published table."""
 
     name: str
-    published: Any
-    options: Mapping[str, Any] = field(default_factory=dict)
+    published: object  # number, range or words
+    options: Mapping[str, object] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     mtu: int | None = None
     rtt_ms: float | None = None
@@ -80,102 +111,103 @@ class Study:
     encodes: tuple[str, ...]
     points: tuple[Point, ...]
     requires: tuple[str, ...] = ()
-    conditions: Mapping[str, Any] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    conditions: Mapping[str, object] = field(default_factory=dict)
+    options: Mapping[str, object] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
 def folder() -> Path:
-    """Where studies are."""
+    """The folder of the studies."""
     from ..config import rules_folder
 
     return rules_folder() / "studies"
 
 
 def names(where: Path | None = None) -> tuple[str, ...]:
-    """Every study's id."""
+    """The ids of all studies."""
     return tuple(sorted(path.stem for path in (where or folder()).glob("*.toml")))
 
 
 def load(name: str, where: Path | None = None) -> Study:
-    """One study; KeyError for an unknown name, StudyError for a bad file."""
+    """One study; KeyError for an unknown name, StudyError for a file that is not valid."""
     import tomllib
 
     if name not in names(where):
         raise KeyError(name)
     path = (where or folder()) / f"{name}.toml"
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise StudyError(f"{path}: {error}") from None
-    return parse(name, found)
+    return parse(name, table)
 
 
-def parse(name: str, found: Mapping[str, Any]) -> Study:
-    """A study from its table; StudyError names the key at fault."""
-    _known(name, found, KEYS)
+def parse(name: str, document: Mapping[str, object]) -> Study:
+    """A study from the table of its file; StudyError names an unknown or missing key."""
+    _known(name, document, _StudyTable.__annotations__)
     for key in REQUIRED:
-        if key not in found:
+        if key not in document:
             raise StudyError(f"{name}: {key} is missing")
+    table = cast("_StudyTable", document)
     return Study(
-        name, found["title"], found["paper"], found["place"], found["tool"], found["figure"],
-        found["unit"], float(found["scale"]),
-        encodes=tuple(found["encodes"]),
-        points=tuple(_point(name, entry) for entry in found["point"]),
-        requires=tuple(found.get("requires", ())),
-        conditions=dict(found.get("conditions", {})),
-        options=_options(name, found.get("options", {})),
-        notes=tuple(found.get("notes", ())),
+        name, table["title"], table["paper"], table["place"], table["tool"], table["figure"],
+        table["unit"], float(table["scale"]),
+        encodes=tuple(table["encodes"]),
+        points=tuple(_point(name, entry) for entry in table["point"]),
+        requires=tuple(table.get("requires", ())),
+        conditions=dict(table.get("conditions", {})),
+        options=_options(name, table.get("options", {})),
+        notes=tuple(table.get("notes", ())),
     )  # fmt: skip
 
 
-def _known(where: str, found: Mapping[str, Any], known: set[str]) -> None:
-    for key in found:
+def _known(where: str, table: Iterable[str], known: Container[str]) -> None:
+    for key in table:
         if key not in known:
             raise StudyError(f"{where}: unknown key {key!r}")
 
 
-def _options(where: str, found: Mapping[str, Any]) -> dict[str, Any]:
-    _known(f"{where}: options", found, {f.name for f in fields(Options)} - {"to", "peer"})
-    return {k: tuple(v) if isinstance(v, list) else v for k, v in found.items()}
+def _options(where: str, table: Mapping[str, object]) -> dict[str, object]:
+    _known(f"{where}: options", table, {f.name for f in fields(Options)} - {"to", "peer"})
+    return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 
-def _point(where: str, found: Mapping[str, Any]) -> Point:
-    name = str(found.get("name", ""))
+def _point(where: str, table: _PointTable) -> Point:
+    name = str(table.get("name", ""))
     place = f"{where}: point {name!r}"
-    _known(place, found, POINT)
-    if not name or "published" not in found:
+    _known(place, table, _PointTable.__annotations__)
+    if not name or "published" not in table:
         raise StudyError(f"{place}: name and published are needed")
     return Point(
-        name, found["published"], _options(place, found.get("options", {})),
-        dict(found.get("set", {})), found.get("mtu"), found.get("rtt_ms"),
-        str(found.get("skip", "")), bool(found.get("suspect", False)),
-        str(found.get("figure", "")), found.get("scale"),
+        name, table["published"], _options(place, table.get("options", {})),
+        dict(table.get("set", {})), table.get("mtu"), table.get("rtt_ms"),
+        str(table.get("skip", "")), bool(table.get("suspect", False)),
+        str(table.get("figure", "")), table.get("scale"),
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """What this pair of hosts is, as far as studies ask."""
+    """Properties of this pair of hosts that studies need."""
 
     nic: str
     mtu: int
     rtt_ms: float
     cpus_here: frozenset[int]
     cpus_there: frozenset[int]
-    about: Mapping[str, Any] = field(default_factory=dict)
+    about: Mapping[str, object] = field(default_factory=dict)  # conditions to print
 
 
 def look(options: Options, cancel: threading.Event) -> Pair:
-    """Ask the pair: a very short latency trial tells round trip, interface, MTU and cores."""
+    """Measure round trip, interface, MTU and cores of the pair with a short latency trial."""
     probe = replace(options, seconds=0.2, warmup=0.0, sizes=(64,), streams=1, count=None)
-    found = runner.run("udp-latency", probe, cancel=cancel)
-    nic = found.here.busiest() or "lo"
-    here, there = found.here.interfaces.get(nic, {}), found.there
+    result = runner.run("udp-latency", probe, cancel=cancel)
+    nic = result.here.busiest() or "lo"
+    here, there = result.here.interfaces.get(nic, {}), result.there
     far = there.interfaces.get(there.busiest() or "", {})
-    rtt = found.measured.latency.p50 / 1000 if found.measured.latency else 0.0
-    wire = here.get("counts") != "super-packets"  # else a speed that nothing enforces
-    release = re.match(r"[\d.]*\d", found.here.kernel)  # as papers say it; not whose build it is
+    rtt = result.measured.latency.p50 / 1000 if result.measured.latency else 0.0
+    wire = here.get("counts") != "super-packets"  # virtual devices report a meaningless speed
+    release = re.match(r"[\d.]*\d", result.here.kernel)  # the version without that of the build
     about = {
         "kernel": release[0] if release else None,
         "interface": nic,
@@ -183,29 +215,29 @@ def look(options: Options, cancel: threading.Event) -> Pair:
         "speed_mbit": here.get("speed") if wire else None,
         "mtu": here.get("mtu"),
         "rtt_ms": round(rtt, 3),
-        "cores": [len(found.here.cores), len(found.there.cores)],
+        "cores": [len(result.here.cores), len(result.there.cores)],
     }
     return Pair(
-        nic, min(int(here.get("mtu", 1500)), int(far.get("mtu", 65536))), rtt,
-        frozenset(int(c["cpu"]) for c in found.here.cores),
-        frozenset(int(c["cpu"]) for c in found.there.cores),
+        nic, min(here.get("mtu", 1500), far.get("mtu", 65536)), rtt,
+        frozenset(int(c["cpu"]) for c in result.here.cores),
+        frozenset(int(c["cpu"]) for c in result.there.cores),
         {key: value for key, value in about.items() if value is not None},
     )  # fmt: skip
 
 
 def obstacle(point: Point, options: Options, pair: Pair) -> str:
-    """Why this pair of hosts cannot run the point; empty when it can."""
+    """Why this pair of hosts cannot run the point; empty if it can."""
     if point.skip:
         return point.skip
     if point.mtu and point.mtu > pair.mtu:
         return f"needs MTU {point.mtu} at both ends; it is {pair.mtu}"
     if point.rtt_ms and pair.rtt_ms < 0.5 * point.rtt_ms:
         return f"needs a path of {point.rtt_ms:g} ms; this one has {pair.rtt_ms:.2f} ms"
-    for wanted, there_are, where in (
+    for wanted, cpus, where in (
         (options.cpu_here, pair.cpus_here, "here"),
         (options.cpu_there, pair.cpus_there, "there"),
     ):
-        absent = [cpu for cpu in wanted if cpu not in there_are]
+        absent = [cpu for cpu in wanted if cpu not in cpus]
         if absent:
             return f"there is no CPU {absent[0]} {where}"
     if max(options.sizes, default=0) + 28 > pair.mtu:
@@ -214,17 +246,17 @@ def obstacle(point: Point, options: Options, pair: Pair) -> str:
 
 
 def options_of(study: Study, point: Point, base: Options, most: float) -> Options:
-    """The point's trial: the study's options, then the point's own.
+    """The options of the trial of a point: those of the study, then those of the point.
 
-    At most `most` seconds, and at most as many packets as `base` says.
+    `most` limits the seconds, `base.count` the number of packets.
     """
     requested = {**study.options, **point.options}
     if point.mtu and not requested.get("udp") and study.tool in ("bulk", "iperf3", "iperf"):
         requested["mss"] = point.mtu - OVERHEAD
-    found = replace(base, **requested)
-    if base.count is not None and found.count is not None:
-        found = replace(found, count=min(found.count, base.count))
-    return replace(found, seconds=min(found.seconds, most))
+    options = replace(base, **cast("dict[str, Any]", requested))  # `parse` checked the names
+    if base.count is not None and options.count is not None:
+        options = replace(options, count=min(options.count, base.count))
+    return replace(options, seconds=min(options.seconds, most))
 
 
 def run(
@@ -235,14 +267,15 @@ def run(
     only: str = "",
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
-) -> dict[str, Any]:
-    """Run every point that this pair allows; the document with both figures for each.
+) -> StudyDocument:
+    """Run every point that this pair allows and whose name contains `only`.
 
-    Cancelled ends it with what was measured so far, the settings restored.
+    A trial lasts at most `most` seconds. A cancelled study has the rows measured so far; settings
+    are restored. PeerError, TrialError, ValueError, Cancelled: the pair could not be examined.
     """
     cancel = cancel or threading.Event()
     pair = look(base, cancel)
-    rows: list[dict[str, Any]] = []
+    rows: list[StudyRow] = []
     begun = time.time()
     stopped = False
     for number, point in enumerate(study.points):
@@ -250,13 +283,14 @@ def run(
             continue
         options = options_of(study, point, base, most)
         why = "cancelled" if stopped else obstacle(point, options, pair)
-        row: dict[str, Any] = {"point": point.name, "published": point.published}
+        row: StudyRow = {"point": point.name, "published": point.published}
         if point.suspect:
             row["suspect"] = True
         if not why:
             watch(Progress("study", number, len(study.points), note=point.name))
             try:
-                row |= _measure(study, point, options, pair, watch, cancel)
+                measurement = _measure(study, point, options, pair, watch, cancel)
+                row = {**row, **measurement}
             except Cancelled:
                 stopped, why = True, "cancelled"
             except (TrialError, PeerError, LeverError, OSError, ValueError, LookupError) as error:
@@ -266,7 +300,7 @@ def run(
         if why:
             row["skipped"] = why
         rows.append(row)
-    document = {
+    document: StudyDocument = {
         "study": study.id, "title": study.title, "paper": study.paper, "place": study.place,
         "tool": study.tool, "unit": study.unit, "at": begun, "to": base.to,
         "conditions": {
@@ -281,8 +315,8 @@ def run(
 
 def _measure(
     study: Study, point: Point, options: Options, pair: Pair, watch: Watch, cancel: threading.Event
-) -> dict[str, Any]:
-    """One point's figure, with its settings tried for so long."""
+) -> Measurement:
+    """The figure of one point; its settings are in force during the trial only."""
     wanted = [(name.replace("{nic}", pair.nic), value) for name, value in point.settings.items()]
     if not wanted:
         return figure(study, point, runner.run(study.tool, options, watch, cancel))
@@ -293,22 +327,28 @@ def _measure(
         return figure(study, point, runner.run(study.tool, options, watch, cancel))
 
 
-def figure(study: Study, point: Point, result: TrialResult) -> dict[str, Any]:
-    """The result's figure in the published unit; TrialError when it has none."""
-    value: Any = result.document()
+def figure(study: Study, point: Point, result: TrialResult) -> Measurement:
+    """The figure of the result in the published unit; TrialError if it has none."""
+    value: object = result.document()
     path = point.figure or study.figure
     for step in path.split("."):
         try:
-            value = value[int(step)] if isinstance(value, list) else value[step]
+            value = (
+                value[int(step)]
+                if isinstance(value, list)
+                else cast("Mapping[str, object]", value)[step]
+            )
         except (KeyError, IndexError, ValueError, TypeError):
             raise TrialError(f"the result has no {path}") from None
     if not isinstance(value, int | float):
         raise TrialError(f"{path} is not a number")
-    found: dict[str, Any] = {"measured": value / (point.scale or study.scale)}
+    measurement: Measurement = {
+        "measured": value / (point.scale or study.scale),
+        "seconds": result.options.seconds,
+    }
     if result.measured.retransmits is not None:
-        found["retransmits"] = result.measured.retransmits
-    found["seconds"] = result.options.seconds
+        measurement["retransmits"] = result.measured.retransmits
     faults = [check.because for check in result.faults]
     if faults:
-        found["faults"] = faults
-    return found
+        measurement["faults"] = faults
+    return measurement

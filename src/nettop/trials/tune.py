@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final, cast
 
 from ..terms.errors import sentence
 from . import prove, results
+from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError
 from .peer import Cancelled
 from .prove import Bench
@@ -19,7 +20,7 @@ UNPROVEN: Final = "not about speed: a measurement cannot prove it"
 
 @dataclass(frozen=True, slots=True)
 class Offer:
-    """A finding with a setting to test, or one for `nettop apply` only."""
+    """A finding with the settings to test; with `safety` it is not about speed and not tested."""
 
     finding: str
     title: str
@@ -35,15 +36,27 @@ class Step:
     title: str
     state: str  # kept, not kept, skipped
     because: str
-    document: dict[str, Any] | None = None
+    document: ProveDocument | None = None
+
+    def row(self) -> TuneStep:
+        """The JSON of this step."""
+        row: TuneStep = {
+            "finding": self.finding, "title": self.title, "state": self.state,
+            "because": self.because,
+        }  # fmt: skip
+        if self.document is not None:
+            row["median_difference"] = self.document["median_difference"]
+            row["interval"] = self.document["interval"]
+            row["verdict"] = self.document["verdict"]
+        return row
 
 
 def tune(
     offers: Sequence[Offer], on: Bench, budget: float, clock: Callable[[], float] = time.monotonic
-) -> dict[str, Any]:
-    """Prove each offer within the budget; compare the final state with the original one.
+) -> TuneDocument:
+    """Prove each offer within the budget (seconds); add up the gains of the kept changes.
 
-    If cancelled, changes already kept stay; the current step is reverted.
+    If cancelled, changes that are already kept stay, and the current step is reverted.
     """
     begun = clock()
     steps: list[Step] = []
@@ -66,49 +79,46 @@ def tune(
         except Cancelled:
             steps.append(Step(finding, title, "skipped", "cancelled"))
             cancelled = True
-    kept = [step for step in steps if step.state == "kept"]
-    ids = [number for step in kept if step.document for number in step.document["ids"]]
-    total = None
-    if len(kept) == 1 and kept[0].document:
-        d = kept[0].document
-        total = {key: d[key] for key in ("median_difference", "interval", "confidence")}
-    document: dict[str, Any] = {
+    kept = [step.document for step in steps if step.state == "kept" and step.document]
+    ids = [number for proof in kept for number in proof["ids"]]
+    document: TuneDocument = {
         "to": on.options.to,
         "budget": budget,
         "seconds": clock() - begun,
-        "steps": [
-            {"finding": s.finding, "title": s.title, "state": s.state, "because": s.because}
-            | ({"median_difference": s.document["median_difference"],
-                "interval": s.document["interval"], "verdict": s.document["verdict"]}
-               if s.document else {})
-            for s in steps
-        ],
-        "total": total,
-        "gains": [s.document["median_difference"] for s in kept if s.document],
+        "steps": [step.row() for step in steps],
+        "total": _total(kept, cancelled=cancelled),
+        "gains": [proof["median_difference"] for proof in kept],
         "ids": ids,
         "undo": "nettop undo " + " ".join(map(str, ids)) if ids else None,
         "cancelled": cancelled,
         **on.about(),
     }  # fmt: skip
-    if total is None and len(kept) > 1 and not cancelled:
-        document["total"] = together(kept)
     results.keep("tune", document)
     return document
 
 
-def together(kept: Sequence[Step]) -> dict[str, Any]:
-    """The total gain of several steps: the first baseline against the last state.
+def _total(kept: Sequence[ProveDocument], *, cancelled: bool) -> TuneTotal | None:
+    """The gain of the final state compared with the original one; None if nothing was kept."""
+    if len(kept) == 1:
+        return {
+            "median_difference": kept[0]["median_difference"],
+            "interval": kept[0]["interval"],
+            "confidence": kept[0]["confidence"],
+        }
+    return together(kept) if kept and not cancelled else None
 
-    Each step builds on the previous ones, so gains multiply. The interval multiplies the ends of
-    the steps' intervals; it is wider than the interval of one joint experiment.
+
+def together(kept: Sequence[ProveDocument]) -> TuneTotal:
+    """The total gain of several kept changes.
+
+    Each change builds on the previous ones, so gains multiply. The interval multiplies the ends of
+    their intervals; it is wider than the interval of one joint experiment.
     """
     middle = low = high = 1.0
-    for step in kept:
-        if step.document is None:
-            continue
-        middle *= 1 + step.document["median_difference"]
-        low *= 1 + step.document["interval"][0]
-        high *= 1 + step.document["interval"][1]
+    for proof in kept:
+        middle *= 1 + proof["median_difference"]
+        low *= 1 + proof["interval"][0]
+        high *= 1 + proof["interval"][1]
     return {"median_difference": middle - 1, "interval": [low - 1, high - 1], "by": "product"}
 
 
@@ -127,8 +137,9 @@ def _step(finding: str, title: str, wanted: list[tuple[str, str]], on: Bench) ->
     return Step(finding, title, state, document["because"], document)
 
 
-def text(document: dict[str, Any]) -> str:
-    """The report as text."""
+def text(stored: Mapping[str, object]) -> str:
+    """The report as text; KeyError, TypeError: a document of another version lacks a field."""
+    document = cast("TuneDocument", stored)
     marks = {"kept": "✓", "not kept": "–", "skipped": " "}
     lines = [f"tuned towards {document['to']} in {document['seconds']:.0f} s"]
     lines += [

@@ -152,7 +152,7 @@ def journal(host: Host) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
     OSError if the journal cannot be read.
     """
     from ..changes.journal import Journal
-    from ..changes.outcome import overtaken
+    from ..changes.status import overtaken
 
     entries = Journal().entries()
     changes = tuple(

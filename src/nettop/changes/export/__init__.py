@@ -1,10 +1,9 @@
-"""Settings as a text that other tools apply: one format a module, found by listing this folder.
+"""Changes as text for other tools: one format per module; the folder is listed.
 
-Takes changes, gives a text and the settings that it cannot express; nothing is applied. A module
-has `ENDING` (of a file of that format), `ORDER` (its place among the formats offered) and
-`write(changes, source) -> (text, settings left out)`. It quotes words that came from the host;
-`ESCAPES = True` says that it can write control characters too. A newcomer adds a format as one new
-file.
+Nothing is applied. A module has `ENDING` (the extension of its files), `ORDER` (its position in the
+list of formats) and `write(changes, source) -> (text, settings left out)`. It must quote words that
+came from the host; `ESCAPES = True` means that it can express control characters. A new format is
+one new file.
 """
 
 from __future__ import annotations
@@ -22,30 +21,30 @@ from .. import Change
 
 @cache
 def formats() -> tuple[str, ...]:
-    """The formats there are, in the order in which they are offered."""
+    """The names of all formats, in the order of their `ORDER`."""
     return tuple(sorted(modules(__path__[0]), key=lambda name: (module(name).ORDER, name)))
 
 
 def module(name: str) -> ModuleType:
-    """The module of a format."""
+    """The module of a format; ModuleNotFoundError for an unknown one."""
     return import_module(f"{__name__}.{name}")
 
 
 def export(changes: Sequence[Change], source: Source, name: str) -> tuple[str, tuple[str, ...]]:
-    """The text in that format, and the settings that it could not express."""
+    """The text in that format, and the settings that it cannot express."""
     escapes = getattr(module(name), "ESCAPES", False)
-    could = [
+    expressible = [
         change
         for change in changes
         if (escapes or change.setting.isprintable()) and _expressible(change, source)
     ]
-    left = tuple(change.setting for change in changes if change not in could)
-    text, more = module(name).write(could, source)
+    left = tuple(change.setting for change in changes if change not in expressible)
+    text, more = module(name).write(expressible, source)
     return text, (*left, *more)
 
 
 def _expressible(change: Change, source: Source) -> bool:
-    """Whether words can say it at all: a device name need not be UTF-8."""
+    """Whether text can express it: the name of a device may not be UTF-8."""
     try:
         change.setting.encode()
         address = settings.parse(change.setting)
@@ -55,5 +54,5 @@ def _expressible(change: Change, source: Source) -> bool:
 
 
 def comment(text: str) -> str:
-    """Text for a comment: one line, nothing that ends it."""
+    """Text for a comment, on one line: other characters become `?`."""
     return "".join(char if char.isprintable() else "?" for char in text)

@@ -1,7 +1,7 @@
-"""Settings as an Ansible playbook: `ansible-playbook FILE`, and back by `--tags undo`.
+"""Changes as an Ansible playbook: `ansible-playbook FILE`, and `--tags undo` to revert.
 
-Modules where Ansible has one (sysctl, service), else the expert's own commands, which report a
-change only where what they show afterwards differs. It passes ansible-lint.
+Uses modules of Ansible where they exist (sysctl, service), otherwise the equivalent commands, which
+report a change only if the value differs afterwards. The playbook passes ansible-lint.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _HEAD = """\
 
 
 def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ...]]:
-    """The playbook, and the settings that mean nothing on another host."""
+    """The playbook, and the settings that have no meaning on another host."""
     fit = [change for change in changes if _portable(change, source)]
     left = tuple(change.setting for change in changes if change not in fit)
     rows = _play("Network settings advised by nettop", ())
@@ -45,7 +45,7 @@ def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ..
 
 
 def _portable(change: Change, source: Source) -> bool:
-    """A process number, or a table that only nettop can write, says nothing to another host."""
+    """Whether it has a meaning on another host: no process, no table that only nettop writes."""
     address = settings.parse(change.setting)
     if address.kind == "service":
         return True
@@ -65,8 +65,8 @@ def _play(name: str, tags: tuple[str, ...]) -> list[str]:
 
 
 def _task(address: Address, value: str, source: Source, *, back: bool) -> list[str]:
-    said = f"{'Put back' if back else 'Set'} {address}".replace("{", "(").replace("}", ")")
-    head = [f"    - name: {_scalar(said)}"]
+    title = f"{'Put back' if back else 'Set'} {address}".replace("{", "(").replace("}", ")")
+    head = [f"    - name: {_scalar(title)}"]
     if address.kind == "service":
         state = "started" if value == "on" else "stopped"
         name = _scalar(address.target)
@@ -76,9 +76,9 @@ def _task(address: Address, value: str, source: Source, *, back: bool) -> list[s
         if not back:
             more = {"value": _quoted(value), "sysctl_set": "true", "state": "present"}
             return [*head, *_module("ansible.posix.sysctl", common | more)]
-        gone = {"state": "absent", "reload": "false"}
+        absent = {"state": "absent", "reload": "false"}
         lead = [f"    - name: {_scalar(f'Keep {address} no longer')}"]
-        head = [*lead, *_module("ansible.posix.sysctl", common | gone), *head]
+        head = [*lead, *_module("ansible.posix.sysctl", common | absent), *head]
     return [*head, *_command(address, value, source)]
 
 
@@ -105,7 +105,7 @@ def _command(address: Address, value: str, source: Source) -> list[str]:
 
 
 def _line(command: Command) -> str:
-    """Of ethtool, 80 (pause: 78) may mean that the value is set already."""
+    """The command; exit code 80 of ethtool (pause: 78) may mean that the value is set already."""
     if command.path:
         path, text = shlex.quote(command.path), shlex.quote(command.text)
         return f'[ "$(cat {path})" = {text} ] || {command.shell()}'
@@ -115,12 +115,12 @@ def _line(command: Command) -> str:
 
 
 def _without_templates(text: str) -> str:
-    """Nothing for Jinja; the same for a shell, as braces stand in single quotes."""
+    """The text without Jinja templates; for a shell it is the same, because braces are quoted."""
     return re.sub(r"\{(?=[{%#])", "{''", text)
 
 
 def _block(key: str, text: str) -> list[str]:
-    """A literal block, or a quoted scalar where a line is too long or cannot be printed."""
+    """A literal block, or a quoted scalar if a line is too long or not printable."""
     rows = text.split("\n")
     if all(row.isprintable() and len(row) < _WIDE for row in rows):
         return [f"{key}: |", *(f"          {row}" for row in rows)]
@@ -132,13 +132,13 @@ def _scalar(text: str) -> str:
 
 
 def _quoted(text: str) -> str:
-    """A scalar in double quotes, folded where it is long."""
+    """A scalar in double quotes, folded if it is long."""
     rows, row = [], ""
     for word in map(_escaped, text):
         if len(row) >= _FOLD:
             rows.append(row)
             row = ""
-            word = "\\ " if word == " " else word  # noqa: PLW2901 - blanks that lead are dropped
+            word = "\\ " if word == " " else word  # noqa: PLW2901 - leading blanks are dropped
         row += word
     return '"' + "\\\n          ".join([*rows, row]) + '"'
 

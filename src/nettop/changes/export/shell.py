@@ -1,4 +1,4 @@
-"""A POSIX shell script: run it to apply, `sh SCRIPT undo` takes it back."""
+"""A POSIX shell script: `sh SCRIPT` applies the changes, `sh SCRIPT undo` reverts them."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ ORDER: Final = 3
 
 
 def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ...]]:
-    """The files one after the other, each behind a line with its path."""
+    """All files in one text, each after a line with its path."""
     left = []
     for change in changes:
         try:

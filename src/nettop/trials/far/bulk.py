@@ -1,4 +1,4 @@
-"""Memory to memory over TCP: a source and a sink, many streams, in either direction."""
+"""Transfer from memory to memory over TCP: many streams, in either direction."""
 
 import contextlib
 import os
@@ -7,17 +7,20 @@ import socket
 import struct
 import threading
 import time
-from typing import Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, Dict, List, Tuple
 
-from nettop.trials.far.door import PATIENCE, STRANGERS, accept, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import PATIENCE, STRANGERS, accept, open_socket
+from nettop.trials.far.protocol import pin, send, stopping, watch_input
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 CONGESTION = 13  # TCP_CONGESTION
 MAXSEG = 2  # TCP_MAXSEG
 
 
 class Counted:
-    """One connection and the bytes that passed through it."""
+    """One connection and the number of bytes sent or received on it."""
 
     def __init__(self, sock: socket.socket, pours: bool) -> None:
         self.sock = sock
@@ -25,7 +28,7 @@ class Counted:
         self.bytes = 0
 
     def move(self, memory: memoryview) -> bool:
-        """Send or receive what fits in the same memory; False when the other side has ended."""
+        """Send or receive one record in `memory`; False if the other side has closed."""
         try:
             moved = self.sock.send(memory) if self.pours else self.sock.recv_into(memory)
         except BlockingIOError:
@@ -36,18 +39,18 @@ class Counted:
         return moved > 0
 
     def over(self, until: float) -> bool:
-        """Who pours ends in time; who swallows takes what comes."""
+        """Whether a sender has reached its time; a receiver reads until end of file."""
         return self.pours and (time.monotonic() >= until or stopping.is_set())
 
     def end(self) -> None:
-        """Tell the other side that no more comes."""
+        """End the sending direction (FIN)."""
         if self.pours:
             with contextlib.suppress(OSError):
                 self.sock.shutdown(socket.SHUT_WR)
 
 
 def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
-    """A thread's only connection, at `pace` bytes a second (0: as fast as it goes)."""
+    """Move the only connection of a thread, at `pace` bytes per second (0: unlimited)."""
     begun = time.monotonic()
     while not one.over(until) and one.move(memory):
         if pace and one.pours:
@@ -58,7 +61,7 @@ def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
 
 
 def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
-    """A thread's many connections: whichever is ready moves one record.
+    """Move the connections of a thread: each one that is ready moves one record.
 
     After one full record, wake only for full records (SO_RCVLOWAT): waking for less costs a third
     of the rate. A connection on a slow path that never had a full record is read as data arrives.
@@ -83,9 +86,9 @@ def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
 
 
 def begin(work: List[Counted], length: int, until: float, pace: float) -> List[threading.Thread]:
-    """A thread for each core we may use: more would fight over it, and over the interpreter.
+    """Start a thread per usable core; more would compete for the cores and the interpreter lock.
 
-    Who is paced sleeps most of the time, and has a thread of its own.
+    A paced connection sleeps most of the time and has its own thread.
     """
     cores = len(work) if pace else min(len(work), len(os.sched_getaffinity(0)))
     threads = []
@@ -105,7 +108,7 @@ def begin(work: List[Counted], length: int, until: float, pace: float) -> List[t
 def state(sock: socket.socket) -> Dict[str, int]:
     """tcp_info: round trips in µs, window in segments, retransmitted segments (linux/tcp.h).
 
-    The least round trip is told by Linux 4.6 and later.
+    `min_rtt` needs Linux 4.6. Empty if the socket has no tcp_info.
     """
     try:
         info = sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 152)
@@ -114,43 +117,45 @@ def state(sock: socket.socket) -> Dict[str, int]:
     if len(info) < 104:
         return {}
     words = struct.unpack("24I", info[8:104])
-    found = {"rtt": words[15], "cwnd": words[18], "mss": words[2], "retrans": words[23]}
+    values = {"rtt": words[15], "cwnd": words[18], "mss": words[2], "retrans": words[23]}
     if len(info) >= 152:
-        found["min_rtt"] = struct.unpack("I", info[148:152])[0]
-    return found
+        values["min_rtt"] = struct.unpack("I", info[148:152])[0]
+    return values
 
 
-def prepare(sock: socket.socket, options: Dict[str, Any]) -> None:
-    """What has to be set before connecting or listening."""
-    if options.get("window"):
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, int(options["window"]))
-        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(options["window"]))
-    if options.get("mss"):
-        sock.setsockopt(socket.IPPROTO_TCP, MAXSEG, int(options["mss"]))
-    if options.get("congestion"):
-        sock.setsockopt(socket.IPPROTO_TCP, CONGESTION, str(options["congestion"]).encode())
+def prepare(sock: socket.socket, options: "HelperOptions") -> None:
+    """Set what must be set before connect() or listen()."""
+    window, mss = options.get("window"), options.get("mss")
+    congestion = options.get("congestion")
+    if window:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, window)
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, window)
+    if mss:
+        sock.setsockopt(socket.IPPROTO_TCP, MAXSEG, mss)
+    if congestion:
+        sock.setsockopt(socket.IPPROTO_TCP, CONGESTION, congestion.encode())
 
 
-def accepted(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, bool]]:
-    """Listen, say where, take `count` connections; whether this end pours into each."""
+def accepted(options: "HelperOptions", count: int) -> List[Tuple[socket.socket, bool]]:
+    """Listen, report the port, accept `count` connections; each with whether this end sends."""
     try:
-        listening = opened(options, socket.SOCK_STREAM)
+        listening = open_socket(options, socket.SOCK_STREAM)
     except OSError as error:
-        say(error=error.strerror)
+        send(error=error.strerror or str(error))
         return []
     with listening:
         prepare(listening, options)
-        listening.listen(max(count, STRANGERS))  # before the other end is told where
-        say(port=listening.getsockname()[1])
-        found = accept(listening, options, count)
-    if len(found) < count:
-        say(error="no connection within {:.0f} s: is there a firewall?".format(PATIENCE))
-    return [(sock, way == b">") for sock, way in found]
+        listening.listen(max(count, STRANGERS))  # before the port is reported
+        send(port=listening.getsockname()[1])
+        sockets = accept(listening, options, count)
+    if len(sockets) < count:
+        send(error="no connection within {:.0f} s: is there a firewall?".format(PATIENCE))
+    return [(sock, direction == b">") for sock, direction in sockets]
 
 
-def connected(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, bool]]:
-    """`count` connections to the listening end; whether this end pours into each."""
-    found: List[Tuple[socket.socket, bool]] = []
+def connected(options: "HelperOptions", count: int) -> List[Tuple[socket.socket, bool]]:
+    """`count` connections to the listening end; each with whether this end sends."""
+    sockets: List[Tuple[socket.socket, bool]] = []
     token = bytes.fromhex(options["token"])
     family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
     for number in range(count):
@@ -159,32 +164,32 @@ def connected(options: Dict[str, Any], count: int) -> List[Tuple[socket.socket, 
         try:
             prepare(sock, options)
             sock.settimeout(10)
-            sock.connect((options["to"], int(options["port"])))
+            sock.connect((options["to"], int(options["port"] or 0)))
             sock.sendall(token + (b"<" if pours else b">"))
         except OSError as error:
-            say(error="cannot connect to {}: {}".format(options["to"], error.strerror or error))
+            send(error="cannot connect to {}: {}".format(options["to"], error.strerror or error))
             return []
         sock.settimeout(None)
-        found.append((sock, pours))
-    return found
+        sockets.append((sock, pours))
+    return sockets
 
 
-def main(options: Dict[str, Any]) -> None:
-    """`to` connects, else listens; `pours` of the `streams` connections send, the rest receive.
+def main(options: "HelperOptions") -> None:
+    """Connect to `to`, or listen without it; `pours` of the `streams` connections send.
 
-    Which connection does what is told by one byte that the connecting end sends after its token.
+    The connecting end sends one byte after its token: `<` if it sends, `>` if it receives.
     """
-    listen()
+    watch_input()
     pin(options.get("cpus"))
     streams = int(options["streams"])
     try:
-        socks = connected(options, streams) if options.get("to") else accepted(options, streams)
+        sockets = connected(options, streams) if options.get("to") else accepted(options, streams)
     except OSError as error:
-        say(error="{}: {}".format(error.strerror, options.get("congestion") or "socket"))
+        send(error="{}: {}".format(error.strerror, options.get("congestion") or "socket"))
         return
-    if len(socks) < streams:
+    if len(sockets) < streams:
         return
-    work = [Counted(sock, pours) for sock, pours in socks]
+    work = [Counted(sock, pours) for sock, pours in sockets]
     length = int(options.get("length") or 131072)
     pace = float(options.get("rate") or 0) / 8 / max(1, sum(one.pours for one in work))
     begun = time.monotonic()
@@ -195,7 +200,7 @@ def main(options: Dict[str, Any]) -> None:
 def report(
     work: List[Counted], threads: List[threading.Thread], begun: float, until: float
 ) -> None:
-    """Each second what passed, and everything at the end."""
+    """Report each second what was received, and the totals at the end."""
     last, before = begun, 0
     retrans = 0
     number = 0
@@ -207,14 +212,14 @@ def report(
         got = sum(one.bytes for one in work if not one.pours)
         states = [state(one.sock) for one in work if one.pours]
         sent = sum(s.get("retrans", 0) for s in states)
-        say(
+        send(
             start=last - begun, seconds=now - last, received=got - before,
             retransmits=sent - retrans, states=states,
         )  # fmt: skip
         last, before, retrans = now, got, sent
         if not any(thread.is_alive() for thread in threads) or now > until + 10:
             break
-    say(
+    send(
         total=sum(one.bytes for one in work if not one.pours),
         poured=sum(one.bytes for one in work if one.pours),
         lasted=last - begun,

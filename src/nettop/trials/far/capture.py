@@ -9,9 +9,12 @@ import select
 import socket
 import struct
 import time
-from typing import Any, Dict, List, Tuple
+from typing import TYPE_CHECKING, List, Tuple
 
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.protocol import pin, send, stopping, watch_input
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 PACKET_VERSION, PACKET_RX_RING, PACKET_STATISTICS, PACKET_IGNORE_OUTGOING = 10, 5, 6, 23
 SOL_PACKET = 263
@@ -39,7 +42,7 @@ def filtered(port: int, v6: bool) -> List[Tuple[int, int, int, int]]:
 
 
 def attach(sock: socket.socket, program: List[Tuple[int, int, int, int]]) -> None:
-    """Let the kernel drop what is not asked for before it counts."""
+    """Attach the filter: the kernel drops all other packets before it counts them."""
     import ctypes
 
     code = b"".join(struct.pack("=HBBI", *line) for line in program)
@@ -60,7 +63,7 @@ def shape(size: int) -> Tuple[int, int]:
 
 
 def ring(sock: socket.socket, block: int, blocks: int) -> mmap.mmap:
-    """Ask for the ring and map it."""
+    """Create the ring (PACKET_RX_RING) and map it."""
     sock.setsockopt(SOL_PACKET, PACKET_VERSION, TPACKET_V3)
     frames = blocks * (block // FRAME)
     sock.setsockopt(
@@ -69,33 +72,33 @@ def ring(sock: socket.socket, block: int, blocks: int) -> mmap.mmap:
     return mmap.mmap(sock.fileno(), block * blocks, mmap.MAP_SHARED)
 
 
-def main(options: Dict[str, Any]) -> None:
-    """Capture on `interface` what goes to UDP `port` until told to stop; then say the counts."""
-    listen()
+def main(options: "HelperOptions") -> None:
+    """Capture datagrams to UDP `port` on `interface` until told to stop; then report the counts."""
+    watch_input()
     pin(options.get("cpus"))
     try:
         sock = socket.socket(socket.AF_PACKET, socket.SOCK_RAW, 0)
     except OSError as error:
-        say(error="a capture socket: {} (needs root)".format(error.strerror))
+        send(error="a capture socket: {} (needs root)".format(error.strerror))
         return
     with sock:
         block, blocks = shape(int(options.get("ring") or RING))
         try:
-            attach(sock, filtered(int(options["port"]), bool(options.get("v6"))))
+            attach(sock, filtered(int(options["port"] or 0), bool(options.get("v6"))))
             memory = ring(sock, block, blocks)
             sock.bind((options["interface"], 3))  # ETH_P_ALL
         except OSError as error:
-            say(error="capture on {}: {}".format(options["interface"], error.strerror))
+            send(error="capture on {}: {}".format(options["interface"], error.strerror))
             return
-        with contextlib.suppress(OSError):  # before 4.20 what is sent here counts too
+        with contextlib.suppress(OSError):  # before Linux 4.20 sent packets count too
             sock.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
-        sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 12)  # reading resets it
-        say(capturing=options["interface"])
+        sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 12)  # reading resets the counts
+        send(capturing=options["interface"])
         packets, size, first, last = walk(sock, memory, block, blocks)
         seen, dropped, frozen = struct.unpack(
             "3I", sock.getsockopt(SOL_PACKET, PACKET_STATISTICS, 12)
         )
-        say(
+        send(
             packets=packets, bytes=size, lasted=last - first, seen=seen, dropped=dropped,
             frozen=frozen,
         )  # fmt: skip
@@ -104,7 +107,7 @@ def main(options: Dict[str, Any]) -> None:
 def walk(
     sock: socket.socket, memory: mmap.mmap, block: int, blocks: int
 ) -> Tuple[int, int, float, float]:
-    """Take full blocks, in their order, give them back; packets, bytes, first and last time."""
+    """Count full blocks in ring order and release them; packets, bytes, first and last time."""
     waiting = select.poll()
     waiting.register(sock, select.POLLIN | select.POLLERR)
     unpack, pack = HEADER.unpack_from, HEADER.pack_into

@@ -1,14 +1,17 @@
-"""Once a second: every core's times, every interface's counters, softnet, TCP and UDP totals."""
+"""Sample each second: core times, interface counters, softnet, TCP and UDP totals, interrupts."""
 
 import os
 import time
-from typing import Any, Dict, List, Set
+from typing import TYPE_CHECKING, Dict, List, Set
 
-from nettop.trials.far.link import listen, say, stopping
+from nettop.trials.far.protocol import send, stopping, watch_input
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions, Link
 
 
 def read(path: str) -> str:
-    """A file's text; empty when it is not there or not for us."""
+    """The text of a file; empty if it cannot be read."""
     try:
         with open(path, errors="replace") as file:
             return file.read()
@@ -18,57 +21,57 @@ def read(path: str) -> str:
 
 def cores(text: str) -> Dict[str, List[int]]:
     """/proc/stat: user nice system idle iowait irq softirq steal, in ticks, by CPU number."""
-    found = {}
+    by_cpu = {}
     for line in text.splitlines():
         words = line.split()
         if words and words[0].startswith("cpu") and words[0][3:].isdigit():
             ticks = [int(word) for word in words[1:9] if word.isdigit()]
-            found[words[0][3:]] = ticks + [0] * (8 - len(ticks))
-    return found
+            by_cpu[words[0][3:]] = ticks + [0] * (8 - len(ticks))
+    return by_cpu
 
 
 def interfaces(text: str) -> Dict[str, List[int]]:
     """/proc/net/dev: rx bytes packets errors drops fifo frame, tx bytes packets errors drops."""
-    found = {}
+    by_name = {}
     for line in text.splitlines():
         name, colon, rest = line.rpartition(":")
         words = rest.split()
         if colon and len(words) >= 12 and all(word.isdigit() for word in words):
             numbers = [int(word) for word in words]
-            found[name.strip()] = numbers[:6] + numbers[8:12]
-    return found
+            by_name[name.strip()] = numbers[:6] + numbers[8:12]
+    return by_name
 
 
 def softnet(text: str) -> List[List[int]]:
     """/proc/net/softnet_stat: processed, dropped, squeezed of each online CPU."""
-    found = []
+    rows = []
     for line in text.splitlines():
         try:
-            found.append([int(word, 16) for word in line.split()[:3]])
+            rows.append([int(word, 16) for word in line.split()[:3]])
         except ValueError:
             continue
-    return [row for row in found if len(row) == 3]
+    return [row for row in rows if len(row) == 3]
 
 
 def totals(text: str, wanted: Dict[str, List[str]]) -> Dict[str, int]:
     """/proc/net/snmp or netstat: the named columns of the named protocols."""
-    found = {}
+    counts = {}
     lines = text.splitlines()
     for names, values in zip(lines, lines[1:]):
         protocol = names.partition(":")[0]
         if protocol in wanted and values.startswith(protocol + ":"):
             for name, value in zip(names.split()[1:], values.split()[1:]):
                 if name in wanted[protocol] and value.lstrip("-").isdigit():
-                    found[protocol + name] = int(value)
-    return found
+                    counts[protocol + name] = int(value)
+    return counts
 
 
 SNMP = {"Tcp": ["OutSegs", "InSegs", "RetransSegs"], "Udp": ["InDatagrams", "RcvbufErrors"]}
-NETSTAT = {"TcpExt": ["TCPDSACKRecvSegs"]}  # what arrived twice, as the receivers told the sender
+NETSTAT = {"TcpExt": ["TCPDSACKRecvSegs"]}  # segments that arrived twice, reported by receivers
 
 
 def interrupts(text: str) -> List[int]:
-    """/proc/interrupts: how many each online CPU took, over all numbered lines."""
+    """/proc/interrupts: the interrupts of each online CPU, summed over all numbered lines."""
     lines = text.splitlines()
     if not lines:
         return []
@@ -85,54 +88,63 @@ def interrupts(text: str) -> List[int]:
     return sums
 
 
-def links() -> Dict[str, Dict[str, Any]]:
-    """MTU, speed in Mbit/s and driver of every interface, where sysfs tells."""
-    found = {}
+def links() -> "Dict[str, Link]":
+    """MTU, speed in Mbit/s, driver and bus of every interface, as far as sysfs shows them."""
+    by_name = {}
     try:
         names = os.listdir("/sys/class/net")
     except OSError:
         names = []
     for name in names:
         base = "/sys/class/net/" + name
-        about: Dict[str, Any] = {}
-        for what in ("mtu", "speed"):
-            word = read(base + "/" + what).strip()
-            if word.isdigit():
-                about[what] = int(word)
-        for what in ("driver", "subsystem"):
-            try:
-                about[what] = os.path.basename(os.readlink(base + "/device/" + what))
-            except OSError:
-                continue
-        found[name] = about
-    return found
+        link: Link = {}
+        mtu, speed = read(base + "/mtu").strip(), read(base + "/speed").strip()
+        if mtu.isdigit():
+            link["mtu"] = int(mtu)
+        if speed.isdigit():
+            link["speed"] = int(speed)
+        driver, subsystem = target(base + "/device/driver"), target(base + "/device/subsystem")
+        if driver:
+            link["driver"] = driver
+        if subsystem:
+            link["subsystem"] = subsystem
+        by_name[name] = link
+    return by_name
+
+
+def target(path: str) -> str:
+    """The last part of the target of a symbolic link; empty without a link."""
+    try:
+        return os.path.basename(os.readlink(path))
+    except OSError:
+        return ""
 
 
 def listed(text: str) -> Set[int]:
-    """A CPU list such as 0-2,5."""
-    found: Set[int] = set()
+    """The CPUs of a list such as 0-2,5."""
+    cpus: Set[int] = set()
     for part in text.strip().split(","):
         low, _, high = part.partition("-")
         if low.isdigit() and (high or low).isdigit():
-            found.update(range(int(low), int(high or low) + 1))
-    return found
+            cpus.update(range(int(low), int(high or low) + 1))
+    return cpus
 
 
 def interrupted() -> Set[int]:
-    """The CPUs that take some NIC's interrupts (/sys/class/net/*/device/msi_irqs)."""
-    found: Set[int] = set()
+    """The CPUs that serve interrupts of NICs (/sys/class/net/*/device/msi_irqs)."""
+    cpus: Set[int] = set()
     try:
         for name in os.listdir("/sys/class/net"):
-            place = "/sys/class/net/" + name + "/device/msi_irqs"
-            for number in os.listdir(place) if os.path.isdir(place) else []:
-                found |= listed(read("/proc/irq/" + number + "/effective_affinity_list"))
+            folder = "/sys/class/net/" + name + "/device/msi_irqs"
+            for number in os.listdir(folder) if os.path.isdir(folder) else []:
+                cpus |= listed(read("/proc/irq/" + number + "/effective_affinity_list"))
     except OSError:
         pass
-    return found
+    return cpus
 
 
-def step_aside() -> None:
-    """Leave the NICs' cores to them where there is any other for us."""
+def avoid_interrupts() -> None:
+    """Run on the cores that serve no NIC, if there are any."""
     try:
         others = os.sched_getaffinity(0) - interrupted()
         if others:
@@ -141,16 +153,16 @@ def step_aside() -> None:
         pass
 
 
-def main(options: Dict[str, Any]) -> None:
-    """A sample each `interval` seconds until told to stop, and one at the very end."""
-    listen()
-    step_aside()
+def main(options: "HelperOptions") -> None:
+    """Send a sample each `interval` seconds until told to stop, and a last one then."""
+    watch_input()
+    avoid_interrupts()
     interval = float(options.get("interval", 1.0))
-    say(links=links(), kernel=os.uname().release, host=os.uname().nodename, pid=os.getpid())
+    send(links=links(), kernel=os.uname().release, host=os.uname().nodename, pid=os.getpid())
     due = time.monotonic()
     last = False
     while True:
-        say(
+        send(
             at=time.monotonic(),
             cores=cores(read("/proc/stat")),
             interfaces=interfaces(read("/proc/net/dev")),

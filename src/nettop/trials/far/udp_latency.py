@@ -1,77 +1,79 @@
-"""Request and response over UDP: one end asks and takes the time, the other answers at once."""
+"""Request and response over UDP: one end sends requests and measures, the other answers."""
 
 import os
 import socket
 import struct
 import time
-from typing import Any, Dict, List
+from typing import TYPE_CHECKING, Dict, List, Optional
 
-from nettop.trials.far.door import admit, empty, knock, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import admit, empty, knock, open_socket
+from nettop.trials.far.protocol import pin, send, stopping, watch_input
 
-TIMESTAMPNS = 35  # SO_TIMESTAMPNS: when the kernel took the packet in, as ancillary data
-PATIENCE = 0.5  # seconds after which an answer is lost
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions, Message
+
+TIMESTAMPNS = 35  # SO_TIMESTAMPNS: receive time stamp of the kernel, as ancillary data
+PATIENCE = 0.5  # seconds after which an answer counts as lost
 
 
-def answer(options: Dict[str, Any]) -> None:
+def answer(options: "HelperOptions") -> None:
     """Send every datagram of the other end back."""
     try:
-        listening = opened(options, socket.SOCK_DGRAM)
+        listening = open_socket(options, socket.SOCK_DGRAM)
     except OSError as error:
-        say(error=error.strerror)
+        send(error=error.strerror or str(error))
         return
     with listening as sock:
-        say(port=sock.getsockname()[1])
+        send(port=sock.getsockname()[1])
         if not admit(sock, options):
             return
         sock.settimeout(None)
         room = bytearray(65536)
         view = memoryview(room)
-        receive, send = sock.recv_into, sock.send
+        receive, reply = sock.recv_into, sock.send
         while True:
             try:
-                send(view[: receive(room)])
+                reply(view[: receive(room)])
             except OSError:
                 continue
 
 
-def ask(options: Dict[str, Any]) -> None:
-    """For each size: exchanges for `seconds`, or `count` of them; the times as a histogram."""
+def ask(options: "HelperOptions") -> None:
+    """Measure each size for `seconds` or `count` exchanges; report the times as a histogram."""
     family = socket.AF_INET6 if options.get("v6") else socket.AF_INET
     with socket.socket(family, socket.SOCK_DGRAM) as sock:
         try:
-            sock.connect((options["to"], int(options["port"])))
+            sock.connect((options["to"], int(options["port"] or 0)))
         except OSError as error:
-            say(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
+            send(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
             return
         if not knock(sock, bytes.fromhex(options["token"])):
-            say(error="{} does not answer: is there a firewall?".format(options["to"]))
+            send(error="{} does not answer: is there a firewall?".format(options["to"]))
             return
         sock.settimeout(None)
         timeout = struct.pack("ll", 0, int(PATIENCE * 1e6))
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
         sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
         for size in options["sizes"]:
-            exchange(sock, int(size), 0.2, None)  # caches and neighbours warm
-            found = exchange(sock, int(size), float(options["seconds"]), options.get("count"))
-            say(size=int(size), **found)
+            exchange(sock, int(size), 0.2, None)  # fills the caches and the neighbour table
+            send(**exchange(sock, int(size), float(options["seconds"]), options.get("count")))
             if stopping.is_set():
                 return
 
 
-def exchange(sock: socket.socket, size: int, seconds: float, count: Any) -> Dict[str, Any]:
-    """Round trips as the program sees them, and some up to where the kernel had the answer.
+def exchange(sock: socket.socket, size: int, seconds: float, count: "Optional[int]") -> "Message":
+    """Round trips as the program sees them, and some that end at the kernel's time stamp.
 
-    Only the clock, the two system calls and their call from Python lie between the two readings.
+    Only the clock, two system calls and their calls from Python lie between the two clock readings.
     """
     request = bytearray(os.urandom(min(size, 64)) + bytes(max(0, size - 64)))
     room = bytearray(65536)
-    clock, send, receive = time.perf_counter, sock.send, sock.recv_into
+    clock, transmit, receive = time.perf_counter, sock.send, sock.recv_into
     stamp = struct.Struct("I").pack_into
     number, lost = 0, 0
     numbered = size >= 4
     until = clock() + seconds
-    seen: Dict[int, int] = {}
+    bins: Dict[int, int] = {}
     while True:
         number += 1
         if numbered:
@@ -80,25 +82,28 @@ def exchange(sock: socket.socket, size: int, seconds: float, count: Any) -> Dict
         if begun > until or (count and number > count) or stopping.is_set():
             break
         try:
-            send(request)
+            transmit(request)
             receive(room)
             took = clock() - begun
         except OSError:
             lost += 1
             continue
         if numbered and room[:4] != request[:4]:
-            lost += 1  # the answer to an earlier question, late
+            lost += 1  # a late answer to an earlier request
             empty(sock)
             continue
-        place = int(took * 1e7)  # bins of 0.1 µs
-        seen[place] = seen.get(place, 0) + 1
-    kernel = [] if lost else stamped(sock, request, room)
-    return {"asked": number - 1, "lost": lost, "histogram": sorted(seen.items()), "kernel": kernel}
+        index = int(took * 1e7)  # bins of 0.1 µs
+        bins[index] = bins.get(index, 0) + 1
+    stamps = [] if lost else stamped(sock, request, room)
+    return {
+        "size": size, "requests": number - 1, "lost": lost, "histogram": sorted(bins.items()),
+        "stamped": stamps,
+    }  # fmt: skip
 
 
 def stamped(sock: socket.socket, request: bytearray, room: bytearray) -> List[float]:
-    """Some exchanges from before the send to the kernel's own receive time stamp, in µs, sorted."""
-    found = []
+    """Times from before the send to the kernel's receive time stamp, in µs, sorted."""
+    times = []
     for _ in range(2000):
         begun = time.time()
         try:
@@ -109,12 +114,12 @@ def stamped(sock: socket.socket, request: bytearray, room: bytearray) -> List[fl
         for level, kind, data in ancillary:
             if level == socket.SOL_SOCKET and kind == TIMESTAMPNS and len(data) == 16:
                 seconds, nanoseconds = struct.unpack("qq", data)
-                found.append(round(1e6 * (seconds + nanoseconds / 1e9 - begun), 2))
-    return sorted(found)
+                times.append(round(1e6 * (seconds + nanoseconds / 1e9 - begun), 2))
+    return sorted(times)
 
 
 def copying() -> float:
-    """Seconds to copy a byte in memory, far beyond the caches: what a byte costs the memory."""
+    """Seconds to copy one byte in memory, measured on more than the caches hold."""
     source, target = bytearray(32 << 20), bytearray(32 << 20)
     best = 1.0
     for _ in range(3):
@@ -124,12 +129,12 @@ def copying() -> float:
     return best / len(source)
 
 
-def main(options: Dict[str, Any]) -> None:
-    """Ask when told where `to`, answer otherwise."""
-    listen()
+def main(options: "HelperOptions") -> None:
+    """Send requests to `to` and report; without it, answer."""
+    watch_input()
     pin(options.get("cpus"))
     if options.get("to"):
         ask(options)
-        say(copying=copying())
+        send(copying=copying())
     else:
         answer(options)

@@ -1,14 +1,17 @@
-"""Receive numbered datagrams: count, order, and the gaps between them by kernel time stamps."""
+"""Receive numbered datagrams: count them, their order and their gaps (kernel time stamps)."""
 
 import socket
 import struct
 import time
-from typing import Any, Dict, Optional
+from typing import TYPE_CHECKING, Dict, Optional
 
-from nettop.trials.far.blast import HEAD, busy
-from nettop.trials.far.door import admit, opened
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import admit, open_socket
+from nettop.trials.far.protocol import pin, send, stopping, watch_input
 from nettop.trials.far.sample import cores, read
+from nettop.trials.far.udp_source import HEAD, busy
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 TIMESTAMPNS = 35  # SO_TIMESTAMPNS
 RCVBUFFORCE = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for root
@@ -16,7 +19,7 @@ ROOM = 64 << 20
 
 
 class Point:
-    """What came of one size and spacing."""
+    """The datagrams received of one point of the sender."""
 
     def __init__(self) -> None:
         self.received = 0
@@ -29,7 +32,7 @@ class Point:
         self.after = self.before
 
     def take(self, number: int, at: float) -> None:
-        """One datagram."""
+        """Count one datagram: its sequence number and its arrival in seconds."""
         self.received += 1
         if number < self.highest:
             self.reordered += 1
@@ -44,7 +47,7 @@ class Point:
 
 
 def room_of(sock: socket.socket) -> int:
-    """Make the socket's buffer large enough for a whole point where we may; its size."""
+    """Enlarge the receive buffer to hold a whole point, if permitted; its size in bytes."""
     for name in (RCVBUFFORCE, socket.SO_RCVBUF):
         try:
             sock.setsockopt(socket.SOL_SOCKET, name, ROOM)
@@ -54,28 +57,28 @@ def room_of(sock: socket.socket) -> int:
     return sock.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF)
 
 
-def main(options: Dict[str, Any]) -> None:
-    """Listen until told to stop; then say every point."""
-    listen()
+def main(options: "HelperOptions") -> None:
+    """Receive until told to stop; then report every point. With `deaf`, receive nothing."""
+    watch_input()
     pin(options.get("cpus"))
     try:
-        listening = opened(options, socket.SOCK_DGRAM)
+        listening = open_socket(options, socket.SOCK_DGRAM)
     except OSError as error:
-        say(error=error.strerror)
+        send(error=error.strerror or str(error))
         return
     with listening as sock:
         room = room_of(sock)
         if not options.get("deaf"):
             sock.setsockopt(socket.SOL_SOCKET, TIMESTAMPNS, 1)
-        say(port=sock.getsockname()[1], room=room)
-        if options.get("deaf"):  # only there so that nobody answers "port unreachable"
+        send(port=sock.getsockname()[1], room=room)
+        if options.get("deaf"):  # the open port prevents "port unreachable" messages
             stopping.wait()
             return
         points: Dict[int, Point] = {}
         if admit(sock, options):
             gather(sock, points, bytes.fromhex(options["token"]))
     for number, point in sorted(points.items()):
-        say(
+        send(
             point=number, received=point.received, reordered=point.reordered,
             lasted=point.last - point.first, gaps=sorted(point.gaps.items()),
             busy=busy(point.before, point.after),
@@ -83,7 +86,7 @@ def main(options: Dict[str, Any]) -> None:
 
 
 def gather(sock: socket.socket, points: Dict[int, Point], token: bytes) -> None:
-    """Take datagrams until told to stop and nothing more is there; the token may come again."""
+    """Count datagrams until told to stop and none is left; a repeated token does not count."""
     buffer = bytearray(65536)
     view = [buffer]
     receive, unpack = sock.recvmsg_into, HEAD.unpack_from

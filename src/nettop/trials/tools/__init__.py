@@ -1,1 +1,1 @@
-"""Test tools, one per module; see `nettop.trials`."""
+"""Test tools, one per module; `nettop.trials` says what a module has."""

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypedDict
 
 from ..run import Trial, TrialError
+from ._client_server import failed
 
 if TYPE_CHECKING:
     from ._capture_options import CaptureOptions
 
-Counts = Callable[[], Mapping[str, Any]]
-Summary = Callable[[str], Mapping[str, Any]]
+
+class Captured(TypedDict, total=False):
+    """What a capture counted."""
+
+    packets: int  # missing: only losses are known
+    dropped: int  # by the socket, ring or interface
+    early: int  # of these by the interface, before any socket
+
+
+Counts = Callable[[], Captured]
+Summary = Callable[[str], Captured]
 
 
 @contextmanager
@@ -25,17 +35,20 @@ def capturing(
     parse: Summary,
     linger: float = 0.0,
 ) -> Iterator[Counts]:
-    """Start it, wait for the text `ready`; yields a function that stops it and returns counts."""
+    """Start it, wait for the text `ready`; yields a function that stops it and returns the counts.
+
+    It waits `linger` seconds before it stops the program. TrialError if the program ends early.
+    """
     words = [*argv, f"udp and dst port {capture.port}"]
-    with trial.keep(trial.here, words, cpus=list(capture.cpus)) as near:
+    with trial.start(trial.here, words, cpus=capture.cpus) as near:
         near.wait_for("pid")
         for message in near.messages(10):
-            if ready in str(message.get("out", message.get("err", ""))):
+            if ready in message.get("out", message.get("err", "")):
                 break
             if "exit" in message:
                 raise TrialError(f"{argv[0]} ended at once; it needs root")
 
-        def counts() -> Mapping[str, Any]:
+        def counts() -> Captured:
             if linger:
                 trial.cancel.wait(linger)
             near.stop()
@@ -44,10 +57,9 @@ def capturing(
         yield counts
 
 
-def summary(said: str, program: str, counted: re.Pattern[str], needed: str) -> dict[str, int]:
-    """The counts by name (`counted` finds number and name); TrialError without the needed one."""
-    found = {name: int(count) for count, name in counted.findall(said)}
-    if needed not in found:
-        last = said.strip().splitlines()[-1:] or ["no output"]
-        raise TrialError(f"{program}: {last[0]}")
-    return found
+def summary(output: str, program: str, pattern: re.Pattern[str], needed: str) -> dict[str, int]:
+    """The counts by name; `pattern` matches number and name. TrialError without `needed`."""
+    counts = {name: int(count) for count, name in pattern.findall(output)}
+    if needed not in counts:
+        raise failed(program, output)
+    return counts

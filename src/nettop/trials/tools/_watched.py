@@ -1,48 +1,49 @@
 """Measure the losses of a capture that the user runs.
 
-They are the drops of its packet sockets (sk_drops, packet_diag) and, before them, the drops of the
-interface: a full backlog drops packets before any socket gets them.
+These are the drops of its packet sockets (sk_drops, packet_diag) and those of the interface: a full
+backlog drops packets before they reach a socket.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ...collect import packet_sockets
 from ...host.source import Live
 from ..far.sample import interfaces, read
 from ..run import Trial, TrialError
+from ._capturer import Captured, Counts
 
 if TYPE_CHECKING:
     from ._capture_options import CaptureOptions
 
 
 @contextmanager
-def watched(trial: Trial, capture: CaptureOptions) -> Iterator[Callable[[], Mapping[str, Any]]]:
-    """Yields a function that returns the packets lost since; starts no process."""
+def watched(trial: Trial, capture: CaptureOptions) -> Iterator[Counts]:
+    """Yields a function that returns the packets lost since then; starts no process."""
     pid = trial.options.pid or 0
-    before, above = drops(pid), dropped(capture.interface)
+    before, early_before = drops(pid), dropped(capture.interface)
 
-    def counts() -> Mapping[str, Any]:
-        early = max(0, dropped(capture.interface) - above)
+    def counts() -> Captured:
+        early = max(0, dropped(capture.interface) - early_before)
         return {"dropped": early + ((drops(pid) - before) & 0xFFFFFFFF), "early": early}
 
     yield counts
 
 
 def dropped(interface: str) -> int:
-    """What the interface received and dropped, missed packets included (/proc/net/dev)."""
+    """Packets that the interface dropped on receipt, missed ones included (/proc/net/dev)."""
     return interfaces(read("/proc/net/dev")).get(interface, [0] * 4)[3]
 
 
 def drops(pid: int) -> int:
     """The drops of the packet sockets of the process; TrialError if they are unknown."""
     try:
-        held = inodes(pid)
-        rows = [row for row in packet_sockets.read(Live()) if row.inode in held]
+        own = inodes(pid)
+        rows = [row for row in packet_sockets.read(Live()) if row.inode in own]
     except (OSError, ValueError) as error:
         because = getattr(error, "strerror", None) or error
         raise TrialError(f"cannot read the packet sockets of process {pid}: {because}") from None
@@ -58,14 +59,14 @@ def drops(pid: int) -> int:
 
 
 def inodes(pid: int) -> frozenset[int]:
-    """The sockets that a process has open; OSError when it is gone or another user's."""
+    """The inodes of the open sockets of a process; OSError if it is gone or of another user."""
     folder = f"/proc/{pid}/fd"
-    found = set()
+    numbers = set()
     for name in os.listdir(folder):
         try:
             link = os.readlink(f"{folder}/{name}")
         except FileNotFoundError:
             continue  # closed meanwhile
         if link.startswith("socket:["):
-            found.add(int(link[8:-1]))
-    return frozenset(found)
+            numbers.add(int(link[8:-1]))
+    return frozenset(numbers)

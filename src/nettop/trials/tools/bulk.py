@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from statistics import median
-from typing import Any, Final
+from typing import Final
 
-from ..result import Interval, Measured
+from ..far.schema import HelperOptions, Message
+from ..result import Interval, Measured, mean_rate
 from ..run import Trial
-from ._ends import ends
+from ._addresses import ends
 
 TOOL: Final = "bulk"
 PACKAGE: Final = ""
@@ -21,98 +22,89 @@ HELP: Final = "TCP throughput, memory to memory, several streams"
 
 
 def measure(trial: Trial) -> Measured:
-    """A listening end there, a connecting one here; each pours or swallows as asked."""
+    """A listening end on the other host, a connecting one here; each sends or receives."""
     o = trial.options
     there = trial.far()
-    streams = o.streams * (2 if o.bidirectional else 1)  # N each way, as CERN counts
+    streams = o.streams * (2 if o.bidirectional else 1)  # N in each direction, as CERN counts
     pours = o.streams if o.bidirectional else 0 if o.reverse else streams
-    common = {
+    common: HelperOptions = {
         "streams": streams, "seconds": trial.length, "length": o.length, "window": o.window,
         "mss": o.mss, "congestion": o.congestion, "rate": o.rate, "v6": ":" in o.to,
         **ends(trial),
     }  # fmt: skip
     with ExitStack() as stack:
         far = stack.enter_context(
-            there.start("bulk", {**common, "port": o.port, "cpus": list(o.cpu_there)})
+            there.start("bulk", {**common, "port": o.port, "cpus": o.cpu_there})
         )
-        port = far.wait_for("port")
+        port = far.wait_for("port")["port"]
         near = stack.enter_context(
             trial.here.start(
                 "bulk",
-                {
-                    **common,
-                    "to": common["at"],
-                    "port": port,
-                    "pours": pours,
-                    "cpus": list(o.cpu_here),
-                },
+                {**common, "to": common["at"], "port": port, "pours": pours, "cpus": o.cpu_here},
             )
         )
-        mine = list(trial.follow(near, trial.length + 30))
-        theirs = list(trial.follow(far, 30))
-    return fold(mine, theirs, o.warmup)
+        near_messages = list(trial.follow(near, trial.length + 30))
+        far_messages = list(trial.follow(far, 30))
+    return fold(near_messages, far_messages, o.warmup)
 
 
-def fold(
-    mine: Sequence[Mapping[str, Any]], theirs: Sequence[Mapping[str, Any]], warmup: float
-) -> Measured:
-    """Both ends' messages as one measurement: the receivers' bytes, the senders' retransmits."""
-    received = [_intervals(mine), _intervals(theirs)]
+def fold(near: Sequence[Message], far: Sequence[Message], warmup: float) -> Measured:
+    """The messages of both ends as one result: bytes of the receivers, retransmits of the senders.
+
+    Seconds before `warmup` and shorter than half a second are left out.
+    """
+    received = [_intervals(near), _intervals(far)]
     both = [each for each in received if any(i.bits_per_second for i in each)]
     intervals = tuple(
         Interval(
             each[0].start,
             each[0].seconds,
             sum(i.bits_per_second for i in each),
-            _retransmits(mine, number) + _retransmits(theirs, number),
+            _retransmits(near, number) + _retransmits(far, number),
         )
         for number, each in enumerate(zip(*both, strict=False))
     )
     steady = tuple(i for i in intervals if i.start >= warmup - 0.1 and i.seconds > 0.5)
     steady = steady or intervals
-    seconds = sum(i.seconds for i in steady)
-    ends = [m for m in (*mine, *theirs) if "total" in m]
-    states = [s for m in (*mine, *theirs) for s in m.get("states", ()) if s]
+    totals = [m for m in (*near, *far) if "total" in m]
+    states = [state for m in (*near, *far) for state in m.get("states", ()) if state]
     return Measured(
-        bits_per_second=(
-            sum(i.bits_per_second * i.seconds for i in steady) / seconds if seconds else 0.0
-        ),
+        bits_per_second=mean_rate(steady) or 0.0,
         intervals=steady,
-        bytes=sum(int(end["total"]) for end in ends),
-        lasted=max((float(end["lasted"]) for end in ends), default=None),
-        sent_bits_per_second=_sent(ends),
-        retransmits=sum(int(m.get("retransmits", 0)) for m in (*mine, *theirs)),
+        bytes=sum(m["total"] for m in totals),
+        lasted=max((m["lasted"] for m in totals), default=None),
+        sent_bits_per_second=_sent(totals),
+        retransmits=sum(m.get("retransmits", 0) for m in (*near, *far)),
         details=_state(states),
     )
 
 
 def _state(states: Sequence[Mapping[str, int]]) -> dict[str, float]:
-    """What the senders' sockets told: round trips in µs, window and segment size."""
+    """The sockets of the senders: round trips in µs, window in segments, segment size in bytes."""
     if not states:
         return {}
-    trips = [state["rtt"] for state in states]
     return {
-        "rtt_us": median(trips),
+        "rtt_us": median(state["rtt"] for state in states),
         "min_rtt_us": min(state.get("min_rtt", state["rtt"]) for state in states),
         "cwnd": max(state["cwnd"] for state in states),
         "mss": max(state["mss"] for state in states),
     }
 
 
-def _sent(ends: Sequence[Mapping[str, Any]]) -> float | None:
-    lasted = [float(end["lasted"]) for end in ends if end.get("poured")]
-    poured = sum(int(end["poured"]) for end in ends)
+def _sent(totals: Sequence[Message]) -> float | None:
+    lasted = [m["lasted"] for m in totals if m.get("poured")]
+    poured = sum(m["poured"] for m in totals)
     return 8 * poured / max(lasted) if lasted and max(lasted) > 0 else None
 
 
-def _intervals(messages: Sequence[Mapping[str, Any]]) -> list[Interval]:
+def _intervals(messages: Sequence[Message]) -> list[Interval]:
     return [
-        Interval(float(m["start"]), float(m["seconds"]), 8 * m["received"] / m["seconds"])
+        Interval(m["start"], m["seconds"], 8 * m["received"] / m["seconds"])
         for m in messages
         if "received" in m and m["seconds"] > 0
     ]
 
 
-def _retransmits(messages: Sequence[Mapping[str, Any]], number: int) -> int:
+def _retransmits(messages: Sequence[Message], number: int) -> int:
     seconds = [m for m in messages if "received" in m]
-    return int(seconds[number].get("retransmits", 0)) if number < len(seconds) else 0
+    return seconds[number].get("retransmits", 0) if number < len(seconds) else 0

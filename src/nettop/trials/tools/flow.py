@@ -1,20 +1,20 @@
 """flow: observe existing TCP connections of the user through tcp_info; starts no process.
 
 Each second it samples the connections to `--to`: rate, round trip, window, retransmits, and what
-the busiest one waited for, as web100 did. Only the sender's kernel knows what a connection waits
-for, so run it on the sending host.
+limited the busiest one, as web100 did. Only the kernel of the sender knows the limit, so run it on
+the sending host.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Final, TypedDict
 
 from ...frame.rates import Entry
 from ...host.source import Live
 from ...sampling.sampler import Sampler
-from ..result import Interval, Measured
+from ..result import Interval, Measured, mean_rate
 from ..run import Trial, TrialError
 
 TOOL: Final = "flow"
@@ -26,11 +26,41 @@ LIMITS: Final = {
 HELP: Final = "observe an existing TCP connection through tcp_info"
 
 
+class Second(TypedDict):
+    """The connections in one second: sums, and the state of the busiest one."""
+
+    connections: int
+    bits: float  # bit/s in both directions
+    sent_bits: float
+    retransmits: float  # segments per second
+    rtt_us: float | None
+    cwnd: int | None  # segments
+    mss: int | None
+    congestion: str | None
+    app_limited: bool | None
+
+
+class Waits(TypedDict, total=False):
+    """Percent of the second by limit of the sender, and the largest one in words."""
+
+    idle_percent: float
+    peer_window_percent: float
+    send_buffer_percent: float
+    path_percent: float
+    limited_by: str
+
+
+class Row(Second, Waits):
+    """One second, with its exact duration."""
+
+    seconds: float
+
+
 def measure(trial: Trial) -> Measured:
-    """Sample the TCP sockets for the time asked for."""
+    """Sample the TCP sockets each second; TrialError if they cannot be read."""
     sampler = Sampler(Live())
     trial.begun = time.monotonic()
-    rows: list[dict[str, Any]] = []
+    rows: list[Row] = []
     frame = sampler.take(("sockets_tcp",))
     if "sockets_tcp" in frame.missing:
         raise TrialError(f"TCP sockets cannot be read: {frame.missing['sockets_tcp']}")
@@ -42,36 +72,36 @@ def measure(trial: Trial) -> Measured:
             time.sleep(min(left, 0.1))
         before = frame.at
         frame = sampler.take(("sockets_tcp",))
-        found = second(frame.tables.get("sockets_tcp", ()), trial.options.to)
-        if found:
-            rows.append({"seconds": frame.at - before, **found})
+        rows += second(frame.tables.get("sockets_tcp", ()), trial.options.to, frame.at - before)
     return fold(rows, trial.options.to)
 
 
-def second(entries: Sequence[Entry], to: str) -> dict[str, Any]:
-    """All connections to `to` in one second: rates added up, the busiest one's state."""
-    mine = [e for e in entries if e.now.remote == to and e.per_s is not None]
-    if not mine:
-        return {}
-    top = max(mine, key=_bytes)
-    return {
-        "connections": len(mine),
-        "bits": 8 * sum(_bytes(e) for e in mine),
-        "sent_bits": 8 * sum(e.per_s.bytes_acked or 0 for e in mine if e.per_s),
-        "retransmits": round(sum(e.per_s.total_retrans or 0 for e in mine if e.per_s), 1),
+def second(entries: Sequence[Entry], to: str, seconds: float) -> list[Row]:
+    """The row of the connections to `to` in this interval; empty without connections."""
+    own = [e for e in entries if e.now.remote == to and e.per_s is not None]
+    if not own:
+        return []
+    top = max(own, key=_bytes)
+    row: Row = {
+        "seconds": seconds,
+        "connections": len(own),
+        "bits": 8 * sum(_bytes(e) for e in own),
+        "sent_bits": 8 * sum(e.per_s.bytes_acked or 0 for e in own if e.per_s),
+        "retransmits": round(sum(e.per_s.total_retrans or 0 for e in own if e.per_s), 1),
         "rtt_us": top.now.rtt,
         "cwnd": top.now.cwnd,
         "mss": top.now.mss,
         "congestion": top.now.congestion,
         "app_limited": top.now.app_limited,
-        **waited(top),
+        **waits(top),
     }
+    return [row]
 
 
-def waited(entry: Entry) -> dict[str, Any]:
-    """Percent of the second by what a sender waited for (tcp_info's chronographs), and in a word.
+def waits(entry: Entry) -> Waits:
+    """The limits of a sender by the chronographs of tcp_info.
 
-    Nothing for a connection that mostly receives, or on a kernel before 4.9.
+    Empty for a connection that mostly receives, and before Linux 4.9.
     """
     rates = entry.per_s
     if rates is None or rates.busy_time is None:
@@ -87,11 +117,15 @@ def waited(entry: Entry) -> dict[str, Any]:
         "path": max(0.0, busy - window - buffer),
     }
     top = max(shares, key=lambda name: shares[name])
-    found: dict[str, Any] = {f"{name}_percent": us / 1e4 for name, us in shares.items()}
     if top == "path" and entry.now.app_limited:
         top = "idle"  # all data of the program is in flight
-    found["limited_by"] = LIMITS[top]
-    return found
+    return {
+        "idle_percent": shares["idle"] / 1e4,
+        "peer_window_percent": window / 1e4,
+        "send_buffer_percent": buffer / 1e4,
+        "path_percent": shares["path"] / 1e4,
+        "limited_by": LIMITS[top],
+    }
 
 
 def _bytes(entry: Entry) -> float:
@@ -99,18 +133,18 @@ def _bytes(entry: Entry) -> float:
     return float((rates.bytes_acked or 0) + (rates.bytes_received or 0)) if rates else 0.0
 
 
-def fold(rows: Sequence[dict[str, Any]], to: str) -> Measured:
-    """The seconds as one measurement; TrialError when there was no connection."""
+def fold(rows: Sequence[Row], to: str) -> Measured:
+    """The seconds as one result; TrialError if there was no connection."""
     if not rows:
         raise TrialError(f"no TCP connection to {to} was seen")
     start = 0.0
     intervals = []
-    for found in rows:
-        sent_again = round(found["retransmits"] * found["seconds"])
-        intervals.append(Interval(start, found["seconds"], found["bits"], sent_again))
-        start += found["seconds"]
+    for row in rows:
+        retransmits = round(row["retransmits"] * row["seconds"])
+        intervals.append(Interval(start, row["seconds"], row["bits"], retransmits))
+        start += row["seconds"]
     return Measured(
-        bits_per_second=sum(i.bits_per_second * i.seconds for i in intervals) / start,
+        bits_per_second=mean_rate(intervals),
         intervals=tuple(intervals),
         retransmits=sum(i.retransmits or 0 for i in intervals),
         details={

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 from ..result import Measured, Options
-from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ..run import Trial
+from ._client_server import failed, number, refuse, run_both
 
 TOOL: Final = "ib-send-bw"
 PACKAGE: Final = "perftest"
@@ -15,7 +15,7 @@ PORT: Final = 18515
 
 
 def words(o: Options, port: str) -> list[str]:
-    """What both ends must be told alike."""
+    """The arguments that both ends need."""
     argv = ["ib_send_bw", "-p", port, "-s", str(o.length or 65536), "--report_gbits", "-F"]
     if o.count is not None:
         return [*argv, "-n", str(o.count)]
@@ -23,17 +23,17 @@ def words(o: Options, port: str) -> list[str]:
 
 
 def measure(trial: Trial) -> Measured:
-    """The server there, the client here."""
+    """The server on the other host, the client here."""
     refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss", "udp")
     o = trial.options
-    said, _ = talk(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
-    return parse(said)
+    output, _ = run_both(trial, words(o, "{port}"), lambda port: [*words(o, str(port)), o.to], PORT)
+    return parse(output)
 
 
-def parse(said: str) -> Measured:
+def parse(output: str) -> Measured:
     """The row under `#bytes #iterations BW peak BW average MsgRate`; TrialError without one."""
-    for line in said.splitlines():
-        values = [numbers(word) for word in line.split()]
+    for line in output.splitlines():
+        values = [number(word) for word in line.split()]
         row = [value for value in values if value is not None]
         if len(values) == len(row) == 5:
             return Measured(
@@ -41,5 +41,4 @@ def parse(said: str) -> Measured:
                 details={"bytes": row[0], "iterations": row[1], "peak_gbit": row[2],
                          "msg_rate_mpps": row[4]},
             )  # fmt: skip
-    last = said.strip().splitlines()[-1:] or ["no output"]
-    raise TrialError(f"ib_send_bw: {last[0]}")
+    raise failed("ib_send_bw", output)

@@ -1,12 +1,12 @@
-"""netperf: TCP_STREAM or TCP_MAERTS, its receiver's figure; one stream."""
+"""netperf: TCP_STREAM or TCP_MAERTS, one stream; the figure of the receiver."""
 
 from __future__ import annotations
 
 from typing import Final
 
 from ..result import Measured, Options
-from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ..run import Trial
+from ._client_server import failed, number, refuse, run_both
 
 TOOL: Final = "netperf"
 PACKAGE: Final = "netperf"
@@ -16,7 +16,7 @@ UNITS: Final = {"10^3bits/s": 1e3, "10^6bits/s": 1e6, "10^9bits/s": 1e9}
 
 
 def client(o: Options, port: int) -> list[str]:
-    """The near end's command line: the omni test, keys and values."""
+    """The command line of the client: the omni test, output as keys and values."""
     argv = ["netperf", "-H", o.to, "-p", str(port), "-f", "m", "-P", "0"]
     argv += ["-l", f"{max(1, round(o.seconds + o.warmup))}", "-t", "omni", "--"]
     argv += ["-d", "recv" if o.reverse else "send"]
@@ -26,26 +26,25 @@ def client(o: Options, port: int) -> list[str]:
 
 
 def measure(trial: Trial) -> Measured:
-    """The server netserver there, netperf here."""
+    """Netserver on the other host, netperf here."""
     refuse(trial, TOOL, "bidirectional", "udp", "rate", "congestion", "zero_copy", "mss", "streams")
     server = ["netserver", "-D", "-L", "{address}", "-p", "{port}"]
-    said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
+    output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["netperf", "-V"])[1].strip().splitlines()[:1] or [""]
-    return parse(said, version[0])
+    return parse(output, version[0])
 
 
-def parse(said: str, version: str = "") -> Measured:
+def parse(output: str, version: str = "") -> Measured:
     """The `KEY=value` lines; TrialError without a throughput in a known unit."""
-    found = dict(line.strip().partition("=")[::2] for line in said.splitlines() if "=" in line)
-    rate = numbers(found.get("THROUGHPUT", ""))
-    unit = UNITS.get(found.get("THROUGHPUT_UNITS", ""))
+    values = dict(line.strip().partition("=")[::2] for line in output.splitlines() if "=" in line)
+    rate = number(values.get("THROUGHPUT", ""))
+    unit = UNITS.get(values.get("THROUGHPUT_UNITS", ""))
     if rate is None or unit is None:
-        last = said.strip().splitlines()[-1:] or ["no output"]
-        raise TrialError(f"netperf: {last[0]}")
-    retrans = numbers(found.get("LOCAL_TRANSPORT_RETRANS", ""))
+        raise failed("netperf", output)
+    retrans = number(values.get("LOCAL_TRANSPORT_RETRANS", ""))
     return Measured(
         version=version,
         bits_per_second=rate * unit,
-        lasted=numbers(found.get("ELAPSED_TIME", "")),
+        lasted=number(values.get("ELAPSED_TIME", "")),
         retransmits=int(retrans) if retrans is not None and retrans >= 0 else None,
     )

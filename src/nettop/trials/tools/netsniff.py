@@ -10,7 +10,7 @@ from ..result import Measured
 from ..run import Trial
 from . import capture
 from ._capture_options import CaptureOptions
-from ._capturer import Counts, capturing, summary
+from ._capturer import Captured, Counts, capturing, summary
 
 TOOL: Final = "netsniff"
 PACKAGE: Final = "netsniff-ng"
@@ -19,18 +19,18 @@ _COUNT: Final = re.compile(r"\b(\d{1,20})\s+packets (incoming|passed filter|fail
 
 
 def measure(trial: Trial) -> Measured:
-    """As `capture` does, with netsniff-ng for its ring."""
+    """As `capture`, with the ring of netsniff-ng."""
     return capture.sweep(trial, sniff)
 
 
 def sniff(trial: Trial, capture: CaptureOptions) -> AbstractContextManager[Counts]:
-    """netsniff-ng capturing into nothing."""
+    """Capture with netsniff-ng into /dev/null."""
     argv = ["netsniff-ng", "--in", capture.interface, "--out", "/dev/null", "--silent"]
     argv += ["--ring-size", f"{max(1, capture.ring >> 10)}KiB"] if capture.ring else []
     return capturing(trial, capture, [*argv, "--filter"], "Running!", parse)
 
 
-def parse(said: str) -> dict[str, int]:
-    """The summary's counts; TrialError without one. What found no room was dropped."""
-    found = summary(said, "netsniff-ng", _COUNT, "passed filter")
-    return {"packets": found["passed filter"], "dropped": found.get("failed filter", 0)}
+def parse(output: str) -> Captured:
+    """The counts of the summary; TrialError without one. `failed filter` counts a full ring."""
+    counts = summary(output, "netsniff-ng", _COUNT, "passed filter")
+    return {"packets": counts["passed filter"], "dropped": counts.get("failed filter", 0)}

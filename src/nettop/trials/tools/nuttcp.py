@@ -1,12 +1,12 @@
-"""nuttcp: TCP or UDP with the retransmits of each second; figures are the receiver's."""
+"""nuttcp: TCP or UDP with the retransmits of each second; figures of the receiver."""
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
-from ..result import Interval, Loss, Measured, Options
-from ..run import Trial, TrialError
-from ._pair import numbers, refuse, talk
+from ..result import Interval, Loss, Measured, Options, mean_rate, steady
+from ..run import Trial
+from ._client_server import failed, number, refuse, run_both
 
 TOOL: Final = "nuttcp"
 PACKAGE: Final = "nuttcp"
@@ -16,7 +16,7 @@ MIB: Final = 1 << 20
 
 
 def client(o: Options, port: int) -> list[str]:
-    """The near end's command line; the data ports begin 101 above the control port."""
+    """The command line of the client; data ports begin 101 above the control port."""
     argv = ["nuttcp", "-fparse", "-i1", f"-P{port}", f"-p{port + 101}"]
     argv.append(f"-T{max(1, round(o.seconds + o.warmup))}")
     argv += ["-r"] if o.reverse else []
@@ -30,56 +30,55 @@ def client(o: Options, port: int) -> list[str]:
 
 
 def measure(trial: Trial) -> Measured:
-    """One shot of the server there, the client here."""
+    """The server on the other host, for one test; the client here."""
     refuse(trial, TOOL, "bidirectional", "congestion", "zero_copy")
     server = ["nuttcp", "-1", "--no3rdparty", "-P{port}"]
-    said, _ = talk(trial, server, lambda port: client(trial.options, port), PORT)
+    output, _ = run_both(trial, server, lambda port: client(trial.options, port), PORT)
     version = trial.here.run(["nuttcp", "-V"])[1].strip().splitlines()[:1] or [""]
-    return parse(said, trial.options, version[0])
+    return parse(output, trial.options, version[0])
 
 
 def pairs(line: str) -> dict[str, float]:
-    """The `key=value` words of a line that are numbers."""
-    found = {}
+    """The `key=value` words of a line whose value is a number."""
+    values = {}
     for word in line.split():
         key, equals, value = word.partition("=")
-        number = numbers(value) if equals else None
-        if number is not None:
-            found[key] = number
-    return found
+        parsed = number(value) if equals else None
+        if parsed is not None:
+            values[key] = parsed
+    return values
 
 
-def parse(said: str, o: Options, version: str = "") -> Measured:
-    """Seconds and the total of `-fparse` output; TrialError without a total."""
+def parse(output: str, o: Options, version: str = "") -> Measured:
+    """The seconds and the total of `-fparse` output; TrialError without a total."""
     intervals: list[Interval] = []
     total: dict[str, float] = {}
     start = 0.0
-    for line in said.splitlines():
-        found = pairs(line)
-        if "real_sec" in found and "rate_Mbps" in found:
-            retrans = int(found["retrans"]) if "retrans" in found else None
-            intervals.append(Interval(start, found["real_sec"], 1e6 * found["rate_Mbps"], retrans))
-            start += found["real_sec"]
-        elif "real_seconds" in found and "rate_Mbps" in found:
-            total = found
+    for line in output.splitlines():
+        values = pairs(line)
+        if "real_sec" in values and "rate_Mbps" in values:
+            seconds, rate = values["real_sec"], 1e6 * values["rate_Mbps"]
+            retrans = int(values["retrans"]) if "retrans" in values else None
+            intervals.append(Interval(start, seconds, rate, retrans))
+            start += seconds
+        elif "real_seconds" in values and "rate_Mbps" in values:
+            total = values
     if not total:
-        last = said.strip().splitlines()[-1:] or ["no output"]
-        raise TrialError(f"nuttcp: {last[0]}")
-    steady = tuple(i for i in intervals if i.start >= o.warmup - 0.1) or tuple(intervals)
-    seconds = sum(i.seconds for i in steady)
-    rate = sum(i.bits_per_second * i.seconds for i in steady) / seconds if seconds > 0 else None
+        raise failed("nuttcp", output)
+    measured = steady(intervals, o.warmup)
+    mean = mean_rate(measured)
     loss = None
     if "pkt" in total and "drop" in total:
         loss = Loss(int(total["pkt"]), int(total["pkt"] - total["drop"]))
-    details: dict[str, Any] = {
+    details: dict[str, float] = {
         key: total[key] for key in ("tx_cpu", "rx_cpu", "rtt_ms") if key in total
     }
     if "rtt_ms" in details:
         details["rtt_us"] = 1000 * details["rtt_ms"]
     return Measured(
         version=version,
-        bits_per_second=rate if rate is not None else 1e6 * total["rate_Mbps"],
-        intervals=steady,
+        bits_per_second=mean if mean is not None else 1e6 * total["rate_Mbps"],
+        intervals=measured,
         bytes=int(total.get("megabytes", 0) * MIB),
         lasted=total["real_seconds"],
         retransmits=int(total["retrans"]) if "retrans" in total else None,

@@ -1,4 +1,4 @@
-"""pktgen: send with the kernel's packet generator; count arrivals with the other host's interface.
+"""pktgen: send with the packet generator of the kernel; interface counters count the arrivals.
 
 The other host needs no program. Pause frames of a NIC with flow control are in `nettop show nic`;
 virtual NICs never count any.
@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import re
 import socket
-from typing import Any, Final
+from typing import Final
 
+from ..far.schema import HelperOptions
 from ..result import Measured
 from ..run import Trial, TrialError
-from ._ends import local_address
+from ._addresses import local_address
+from ._client_server import failed
 from .capture import carrier
 
 TOOL: Final = "pktgen"
@@ -29,26 +31,27 @@ def measure(trial: Trial) -> Measured:
     o = trial.options
     interface = o.interface or carrier(local_address(o.to))
     count = o.count or 1_000_000
-    request = {"interface": interface, "to": o.to, "mac": neighbour(o.to), "count": count,
-            "size": (o.length or 18) + 42, "cpu": o.cpu_here[0] if o.cpu_here else 0}  # fmt: skip
-    with trial.here.start("pktgen", request) as end:
-        said = [m["result"] for m in trial.follow(end, 60 + count / 1e5) if "result" in m]
-    return parse(str(said[-1]) if said else "")
+    job: HelperOptions = {
+        "interface": interface, "to": o.to, "mac": neighbour(o.to), "count": count,
+        "size": (o.length or 18) + 42, "cpu": o.cpu_here[0] if o.cpu_here else 0,
+    }  # fmt: skip
+    with trial.here.start("pktgen", job) as end:
+        results = [m["result"] for m in trial.follow(end, 60 + count / 1e5) if "result" in m]
+    return parse(results[-1] if results else "")
 
 
-def parse(said: str) -> Measured:
-    """The device file's Result; TrialError when it is not OK."""
-    found = _RESULT.search(said)
-    if found is None:
-        last = said.strip().splitlines()[-1:] or ["no output"]
-        raise TrialError(f"pktgen: {last[0]}")
-    usecs, packets, size, pps, _, bps, errors = map(int, found.groups())
-    details: dict[str, Any] = {"pps": pps, "packets": packets, "size": size, "errors": errors}
+def parse(output: str) -> Measured:
+    """The Result of the device file; TrialError if it is not OK."""
+    match = _RESULT.search(output)
+    if match is None:
+        raise failed("pktgen", output)
+    usecs, packets, size, pps, _, bps, errors = map(int, match.groups())
+    details = {"pps": pps, "packets": packets, "size": size, "errors": errors}
     return Measured(bits_per_second=float(bps), lasted=usecs / 1e6, details=details)
 
 
 def neighbour(to: str) -> str:
-    """The hardware address of `to` in this host's table, asked for when it is not there yet."""
+    """The hardware address of `to` (/proc/net/arp), after a datagram to it; TrialError."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
         try:
             sock.sendto(b"", (to, 9))

@@ -7,7 +7,7 @@ from typing import Final
 
 from ..result import Latency, Measured, Options
 from ..run import Trial, TrialError
-from ._pair import refuse, talk
+from ._client_server import refuse, run_both
 
 TOOL: Final = "sockperf"
 PACKAGE: Final = "sockperf"
@@ -21,31 +21,31 @@ _WRONG: Final = re.compile(r"ERROR|Invalid|No messages")
 
 
 def client(o: Options, port: int) -> list[str]:
-    """The near end's command line."""
+    """The command line of the client."""
     argv = ["sockperf", "pp", "-i", o.to, "-p", str(port), "--full-rtt"]
     argv += ["-t", f"{max(1, round(o.seconds + o.warmup))}", "-m", str(max(14, o.length or 64))]
     return argv if o.udp else [*argv, "--tcp"]
 
 
 def measure(trial: Trial) -> Measured:
-    """The server there, the ping-pong here."""
+    """The server on the other host, the ping-pong here."""
     refuse(trial, TOOL, "bidirectional", "reverse", "streams", "window", "congestion", "mss")
     o = trial.options
     server = ["sockperf", "sr", "-i", "{address}", "-p", "{port}", *([] if o.udp else ["--tcp"])]
-    said, _ = talk(trial, server, lambda port: client(o, port), PORT)
-    return parse(said)
+    output, _ = run_both(trial, server, lambda port: client(o, port), PORT)
+    return parse(output)
 
 
-def parse(said: str) -> Measured:
-    """Percentiles in microseconds; TrialError when there are none."""
-    shares = {float(share): float(value) for share, value in _SHARE.findall(said)}
-    edges = {name: float(value) for name, value in _EDGE.findall(said)}
+def parse(output: str) -> Measured:
+    """Percentiles in microseconds; TrialError if there are none."""
+    shares = {float(share): float(value) for share, value in _SHARE.findall(output)}
+    edges = {name: float(value) for name, value in _EDGE.findall(output)}
     if 50.0 not in shares or len(edges) != 2:
-        lines = said.strip().splitlines() or ["no output"]
-        wrong = next((line for line in lines if _WRONG.search(line)), lines[-1])
-        raise TrialError(f"sockperf: {wrong.removeprefix('sockperf: ')}")
-    count = _COUNT.search(said)
-    version = _VERSION.search(said)
+        lines = output.strip().splitlines() or ["no output"]
+        error = next((line for line in lines if _WRONG.search(line)), lines[-1])
+        raise TrialError(f"sockperf: {error.removeprefix('sockperf: ')}")
+    count = _COUNT.search(output)
+    version = _VERSION.search(output)
     p50 = shares[50.0]
     p99 = shares.get(99.0, p50)
     return Measured(

@@ -10,31 +10,31 @@ from ..result import Measured
 from ..run import Trial
 from . import capture
 from ._capture_options import CaptureOptions
-from ._capturer import Counts, capturing, summary
+from ._capturer import Captured, Counts, capturing, summary
 
 TOOL: Final = "tcpdump"
 PACKAGE: Final = "tcpdump"
 HELP: Final = "packets captured and lost by tcpdump"
-TIMEOUT: Final = 1.2  # seconds until it has been given the last, half-full block of its ring
+TIMEOUT: Final = 1.2  # seconds until the kernel hands over the last, partly full block of the ring
 _COUNT: Final = re.compile(
     r"\b(\d{1,20}) packets? (captured|dropped by kernel|dropped by interface)"
 )
 
 
 def measure(trial: Trial) -> Measured:
-    """As `capture` does, with libpcap's ring."""
+    """As `capture`, with the ring of libpcap."""
     return capture.sweep(trial, dump)
 
 
 def dump(trial: Trial, capture: CaptureOptions) -> AbstractContextManager[Counts]:
-    """Capturing into nothing."""
+    """Capture with tcpdump into /dev/null."""
     argv = ["tcpdump", "-n", "-i", capture.interface, "-w", "/dev/null"]
     argv += ["-B", str(max(1, capture.ring >> 10))] if capture.ring else []
     return capturing(trial, capture, argv, "listening on", parse, TIMEOUT)
 
 
-def parse(said: str) -> dict[str, int]:
-    """The summary's counts; TrialError without one."""
-    found = summary(said, "tcpdump", _COUNT, "captured")
-    lost = found.get("dropped by kernel", 0) + found.get("dropped by interface", 0)
-    return {"packets": found["captured"], "dropped": lost}
+def parse(output: str) -> Captured:
+    """The counts of the summary; TrialError without one."""
+    counts = summary(output, "tcpdump", _COUNT, "captured")
+    dropped = counts.get("dropped by kernel", 0) + counts.get("dropped by interface", 0)
+    return {"packets": counts["captured"], "dropped": dropped}

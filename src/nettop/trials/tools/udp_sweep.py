@@ -7,14 +7,15 @@ report shows the requested and the achieved rate.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 from ...terms import formulas
+from ..far.schema import HelperOptions, Message, Point
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
-from ._ends import ends
+from ._addresses import ends
 from .capture import link
 
 TOOL: Final = "udp-sweep"
@@ -22,12 +23,42 @@ PACKAGE: Final = ""
 HELP: Final = "paced UDP by gap and size: rate, loss, reordering, knee"
 FRAMES: Final = (64, 128, 256, 512, 1024, 1280, 1518)  # RFC 2544
 SPACINGS: Final = (4.0, 8.0, 16.0, 32.0)  # microseconds
-MOST: Final = 10_000  # datagrams a point: they fit the sink's buffer
-LOSSY: Final = 0.1  # percent lost beyond which a rate is not carried
+MOST: Final = 10_000  # datagrams of a point: they fit the receive buffer
+LOSSY: Final = 0.1  # percent; a rate with more losses is not carried
+
+
+class Row(TypedDict):
+    """One size and spacing: counts, loss in percent, spacing in µs, rates in bit/s."""
+
+    size: int  # payload bytes
+    spacing_us: float  # requested
+    offered_us: float  # achieved by the sender
+    sent: int
+    received: int
+    loss: float
+    reordered: int
+    wire_bits: float
+    payload_bits: float
+    gap_p50_us: float | None
+    busy_here: float  # percent of the busiest core
+    busy_there: float
+    gaps: list[list[float]]  # µs and count
+
+
+class Knee(TypedDict):
+    """The highest wire rate of a size, and the closest spacing that was carried.
+
+    `limit` is `sender` if even the closest spacing was carried, else `path`.
+    """
+
+    size: int
+    plateau_bits: float
+    limit: str
+    spacing_us: NotRequired[float]  # missing: no spacing was carried
 
 
 def sizes(mtu: int, requested: Sequence[int]) -> tuple[int, ...]:
-    """Payload bytes of RFC 2544's frames (and a jumbo one) that this MTU carries whole."""
+    """Payload bytes of the frames of RFC 2544 (and a jumbo one) that fit this MTU."""
     if requested:
         return tuple(requested)
     frames = (*FRAMES, 9018) if mtu >= 9000 else FRAMES
@@ -35,25 +66,27 @@ def sizes(mtu: int, requested: Sequence[int]) -> tuple[int, ...]:
 
 
 def measure(trial: Trial) -> Measured:
-    """The sink where the traffic goes, the paced sender at the other end."""
+    """The receiver on the other host, the paced sender here."""
     o = trial.options
     v6 = ":" in o.to
-    mtu = int(link(trial).get("mtu", 1500))
+    mtu = link(trial).get("mtu", 1500)
     grid = [(size, spacing) for size in sizes(mtu, o.sizes) for spacing in o.spacings or SPACINGS]
     each = o.seconds / len(grid)
-    points = [
+    points: list[Point] = [
         {"size": size, "spacing": gap / 1e6, "count": o.count or _count(each, gap)}
         for size, gap in grid
     ]
     known = ends(trial)
     with ExitStack() as stack:
-        sink = {"port": o.port, "cpus": list(o.cpu_there), **known}
-        far = stack.enter_context(trial.far().start("udp_sink", sink))
-        port = far.wait_for("port")
-        blast = {"to": known["at"], "port": port, "v6": v6, "points": points,
-                 "cpus": list(o.cpu_here),
-                 "pause": 0.25, "token": known["token"]}  # fmt: skip
-        near = stack.enter_context(trial.here.start("blast", blast))
+        far = stack.enter_context(
+            trial.far().start("udp_sink", {"port": o.port, "cpus": o.cpu_there, **known})
+        )
+        port = far.wait_for("port")["port"]
+        source: HelperOptions = {
+            "to": known["at"], "port": port, "v6": v6, "points": points, "cpus": o.cpu_here,
+            "pause": 0.25, "token": known["token"],
+        }  # fmt: skip
+        near = stack.enter_context(trial.here.start("udp_source", source))
         sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))
         far.stop()
         received = list(trial.follow(far, 30))
@@ -64,12 +97,11 @@ def _count(seconds: float, gap: float) -> int:
     return int(min(MOST, max(200, seconds * 1e6 / max(1.0, gap))))
 
 
-def fold(
-    points: Sequence[Mapping[str, Any]],
-    sent: Sequence[Mapping[str, Any]],
-    received: Sequence[Mapping[str, Any]],
-) -> Measured:
-    """Both ends' points as rows, the best carried rate as the headline."""
+def fold(points: Sequence[Point], sent: Sequence[Message], received: Sequence[Message]) -> Measured:
+    """The points of both ends as rows; the best carried rate is the main result.
+
+    TrialError if no datagram arrived.
+    """
     there = {m["point"]: m for m in received if "point" in m and "received" in m}
     rows = [
         row(points[m["point"]], m, there.get(m["point"], {}))
@@ -90,29 +122,27 @@ def fold(
     )
 
 
-def row(
-    request: Mapping[str, Any], sent: Mapping[str, Any], got: Mapping[str, Any]
-) -> dict[str, Any]:
-    """One size and spacing: what was offered, what arrived, and at what rate."""
-    size, count = int(request["size"]), int(sent["sent"])
-    arrived = int(got.get("received", 0))
-    lasted = float(got.get("lasted", 0.0))
+def row(request: Point, sent: Message, got: Message) -> Row:
+    """The row of one size and spacing; `got` is empty if nothing arrived."""
+    size, count = request["size"], sent["sent"]
+    arrived = got.get("received", 0)
+    lasted = got.get("lasted", 0.0)
     wire = formulas.udp_wire_bytes(size)
     per_second = (arrived - 1) / lasted if arrived > 1 and lasted > 0 else 0.0
     gaps = got.get("gaps") or []
     return {
         "size": size,
-        "spacing_us": 1e6 * float(request["spacing"]),
-        "offered_us": 1e6 * float(sent["lasted"]) / max(1, count),
+        "spacing_us": 1e6 * request["spacing"],
+        "offered_us": 1e6 * sent["lasted"] / max(1, count),
         "sent": count,
         "received": arrived,
         "loss": 100.0 * max(0, count - arrived) / count if count else 0.0,
-        "reordered": int(got.get("reordered", 0)),
+        "reordered": got.get("reordered", 0),
         "wire_bits": 8 * wire * per_second,
         "payload_bits": 8.0 * size * per_second,
         "gap_p50_us": _median_gap(gaps),
-        "busy_here": float(sent.get("busy", 0.0)),
-        "busy_there": float(got.get("busy", 0.0)),
+        "busy_here": sent.get("busy", 0.0),
+        "busy_there": got.get("busy", 0.0),
         "gaps": [[place / 2, number] for place, number in gaps[:200]],
     }
 
@@ -127,22 +157,16 @@ def _median_gap(gaps: Sequence[tuple[int, int]]) -> float | None:
     return None
 
 
-def knees(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """For each size the closest spacing that was carried, and the rate where it flattens.
-
-    `limit`: `sender` when even the closest spacing was carried (it could not offer more), else
-    `path`.
-    """
-    found = []
+def knees(rows: Sequence[Row]) -> list[Knee]:
+    """The knee of each size, smallest size first."""
+    by_size = []
     for size in sorted({r["size"] for r in rows}):
-        mine = sorted((r for r in rows if r["size"] == size), key=lambda r: r["offered_us"])
-        carried = [r for r in mine if r["loss"] <= LOSSY and r["received"]]
-        plateau = max(r["wire_bits"] for r in mine)
-        entry: dict[str, Any] = {"size": size, "plateau_bits": plateau}
+        own = sorted((r for r in rows if r["size"] == size), key=lambda r: r["offered_us"])
+        carried = [r for r in own if r["loss"] <= LOSSY and r["received"]]
+        plateau = max(r["wire_bits"] for r in own)
+        knee: Knee = {"size": size, "plateau_bits": plateau, "limit": "path"}
         if carried:
-            entry["spacing_us"] = carried[0]["offered_us"]
-            entry["limit"] = "sender" if carried[0] is mine[0] else "path"
-        else:
-            entry["limit"] = "path"
-        found.append(entry)
-    return found
+            knee["spacing_us"] = carried[0]["offered_us"]
+            knee["limit"] = "sender" if carried[0] is own[0] else "path"
+        by_size.append(knee)
+    return by_size

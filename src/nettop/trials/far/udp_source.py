@@ -1,15 +1,18 @@
-"""Send datagrams: paced one by one, or as many as the kernel takes (sendmmsg)."""
+"""Send datagrams: paced one by one, or in batches as fast as the kernel accepts (sendmmsg)."""
 
 import ctypes
 import os
 import socket
 import struct
 import time
-from typing import Any, Dict
+from typing import TYPE_CHECKING, Dict, List
 
-from nettop.trials.far.door import knock
-from nettop.trials.far.link import listen, pin, say, stopping
+from nettop.trials.far.listener import knock
+from nettop.trials.far.protocol import pin, send, stopping, watch_input
 from nettop.trials.far.sample import cores, read
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 BATCH = 64
 TICK = 0.001  # seconds between paced batches
@@ -23,7 +26,7 @@ class Vector(ctypes.Structure):
 
 
 class Message(ctypes.Structure):
-    """struct mmsghdr: a msghdr and how much of it was sent."""
+    """struct mmsghdr: a msghdr and the number of bytes sent."""
 
     _fields_ = (
         ("name", ctypes.c_void_p),
@@ -38,10 +41,10 @@ class Message(ctypes.Structure):
 
 
 def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float) -> int:
-    """`count` numbered datagrams, `spacing` seconds apart; it spins: nothing else is so exact."""
+    """Send `count` numbered datagrams, `spacing` seconds apart (busy waiting); the number sent."""
     room = bytearray(max(size, HEAD.size))
     view = memoryview(room)[: max(size, HEAD.size)]
-    clock, send, pack = time.perf_counter, sock.send, HEAD.pack_into
+    clock, transmit, pack = time.perf_counter, sock.send, HEAD.pack_into
     due = clock()
     done = 0
     for number in range(count):
@@ -50,7 +53,7 @@ def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float
             pass
         due += spacing
         try:
-            send(view)
+            transmit(view)
             done += 1
         except OSError:
             continue
@@ -58,11 +61,11 @@ def paced(sock: socket.socket, size: int, point: int, count: int, spacing: float
 
 
 def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
-    """Equal datagrams in batches for `seconds`, at most `rate` a second (0: no limit).
+    """Send equal datagrams in batches for `seconds`, at most `rate` per second (0: unlimited).
 
-    Between paced batches of about a millisecond's datagrams it sleeps: whatever else is to run on
-    its core runs. What it was kept from sending is not made up for: a burst would be lost for
-    reasons of its own.
+    Returns the number sent. It sleeps between paced batches of about one millisecond, so that
+    other programs on its core run. It does not catch up after a delay, because a burst would be
+    lost for another reason.
     """
     payload = ctypes.create_string_buffer(os.urandom(min(size, 64)), max(1, size))
     vector = Vector(ctypes.addressof(payload), size)
@@ -75,18 +78,18 @@ def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
     clock = time.perf_counter
     step = max(1, min(BATCH, int(rate * TICK)))
     begun = clock()
-    done = given_up = 0
+    done = skipped = 0
     while not stopping.is_set():
         now = clock() - begun
         if now >= seconds:
             break
         want = BATCH
         if rate:
-            due = int(rate * now) - done - given_up
+            due = int(rate * now) - done - skipped
             if due < step:
-                time.sleep((done + given_up + step) / rate - now)
+                time.sleep((done + skipped + step) / rate - now)
                 continue
-            given_up += max(0, due - 2 * BATCH)
+            skipped += max(0, due - 2 * BATCH)
             want = min(BATCH, due)
         sent = sendmmsg(number, batch, want, 0)
         if sent > 0:
@@ -94,7 +97,7 @@ def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
     return done
 
 
-def busy(before: Dict[str, Any], after: Dict[str, Any]) -> float:
+def busy(before: Dict[str, List[int]], after: Dict[str, List[int]]) -> float:
     """Percent busy of the busiest core between two readings of /proc/stat."""
     top = 0.0
     for cpu, old in before.items():
@@ -106,25 +109,25 @@ def busy(before: Dict[str, Any], after: Dict[str, Any]) -> float:
 
 
 def connect(to: str, port: int, v6: bool) -> socket.socket:
-    """A datagram socket towards the other end."""
+    """A datagram socket connected to the other end."""
     sock = socket.socket(socket.AF_INET6 if v6 else socket.AF_INET, socket.SOCK_DGRAM)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
     sock.connect((to, port))
     return sock
 
 
-def main(options: Dict[str, Any]) -> None:
-    """`points`: each `{size, count, spacing}` paced, or `{size, seconds, rate}` flooded."""
-    listen()
+def main(options: "HelperOptions") -> None:
+    """Send each of `points` and report it; with a `token`, wait for the other end first."""
+    watch_input()
     pin(options.get("cpus"))
     try:
-        sock = connect(options["to"], int(options["port"]), bool(options.get("v6")))
+        sock = connect(options["to"], int(options["port"] or 0), bool(options.get("v6")))
     except OSError as error:
-        say(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
+        send(error="cannot reach {}: {}".format(options["to"], error.strerror or error))
         return
-    token = options.get("token")  # none: what it sends is captured, not received
+    token = options.get("token")  # none: the datagrams are captured, not received
     if token and not knock(sock, bytes.fromhex(token)):
-        say(error="{} does not answer: is there a firewall?".format(options["to"]))
+        send(error="{} does not answer: is there a firewall?".format(options["to"]))
         return
     for number, point in enumerate(options["points"]):
         size = int(point["size"])
@@ -136,6 +139,6 @@ def main(options: Dict[str, Any]) -> None:
             sent = flood(sock, size, float(point["seconds"]), float(point.get("rate") or 0))
         lasted = time.perf_counter() - begun
         load = busy(before, cores(read("/proc/stat")))
-        say(point=number, size=size, sent=sent, lasted=lasted, busy=load)
+        send(point=number, size=size, sent=sent, lasted=lasted, busy=load)
         if stopping.wait(float(options.get("pause", 0.1))):
             return

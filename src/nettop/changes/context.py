@@ -1,4 +1,4 @@
-"""Where and who: boot, network namespace, user; what an entry must match to be taken back."""
+"""The context of a change: boot, network namespace and user; an undo compares the first two."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ NAMESPACES = "/run/netns"
 
 @cache
 def boot() -> str:
-    """The kernel's name for this boot; empty when it is not told."""
+    """The boot ID of the kernel; empty if it cannot be read."""
     try:
         with open("/proc/sys/kernel/random/boot_id") as file:
             return file.read().strip()
@@ -23,7 +23,7 @@ def boot() -> str:
 
 @dataclass(frozen=True, slots=True)
 class Netns:
-    """A network namespace. The kernel never gives a cookie twice; an inode it does.
+    """A network namespace. The kernel reuses inodes, but never a cookie.
 
     `name` is empty for the first namespace and for one without a name, `cookie` before Linux 5.14.
     """
@@ -34,7 +34,7 @@ class Netns:
 
 
 def netns() -> Netns:
-    """The network namespace that we are in; all is empty when the kernel does not tell."""
+    """The network namespace of this process; all fields are empty if it cannot be read."""
     try:
         inode = os.stat("/proc/self/ns/net").st_ino
     except OSError:
@@ -54,17 +54,17 @@ def _name(inode: int) -> str:
 
 
 def first_netns() -> bool:
-    """Whether ours is the host's own namespace: only there is the backlog a parameter."""
+    """Whether this is the initial namespace: only there sysctl netdev_max_backlog exists."""
     return os.path.exists("/proc/sys/net/core/netdev_max_backlog")
 
 
-def who() -> str:
-    """The user, and whom sudo made it from."""
+def user() -> str:
+    """The effective user, with the user who called sudo in parentheses."""
     import pwd
 
     try:
         name = pwd.getpwuid(os.geteuid()).pw_name
     except KeyError:
         name = str(os.geteuid())
-    before = os.environ.get("SUDO_USER", "")
-    return f"{name} ({before})" if before and before != name else name
+    caller = os.environ.get("SUDO_USER", "")
+    return f"{name} ({caller})" if caller and caller != name else name

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from nettop.changes.answer import QUIET
 from nettop.changes.journal import Journal
+from nettop.changes.prompt import QUIET
 from nettop.settings import Host
 
 COUNTDOWN = """
@@ -133,8 +133,8 @@ def test_more_than_enter_alone_is_no_answer_and_is_asked_again(
     screen = ask()
     screen.until("reverts in")
     screen.type(*typed)
-    screen.until("more than Enter alone")
-    screen.until("\n\r\x1b[K  Enter alone keeps it")
+    screen.until("Not confirmed: press only Enter")
+    screen.until("\n\r\x1b[K  Press only Enter to confirm it")
     assert b"STATE" not in screen.seen
     screen.type(b"\r")
     screen.until("STATE applied 0")
@@ -146,7 +146,7 @@ def test_the_question_names_what_it_keeps_as_well(
     ask: Callable[..., Terminal], book: Journal, tmp_path: Path
 ) -> None:
     screen = ask("9000", "8000")
-    screen.until("what waits with it (1); reverts in")
+    screen.until("the pending changes with it (1); reverts in")
     screen.type(b"\x03")
     screen.until("STATE reverted 5")
     screen.end()

@@ -1,7 +1,8 @@
-"""Validation of messages from an end: one JSON object per line, in the form of each `far` program.
+"""Validation of the messages of helper programs: one JSON object per line.
 
-The other end is another host. Its data is validated here before use: numbers are finite and
-plausible, and a message has exactly the fields of its form.
+The other end is another host, so its data is checked before use: numbers are finite and within
+bounds, and a message has exactly the fields of one of the forms of its program. `far/schema.py`
+holds the types and meaning of the fields.
 """
 
 from __future__ import annotations
@@ -9,15 +10,17 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Final, TypeGuard, cast
 
-Check = Callable[[Any], bool]
+from .far.schema import Message
+
+Check = Callable[[object], bool]
 
 LARGEST: Final = 1 << 64  # no counter of the kernel exceeds it
 
 
-def parsed(text: str | bytes) -> Any:
-    """The JSON value; ValueError when it is none, too deep, or has a number beyond `LARGEST`."""
+def parsed(text: str | bytes) -> object:
+    """The JSON value; ValueError if invalid, too deep, or with a number beyond `LARGEST`."""
     try:
         return json.loads(
             text, parse_float=_number, parse_int=_integer, parse_constant=_no_constant
@@ -43,27 +46,27 @@ def _no_constant(text: str) -> float:
     raise ValueError(f"{text} is not a number")
 
 
-def _word(value: Any) -> bool:
+def _text(value: object) -> bool:
     return isinstance(value, str)
 
 
-def _flag(value: Any) -> bool:
+def _flag(value: object) -> bool:
     return isinstance(value, bool)
 
 
-def _whole(value: Any) -> bool:
+def _whole(value: object) -> TypeGuard[int]:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def _count(value: Any) -> bool:
+def _count(value: object) -> TypeGuard[int]:
     return _whole(value) and value >= 0
 
 
-def _real(value: Any) -> bool:
+def _real(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _port(value: Any) -> bool:
+def _port(value: object) -> bool:
     return _count(value) and value < 1 << 16
 
 
@@ -79,7 +82,7 @@ def _table(check: Check) -> Check:
     return lambda value: isinstance(value, dict) and all(map(check, value.values()))
 
 
-def _cores(value: Any) -> bool:
+def _cores(value: object) -> bool:
     row = _list(_count, 8)
     return isinstance(value, dict) and all(
         cpu.isascii() and cpu.isdigit() and len(cpu) < 8 and row(ticks)
@@ -88,25 +91,31 @@ def _cores(value: Any) -> bool:
 
 
 _LINK: Final[Mapping[str, Check]] = {
-    "mtu": _count, "speed": _count, "driver": _word, "subsystem": _word,
+    "mtu": _count, "speed": _count, "driver": _text, "subsystem": _text,
 }  # fmt: skip
 
 
-def _link(value: Any) -> bool:
+def _link(value: object) -> bool:
     return isinstance(value, dict) and all(key in _LINK and _LINK[key](value[key]) for key in value)
 
 
 _STATE: Final = frozenset({"rtt", "cwnd", "mss", "retrans"})
 
 
-def _state(value: Any) -> bool:
-    return _table(_count)(value) and (not value or value.keys() >= _STATE)
+def _state(value: object) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(map(_count, value.values()))
+        and (not value or value.keys() >= _STATE)
+    )
 
 
 _PAIRS: Final = _list(_list(_whole, 2))
-_ANY: Final[tuple[Mapping[str, Check], ...]] = ({"error": _word}, {"absent": _word})
+_FAILURES: Final[tuple[Mapping[str, Check], ...]] = ({"error": _text}, {"absent": _text})
 _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
-    "blast": ({"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},),
+    "udp_source": (
+        {"point": _count, "size": _count, "sent": _count, "lasted": _real, "busy": _real},
+    ),
     "bulk": (
         {"port": _port},
         {"start": _real, "seconds": _real, "received": _count, "retransmits": _whole,
@@ -114,23 +123,23 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"total": _count, "poured": _count, "lasted": _real},
     ),
     "capture": (
-        {"capturing": _word},
+        {"capturing": _text},
         {"packets": _count, "bytes": _count, "lasted": _real, "seen": _count, "dropped": _count,
          "frozen": _count},
     ),
-    "keep": ({"out": _word}, {"err": _word}, {"port": _port, "pid": _count}, {"exit": _whole}),
+    "program": ({"out": _text}, {"err": _text}, {"port": _port, "pid": _count}, {"exit": _whole}),
     "neighbour": ({"walking": _count},),
-    "pktgen": ({"running": _word}, {"result": _word}),
+    "pktgen": ({"running": _text}, {"result": _text}),
     "sample": (
-        {"links": _table(_link), "kernel": _word, "host": _word, "pid": _count},
+        {"links": _table(_link), "kernel": _text, "host": _text, "pid": _count},
         {"at": _real, "cores": _cores, "interfaces": _table(_list(_count, 10)),
          "softnet": _list(_list(_count, 3)), "totals": _table(_whole),
          "interrupts": _list(_count)},
     ),
     "udp_latency": (
         {"port": _port},
-        {"size": _count, "asked": _count, "lost": _count, "histogram": _PAIRS,
-         "kernel": _list(_real)},
+        {"size": _count, "requests": _count, "lost": _count, "histogram": _PAIRS,
+         "stamped": _list(_real)},
         {"copying": _real},
     ),
     "udp_sink": (
@@ -138,20 +147,24 @@ _FORMS: Final[Mapping[str, tuple[Mapping[str, Check], ...]]] = {
         {"point": _count, "received": _count, "reordered": _count, "lasted": _real,
          "gaps": _PAIRS, "busy": _real},
     ),
-    "warden": ({"watching": _flag},),
+    "watchdog": ({"watching": _flag},),
 }  # fmt: skip
 
 
-def message(script: str, line: bytes) -> dict[str, Any] | None:
-    """The message in a line of the program `far/SCRIPT.py`; None when the line is none.
+def message(script: str, line: bytes) -> Message | None:
+    """The message in a line of the program `far/SCRIPT.py`; None if the line is not a message.
 
-    A login shell may print lines of its own first. ValueError for a line that begins as a message
-    and has none of the program's forms: one sentence says why.
+    A login shell may print other lines first. ValueError, one sentence: the line begins like a
+    message, but has none of the forms of the program.
     """
     if not line.startswith(b'{"'):
         return None
-    found = parsed(line)
-    for form in (*_FORMS[script], *_ANY):
-        if found.keys() == form.keys() and all(check(found[key]) for key, check in form.items()):
-            return dict(found)
+    value = parsed(line)
+    for form in (*_FORMS[script], *_FAILURES):
+        if (
+            isinstance(value, dict)
+            and value.keys() == form.keys()
+            and all(check(value[key]) for key, check in form.items())
+        ):
+            return cast("Message", value)
     raise ValueError("it is not a message of this program")

@@ -1,4 +1,4 @@
-"""The activity of both hosts during a trial: one sample per second, reduced to one `Side` each.
+"""Samples of both hosts, one per second during a trial, and their summary: a `Side` per host.
 
 The same program (`far/sample.py`) samples both hosts, so that the values are comparable.
 """
@@ -8,21 +8,25 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final, TypeVar, cast
 
+from .documents import Interface
 from .end import ANSWER
+from .far.schema import Link, Message
 from .peer import End, Peer, PeerError
 from .result import Options, Progress, Side
+
+T = TypeVar("T")
 
 MODES: Final = ("user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal")
 COUNTERS: Final = (
     "rx_bytes", "rx_packets", "rx_errors", "rx_dropped", "rx_fifo", "rx_frame",
     "tx_bytes", "tx_packets", "tx_errors", "tx_dropped",
 )  # fmt: skip
-# Ethernet 14 + IPv4 20 + TCP 20 + its timestamps 12, in every frame or super-packet.
+# Ethernet 14 + IPv4 20 + TCP 20 + TCP timestamps 12, in each frame or super-packet
 TCP_OVERHEAD: Final = 66
 IPV6_MORE: Final = 20
-# Devices that count what the stack hands over, up to 64 KiB at once: not frames of a wire.
+# Drivers that count packets of up to 64 KiB from the stack, not frames on a wire
 SUPER: Final = frozenset({"virtio_net", "xen-netfront", "hv_netvsc"})
 
 SYSCTLS: Final = (
@@ -35,16 +39,14 @@ SYSCTLS: Final = (
 
 @dataclass
 class Samples:
-    """The samplers of both ends and what they said."""
+    """The samplers of both ends (`here`, `there`) and their messages."""
 
     ends: dict[str, End] = field(default_factory=dict)
-    about: dict[str, dict[str, Any]] = field(default_factory=dict)
-    points: dict[str, list[dict[str, Any]]] = field(
-        default_factory=lambda: {"here": [], "there": []}
-    )
+    about: dict[str, Message] = field(default_factory=dict)  # the message about each host
+    points: dict[str, list[Message]] = field(default_factory=lambda: {"here": [], "there": []})
 
     def begin(self, stack: ExitStack, here: Peer, there: Peer | None) -> None:
-        """Start them and wait until each has taken its first sample."""
+        """Start the samplers and wait for the first sample of each; PeerError."""
         for name, where in (("here", here), ("there", there)):
             if where is None:
                 continue
@@ -56,9 +58,9 @@ class Samples:
                     raise PeerError(f"the sampler {self.ends[name].where} ended at once")
 
     def _take(self, name: str, seconds: float) -> bool:
-        """One message of a sampler; False when there is none now, or no more."""
+        """Read one message of a sampler; False if there is none within `seconds`."""
         try:
-            message = self.ends[name].hear(seconds)
+            message = self.ends[name].receive(seconds)
         except TimeoutError:
             if seconds:
                 raise PeerError(f"the sampler {self.ends[name].where} does not answer") from None
@@ -72,7 +74,7 @@ class Samples:
         return True
 
     def progress(self, options: Options, begun: float | None, length: float) -> Iterator[Progress]:
-        """What came since the last call, as progress."""
+        """The samples since the last call as progress; none before traffic began (`begun`)."""
         before = len(self.points["here"])
         for name in self.ends:
             while self._take(name, 0.0):
@@ -90,14 +92,14 @@ class Samples:
                     for o, n in _pairs(old["interfaces"], new["interfaces"])
                 ]
                 yield Progress(
-                    options.direction, max(0.0, new["heard"] - begun), length,
+                    options.direction, max(0.0, new["arrived"] - begun), length,
                     max(rates, default=None), _busy(old, new),
                     busy_there=_busy(*far) if len(far) > 1 else (),
-                    retransmits=self._again("there" if options.reverse else "here"),
+                    retransmits=self._retransmits("there" if options.reverse else "here"),
                 )  # fmt: skip
 
-    def _again(self, sender: str) -> int | None:
-        """What the sending end has sent again since its first sample."""
+    def _retransmits(self, sender: str) -> int | None:
+        """TCP segments that the sender retransmitted since its first sample; None: unknown."""
         points = self.points[sender]
         if len(points) < 2 or "TcpRetransSegs" not in points[0]["totals"]:
             return None
@@ -105,7 +107,7 @@ class Samples:
         return max(0, int(now - points[0]["totals"]["TcpRetransSegs"]))
 
     def finish(self) -> None:
-        """Take the last samples."""
+        """Stop the samplers and read their last samples."""
         for end in self.ends.values():
             end.stop()
         for name, end in self.ends.items():
@@ -114,31 +116,31 @@ class Samples:
                     self.points[name].append(message)
 
     def sides(self, begun: float | None, options: Options) -> tuple[Side, Side]:
-        """Both ends over the measured time."""
+        """Both hosts during the measured time; empty without two samples."""
         return self._side("here", begun, options), self._side("there", begun, options)
 
     def _side(self, name: str, begun: float | None, options: Options) -> Side:
         points = self.points[name]
         if len(points) < 2:
             return Side()
-        start = (begun or points[0]["heard"]) + options.warmup
-        steady = [p for p in points if start - 0.1 <= p["heard"] <= start + options.seconds + 0.1]
+        start = (begun or points[0]["arrived"]) + options.warmup
+        steady = [p for p in points if start - 0.1 <= p["arrived"] <= start + options.seconds + 0.1]
         first, last = (steady[0], steady[-1]) if len(steady) > 1 else (points[0], points[-1])
         links = self.about[name]["links"]
         return Side(
-            host=str(self.about[name].get("host", "")),
-            kernel=str(self.about[name].get("kernel", "")),
+            host=self.about[name].get("host", ""),
+            kernel=self.about[name].get("kernel", ""),
             cores=tuple(_cores(first["cores"], last["cores"])),
             interfaces=_interfaces(points[0], points[-1], first, last, links, ":" in options.to),
             totals=_totals(points[0], points[-1]),
         )
 
 
-def _pairs(old: Mapping[str, Any], new: Mapping[str, Any]) -> Iterator[tuple[Any, Any]]:
+def _pairs(old: Mapping[str, T], new: Mapping[str, T]) -> Iterator[tuple[T, T]]:
     return ((old[name], new[name]) for name in new if name in old)
 
 
-def _busy(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[float, ...]:
+def _busy(old: Message, new: Message) -> tuple[float, ...]:
     return tuple(
         100.0 - core["idle"] - core["iowait"] for core in _cores(old["cores"], new["cores"])
     )
@@ -147,7 +149,7 @@ def _busy(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[float, ...]:
 def _cores(
     old: Mapping[str, Sequence[int]], new: Mapping[str, Sequence[int]]
 ) -> Iterator[dict[str, float]]:
-    """Each core's time by mode, in percent."""
+    """The time of each core by mode, in percent, with its number `cpu`."""
     for cpu in sorted(set(old) & set(new), key=int):
         steps = [max(0, b - a) for a, b in zip(old[cpu], new[cpu], strict=True)]
         whole = sum(steps)
@@ -157,15 +159,10 @@ def _cores(
 
 
 def _interfaces(
-    begin: Mapping[str, Any],
-    end: Mapping[str, Any],
-    first: Mapping[str, Any],
-    last: Mapping[str, Any],
-    links: Mapping[str, Any],
-    v6: bool,
-) -> dict[str, dict[str, Any]]:
-    """Interfaces that moved anything: counts over the run, rates over the measured time."""
-    found = {}
+    begin: Message, end: Message, first: Message, last: Message, links: Mapping[str, Link], v6: bool
+) -> dict[str, Interface]:
+    """Interfaces with traffic: counts from `begin` to `end`, rates from `first` to `last`."""
+    by_name = {}
     headers = TCP_OVERHEAD + IPV6_MORE * v6
     seconds = max(1e-9, last["at"] - first["at"])
     for name in end["interfaces"]:
@@ -178,7 +175,7 @@ def _interfaces(
         link = links.get(name, {})
         driver = link.get("driver")
         virtual = name == "lo" or "subsystem" not in link or driver in SUPER
-        entry = {
+        entry: dict[str, object] = {
             **counts,
             "mtu": link.get("mtu"),
             "speed": link.get("speed"),
@@ -191,31 +188,32 @@ def _interfaces(
             "rx_payload_bytes": max(0, counts["rx_bytes"] - headers * counts["rx_packets"]),
             "tx_payload_bytes": max(0, counts["tx_bytes"] - headers * counts["tx_packets"]),
         }
-        if not virtual:  # what the wire carried: preamble, FCS and gap are not counted
+        if not virtual:  # preamble, FCS and gap are on the wire, but not in the counters
             for side in ("rx", "tx"):
                 wire = rates[f"{side}_bytes"] + 24 * rates[f"{side}_packets"]
                 entry[f"{side}_wire_bits_per_second"] = 8 * wire / seconds
-        found[name] = {key: value for key, value in entry.items() if value is not None}
-    return found
+        known = {key: value for key, value in entry.items() if value is not None}
+        by_name[name] = cast("Interface", known)
+    return by_name
 
 
 def _differences(names: Sequence[str], old: Sequence[int], new: Sequence[int]) -> dict[str, int]:
     return {n: max(0, b - a) for n, a, b in zip(names, old, new, strict=True)}
 
 
-def _totals(begin: Mapping[str, Any], end: Mapping[str, Any]) -> dict[str, float]:
-    """TCP, UDP and softnet counts over the run."""
-    found = {
+def _totals(begin: Message, end: Message) -> dict[str, float]:
+    """TCP, UDP, softnet and interrupt counts of the whole run."""
+    totals = {
         name: float(end["totals"][name] - begin["totals"][name])
         for name in end["totals"]
         if name in begin["totals"]
     }
-    for place, name in enumerate(("SoftnetProcessed", "SoftnetDropped", "SoftnetSqueezed")):
-        before = sum(row[place] for row in begin["softnet"])
-        found[name] = float(max(0, sum(row[place] for row in end["softnet"]) - before))
-    took = sum(end["interrupts"]) - sum(begin["interrupts"])
-    found["Interrupts"] = float(max(0, took))
-    return found
+    for column, name in enumerate(("SoftnetProcessed", "SoftnetDropped", "SoftnetSqueezed")):
+        before = sum(row[column] for row in begin["softnet"])
+        totals[name] = float(max(0, sum(row[column] for row in end["softnet"]) - before))
+    taken = sum(end["interrupts"]) - sum(begin["interrupts"])
+    totals["Interrupts"] = float(max(0, taken))
+    return totals
 
 
 NIC: Final = (
@@ -225,23 +223,23 @@ NIC: Final = (
 )  # fmt: skip
 
 
-def settings(interface: str | None = None) -> dict[str, str]:
-    """The settings in force here that decide a transfer, as far as this host shows them."""
+def settings_in_force(interface: str | None = None) -> dict[str, str]:
+    """The settings of this host that affect a transfer, by address, as far as they can be read."""
     from .. import settings as tunables
     from ..host.source import Live
 
-    found = {}
+    in_force = {}
     source = Live()
     for name in NIC if interface else ():
         address = f"{name}@{interface}"
         try:
-            found[address] = tunables.read(source, tunables.parse(address))
+            in_force[address] = tunables.read(source, tunables.parse(address))
         except (OSError, ValueError, LookupError):
-            continue  # this driver has none
+            continue  # not supported by this driver
     for name in SYSCTLS:
         try:
             with open("/proc/sys/" + name.replace(".", "/")) as file:
-                found[f"sysctl.{name}"] = " ".join(file.read().split())
+                in_force[f"sysctl.{name}"] = " ".join(file.read().split())
         except OSError:
             continue
-    return found
+    return in_force

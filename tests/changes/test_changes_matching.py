@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from nettop import settings
-from nettop.changes import alike, chain, guard, outcome, place, plan, report
+from nettop.changes import chain, context, guard, matching, plan, report, status
 from nettop.changes.apply import Terms, apply
 from nettop.changes.journal import Entry, Journal
 from nettop.changes.retract import retract
@@ -65,9 +65,9 @@ HERE = entry(MTU, NODE)
 def test_what_two_changes_have_in_common(
     other: Entry, setting: bool, device: bool, where: bool
 ) -> None:
-    assert alike.one_setting(HERE, other) is alike.one_setting(other, HERE) is setting
-    assert alike.one_device(HERE, other) is alike.one_device(other, HERE) is device
-    assert alike.one_place(HERE, other) is alike.one_place(other, HERE) is where
+    assert matching.same_setting(HERE, other) is matching.same_setting(other, HERE) is setting
+    assert matching.same_device(HERE, other) is matching.same_device(other, HERE) is device
+    assert matching.same_namespace(HERE, other) is matching.same_namespace(other, HERE) is where
 
 
 @pytest.mark.parametrize(
@@ -83,7 +83,7 @@ def test_only_what_a_namespace_has_of_its_own_is_another_in_another(
 ) -> None:
     first, second = entry(one, "a 1" if "@" in one else ""), entry(other, "", cookie="2")
     second = replace(second, identity="a 2" if "@" in other else "")
-    assert alike.one_setting(first, second) is same
+    assert matching.same_setting(first, second) is same
 
 
 def test_a_renamed_device_is_in_one_chain_with_one_base(
@@ -113,8 +113,8 @@ def test_a_device_of_that_name_in_another_namespace_has_a_chain_of_its_own(
     host: Host, book: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     make(host, book, MTU, "1400")
-    there = replace(place.netns(), cookie="424242")
-    monkeypatch.setattr(place, "netns", lambda: there)
+    there = replace(context.netns(), cookie="424242")
+    monkeypatch.setattr(context, "netns", lambda: there)
     (made,) = apply(plan.plan([(LENGTH, "5000")], host.source), host, book, TERMS)
     assert [e.id for e in chain.of_group(book.entries(), made.id or 0)] == [2]
 
@@ -173,7 +173,7 @@ def test_what_was_cut_short_is_kept_with_a_newer_change(host: Host, book: Journa
     make(host, book, MTU, "1300")
     told = guard.confirm(book)
     assert [(r.id, r.state) for r in told] == [(1, "applied"), (2, "applied"), (3, "applied")]
-    assert "cut short" in told[1].because
+    assert "interrupted" in told[1].because
 
 
 @pytest.fixture
@@ -220,7 +220,7 @@ def test_what_moved_along_goes_back_in_a_chain_and_in_a_guarded_undo(
     assert (shows(host, OFFLOAD), shows(host, ALONG)) == ("0", "0")
     assert not any(e.open for e in book.entries())
     assert all(e.ended and e.ended <= time.time() and e.last for e in book.entries())
-    assert outcome.late(book.entries(), host) == ()
+    assert status.late(book.entries(), host) == ()
 
 
 @pytest.mark.usefixtures("coupled")
@@ -241,7 +241,7 @@ def test_what_is_so_only_until_it_reverts_is_told_so(
     changes = plan.plan([(MTU, "1400")], host.source)
     apply(changes, host, book, TERMS)
     (again,) = apply(changes, host, book, TERMS)
-    told = "so it is until change 1 reverts: nettop confirm 1 keeps it"
+    told = "change 1 set it and reverts unless confirmed: nettop confirm 1"
     assert (again.state, again.because) == ("unchanged", told)
     monkeypatch.setattr(host.source, "live", True)  # the command changes no other host
     monkeypatch.setattr(settings, "identity", lambda *_: "ifindex 2")

@@ -18,7 +18,7 @@ OWN: Final = ("same-origin", "none")  # Sec-Fetch-Site: our page, or a typed add
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class Access:
     """Accepts requests for `/TOKEN/NAME` to a loopback name and this port."""
 
     token: str

@@ -3,16 +3,19 @@
 import signal
 import subprocess
 import sys
-from typing import Any, Dict
+from typing import TYPE_CHECKING
 
-from nettop.trials.far.link import say
+from nettop.trials.far.protocol import send
+
+if TYPE_CHECKING:
+    from nettop.trials.far.schema import HelperOptions
 
 
-def main(options: Dict[str, Any]) -> None:
-    """Wait for `stop`, or for the end of standard input and then run `argv`."""
+def main(options: "HelperOptions") -> None:
+    """Wait for `stop`; at the end of standard input run `argv` instead."""
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
-    say(watching=True)
+    send(watching=True)
     for line in sys.stdin:
         if line.strip() == "stop":
             return

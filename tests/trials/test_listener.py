@@ -6,16 +6,17 @@ import socket
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
-from typing import Any
+from typing import Any, Unpack
 
 import pytest
 
 from nettop.trials import peer
-from nettop.trials.far import door, link
+from nettop.trials.far import listener, protocol
+from nettop.trials.far.schema import HelperOptions
 
 TOKEN = "00112233445566778899aabbccddeeff"
 SECRET = bytes.fromhex(TOKEN)
-ENDS = {"at": "127.0.0.1", "of": "127.0.0.1", "token": TOKEN}
+ENDS: HelperOptions = {"at": "127.0.0.1", "of": "127.0.0.1", "token": TOKEN}
 
 
 @pytest.fixture(autouse=True)
@@ -23,22 +24,22 @@ def no_session(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Tests may run over ssh themselves; and `stop` is for one test only."""
     monkeypatch.delenv("SSH_CONNECTION", raising=False)
     yield
-    link.stopping.clear()
+    protocol.stopping.clear()
 
 
 class Listening:
-    """`door.accept` in a thread, on a port of loopback."""
+    """`listener.accept` in a thread, on a port of loopback."""
 
-    def __init__(self, count: int, ends: dict[str, str]) -> None:
-        self.door = door.opened(ends, socket.SOCK_STREAM)
-        self.door.listen()
-        self.port = self.door.getsockname()[1]
+    def __init__(self, count: int, ends: HelperOptions) -> None:
+        self.listening = listener.open_socket(ends, socket.SOCK_STREAM)
+        self.listening.listen()
+        self.port = self.listening.getsockname()[1]
         self.found: list[tuple[socket.socket, bytes]] = []
         self.thread = threading.Thread(target=self._run, args=(count, ends), daemon=True)
         self.thread.start()
 
-    def _run(self, count: int, ends: dict[str, str]) -> None:
-        self.found = door.accept(self.door, ends, count)
+    def _run(self, count: int, ends: HelperOptions) -> None:
+        self.found = listener.accept(self.listening, ends, count)
 
     def connect(self, source: str, said: bytes) -> socket.socket:
         sock = socket.create_connection(("127.0.0.1", self.port), 20, (source, 0))
@@ -46,11 +47,11 @@ class Listening:
         return sock
 
     def close(self) -> None:
-        link.stopping.set()
+        protocol.stopping.set()
         self.thread.join(20)
         for sock, _ in self.found:
             sock.close()
-        self.door.close()
+        self.listening.close()
 
 
 @pytest.fixture
@@ -92,7 +93,7 @@ def test_only_the_other_end_with_its_token_comes_in(listening: Listening) -> Non
 
 def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listening) -> None:
     with ExitStack() as stack:
-        for _ in range(3 * door.STRANGERS):
+        for _ in range(3 * listener.STRANGERS):
             stack.enter_context(listening.connect("127.0.0.2", b""))
         for way in (b"<", b">"):
             stack.enter_context(listening.connect("127.0.0.1", SECRET + way))
@@ -101,7 +102,7 @@ def test_many_silent_strangers_do_not_keep_the_other_end_out(listening: Listenin
 
 
 def test_it_listens_on_the_address_of_the_test_only() -> None:
-    with door.opened(ENDS, socket.SOCK_STREAM) as sock:
+    with listener.open_socket(ENDS, socket.SOCK_STREAM) as sock:
         sock.listen()
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection(("127.0.0.2", sock.getsockname()[1]), 20)
@@ -109,11 +110,11 @@ def test_it_listens_on_the_address_of_the_test_only() -> None:
 
 def test_an_address_of_somebody_else_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(OSError, match=r"192\.0\.2\.1 is not an address of this end"):
-        door.place({"at": "192.0.2.1"})
+        listener.address_of({"at": "192.0.2.1"})
     # behind NAT ssh knows the address that it reached, and the one it was reached from
     monkeypatch.setenv("SSH_CONNECTION", "127.0.0.3 40000 127.0.0.1 22")
-    assert door.place({"at": "192.0.2.1"}) == "127.0.0.1"
-    assert door.others({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
+    assert listener.address_of({"at": "192.0.2.1"}) == "127.0.0.1"
+    assert listener.peers({"of": "10.0.0.1"}) == {"10.0.0.1", "127.0.0.3"}
 
 
 def test_an_ssh_session_of_nettops_own_is_not_the_far_ends(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -130,7 +131,7 @@ def datagrams(address: str = "127.0.0.1") -> socket.socket:
 
 def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
     with (
-        door.opened(ENDS, socket.SOCK_DGRAM) as sock,
+        listener.open_socket(ENDS, socket.SOCK_DGRAM) as sock,
         datagrams("127.0.0.2") as foreign,
         datagrams() as wrong,
         datagrams() as near,
@@ -139,10 +140,10 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
         foreign.sendto(SECRET, place)
         wrong.sendto(b"\0" * 16, place)
         admitted: list[bool] = []
-        waiting = threading.Thread(target=lambda: admitted.append(door.admit(sock, ENDS)))
+        waiting = threading.Thread(target=lambda: admitted.append(listener.admit(sock, ENDS)))
         waiting.start()
         near.connect(place)
-        assert door.knock(near, SECRET)
+        assert listener.knock(near, SECRET)
         waiting.join(20)
         assert admitted == [True]
         assert sock.getpeername() == near.getsockname()
@@ -156,31 +157,31 @@ def test_datagrams_count_only_from_the_other_end_that_knows_the_token() -> None:
 def test_the_tools_tell_both_ends_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     from nettop.trials.result import Options
     from nettop.trials.run import TrialError
-    from nettop.trials.tools import _ends
+    from nettop.trials.tools import _addresses
 
     trial: Any = type("Trial", (), {"options": Options(to="localhost")})()
-    one, two = _ends.ends(trial), _ends.ends(trial)
+    one, two = _addresses.ends(trial), _addresses.ends(trial)
     assert (one["at"], one["of"]) == ("127.0.0.1", "127.0.0.1")
     assert len(bytes.fromhex(one["token"])) == 16
     assert one["token"] != two["token"]
     with pytest.raises(TrialError, match=r"no-such-host\.invalid"):
-        _ends.numeric("no-such-host.invalid")
+        _addresses.numeric("no-such-host.invalid")
 
 
-def run(script: str, **options: Any) -> peer.End:
-    common = {"seconds": 1.0, "streams": 1, "pours": 1, **ENDS}
+def run(script: str, **options: Unpack[HelperOptions]) -> peer.End:
+    common: HelperOptions = {"seconds": 1.0, "streams": 1, "pours": 1, **ENDS}
     return peer.HERE.start(script, {**common, **options})
 
 
 def test_the_built_in_tools_refuse_a_wrong_token() -> None:
     with run("bulk") as far:
-        port = far.wait_for("port")
+        port = far.wait_for("port")["port"]
         with socket.create_connection(("127.0.0.1", port), 20) as foreign:
             foreign.sendall(b"x" * 17)
             assert closed(foreign)
         with run("bulk", to="127.0.0.1", port=port) as near:
-            assert near.wait_for("poured") > 0
-            assert far.wait_for("total") > 0
+            assert near.wait_for("poured")["poured"] > 0
+            assert far.wait_for("total")["total"] > 0
 
 
 @pytest.mark.parametrize("script", ["bulk", "udp_sink", "udp_latency"])
@@ -196,6 +197,6 @@ def test_a_port_of_somebody_else_is_one_sentence(script: str) -> None:
 
 def test_what_a_program_listens_on_is_told_in_its_words() -> None:
     argv = ["echo", "{address}:{port}"]
-    with peer.HERE.start("keep", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
+    with peer.HERE.start("program", {"argv": argv, "at": "127.0.0.1", "port": 47123}) as far:
         said = {key: text for message in far.messages(20) for key, text in message.items()}
     assert said["out"] == f"127.0.0.1:{said['port']}"

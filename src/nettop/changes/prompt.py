@@ -1,9 +1,9 @@
-"""The one key that keeps a change: Enter, alone, pressed after the question was shown.
+"""The prompt that confirms a change: only a single Enter after the question counts.
 
-What was typed before is thrown away (tcflush(3)), so a pasted script confirms nothing. Bytes come
-one by one (termios(3), no canonical mode), and a terminal that can marks what is pasted
-(bracketed paste: ESC [ ? 2004 h, xterm's ctlseqs). An answer is one Enter with a quiet moment
-before and after it: a paste may come in several parts.
+Input typed before the question is discarded (tcflush(3)), so a pasted script confirms nothing. The
+terminal delivers single bytes (termios(3), non-canonical mode) and marks pasted text if it can
+(bracketed paste: ESC [ ? 2004 h, xterm ctlseqs). An answer is one Enter without other input QUIET
+seconds before and after it, because a paste may arrive in several parts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ENTERS: Final = (b"\n", b"\r")
 
 
 def possible() -> bool:
-    """Whether somebody at a terminal can answer us: it is ours, and not another job's."""
+    """Whether a user can answer: stderr is a terminal and we are its foreground job."""
     try:
         return sys.stderr.isatty() and os.tcgetpgrp(sys.stdin.fileno()) == os.getpgrp()
     except (OSError, ValueError):
@@ -33,9 +33,9 @@ def possible() -> bool:
 
 
 def enter(left: Callable[[], float], question: str) -> bool:
-    """Whether Enter was pressed before `left` (seconds) was used up; counts down on stderr."""
+    """Whether Enter was pressed before `left()` (seconds) reached 0; counts down on stderr."""
     with _raw() as terminal:
-        _drained(terminal, left)  # the rest of what is being pasted
+        _drained(terminal, left)  # the rest of a paste
         while (seconds := left()) > 0:
             _paint(f"{question}; reverts in {seconds:.0f} s ")
             if not select.select([terminal], [], [], min(1.0, seconds))[0]:
@@ -47,7 +47,7 @@ def enter(left: Callable[[], float], question: str) -> bool:
             if first in _ENTERS and not rest:
                 print(file=sys.stderr)
                 return True
-            _paint("That was more than Enter alone: it is no answer\n")
+            _paint("Not confirmed: press only Enter\n")
     return False
 
 
@@ -56,7 +56,7 @@ def _paint(text: str) -> None:
 
 
 def _drained(terminal: int, left: Callable[[], float]) -> bytes:
-    """Whatever else comes until it is quiet, or the time is over."""
+    """All input until QUIET seconds pass without any, or the time is over."""
     rest = b""
     while left() > 0 and select.select([terminal], [], [], QUIET)[0]:
         more = os.read(terminal, 4096)
@@ -68,7 +68,7 @@ def _drained(terminal: int, left: Callable[[], float]) -> bytes:
 
 @contextlib.contextmanager
 def _raw() -> Iterator[int]:
-    """The terminal without its line editor, and without what was typed ahead; given back after."""
+    """The terminal in non-canonical mode, without earlier input; restored afterwards."""
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     tty.setcbreak(terminal, termios.TCSANOW)  # Ctrl-C stays a signal

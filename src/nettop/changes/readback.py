@@ -1,4 +1,4 @@
-"""After a write: wait for the link, and read what really is."""
+"""After a write: wait for the link, and read the value that the host really has."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import time
 from .. import settings
 from ..settings import Address, Host
 
-CARRIER = 10.0  # seconds a link may take to come back: e1000e needs about 3, optics up to 5
+CARRIER = 10.0  # seconds to wait for a link: e1000e needs about 3, optics up to 5
 _PAUSE = 0.1
 
 
 def carrier(host: Host, address: Address) -> bool:
-    """Whether the target's interface has its link."""
+    """Whether the interface of the target has a link."""
     if not getattr(settings.kind(address.kind), "NIC", False):
         return False
     try:
@@ -22,10 +22,10 @@ def carrier(host: Host, address: Address) -> bool:
 
 
 def settle(host: Host, address: Address, *, had_carrier: bool, seconds: float = CARRIER) -> None:
-    """Return once a link that was there is there again, or when `seconds` are over.
+    """Wait until a link that existed before is up again, at most `seconds`.
 
-    A reset may take the link down a moment after the write was acknowledged, so the link is asked
-    twice for settings that are known to do so.
+    A reset may take the link down shortly after the write returned, so for settings with that risk
+    the first check is delayed.
     """
     if not had_carrier:
         return
@@ -37,7 +37,7 @@ def settle(host: Host, address: Address, *, had_carrier: bool, seconds: float = 
 
 
 def look(host: Host, address: Address) -> str | None:
-    """The value now; None when it cannot be read."""
+    """The current value; None if it cannot be read."""
     try:
         return settings.read(host.source, address)
     except (OSError, ValueError, LookupError):
@@ -45,5 +45,5 @@ def look(host: Host, address: Address) -> str | None:
 
 
 def read_side_effects(host: Host, names: tuple[str, ...]) -> dict[str, str | None]:
-    """The values of the settings that may move along."""
+    """The current values of these settings; None if one cannot be read."""
     return {name: look(host, settings.parse(name)) for name in names}

@@ -1,0 +1,130 @@
+"""The status of a change: its state in the journal, and the current value of the host."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+
+from ..settings import Host
+from ..terms.errors import sentence
+from . import Result, context, matching, target
+from .journal import Entry
+from .namespaces import Survey
+from .readback import look
+
+
+def shown(entry: Entry, host: Host, survey: Survey | None = None) -> tuple[str | None, str]:
+    """The current value of the setting of an entry; None and the reason if it is unknown."""
+    try:
+        place = target.find(entry, host, survey)
+    except LookupError as error:
+        return None, sentence(error)
+    if place.address is None:
+        return None, place.because
+    now = look(host, place.address)
+    return now, "" if now is not None else "it cannot be read now"
+
+
+def of(entry: Entry, host: Host, survey: Survey | None = None) -> Result:
+    """The state in the journal, with the current value of the host."""
+    return _of(entry, *shown(entry, host, survey))
+
+
+def _of(entry: Entry, now: str | None, why: str) -> Result:
+    before, wanted = entry.before, entry.wanted
+    if entry.state == "undone" and entry.undoes:  # reported like an undo without confirmation
+        before, wanted = wanted, before
+    because = _joined(entry.because, why)
+    return Result(
+        entry.setting, before, wanted, entry.state, entry.id, now, entry.shell, because,
+        entry.deadline,
+    )  # fmt: skip
+
+
+def confirmed(
+    entry: Entry, others: Collection[Entry], host: Host, survey: Survey, *, kept: bool
+) -> Result:
+    """The result of a confirmation for an entry, which it `kept` or which was closed before."""
+    now, why = shown(entry, host, survey)
+    result = _of(entry, now, why)
+    if entry.state == "begun" and not kept:
+        because = "it was interrupted and is not confirmed"
+        because += "; it reverts by itself" if entry.due is not None else ""
+        return replace(result, state="refused", because=_joined(because, why))
+    if entry.state == "reverted":
+        return replace(result, because=_joined(f"{ended(entry)}: it was not confirmed", why))
+    if not entry.open and not (entry.undoes and entry.state == "undone"):
+        because = f"{ended(entry)}: there is nothing to keep"
+        return replace(result, state="refused", because=_joined(because, why))
+    later = [o.id for o in others if o.open and o.id > entry.id and matching.same_setting(o, entry)]
+    if later:
+        because = f"changed again by {later[-1]}"
+        state = "applied" if entry.state == "begun" else entry.state
+        return replace(result, state=state, after=entry.after, because=because)
+    if entry.state == "begun":
+        because = "it was interrupted: whether it was written is not known"
+        return replace(result, state="applied", because=_joined(because, why))
+    if now is not None and now != entry.after:
+        return replace(result, because=f"changed since: it is {now}")
+    return result
+
+
+def closed(entry: Entry, host: Host, survey: Survey) -> Result:
+    """The result of an undo for an entry that was closed before."""
+    now, why = shown(entry, host, survey)
+    state, because = "unchanged", f"{ended(entry)}: nothing to undo"
+    if entry.state == "forgotten":
+        state, because = "refused", f"{ended(entry)}: nettop does not undo it any more"
+    if now is None and entry.state != "void":
+        because += f"; {why}"
+    before = entry.before if now is None else now
+    return Result(entry.setting, before, entry.before, state, entry.id, now, "", because)
+
+
+def late(entries: Sequence[Entry], host: Host) -> tuple[Result, ...]:
+    """What guards of this boot reverted after the newest guarded change began."""
+    guarded = [e for e in entries if e.armed and e.boot == context.boot()]
+    newest = max((e.id for e in guarded), default=0)
+    reverted = [e for e in guarded if e.state == "reverted" and e.last >= newest]
+    survey = Survey()
+    return tuple(confirmed(e, (), host, survey, kept=False) for e in reverted)
+
+
+def ended(entry: Entry) -> str:
+    """State of a closed entry, when and why it was closed."""
+    text = {"void": "closed", "forgotten": "closed by --forget"}.get(entry.state, entry.state)
+    if entry.ended is not None:
+        text += time.strftime(" at %Y-%m-%d %H:%M:%S", time.localtime(entry.ended))
+    return f"{text} ({entry.because})" if entry.because else text
+
+
+def overtaken(
+    entry: Entry, host: Host, others: Collection[Entry], survey: Survey | None = None
+) -> str:
+    """What happened to an open entry outside nettop; empty while the host has the value of nettop.
+
+    `others` are entries of the same journal; with a later one of the same setting it is empty too.
+    """
+    undoing = [o.id for o in others if o.open and entry.id in o.undoes]
+    if undoing:
+        return f"change {undoing[-1]} takes it back, once that is confirmed"
+    if any(o.open and o.id > entry.id and matching.same_setting(o, entry) for o in others):
+        return ""
+    now, why = shown(entry, host, survey)
+    if now is None:
+        return why
+    if now == (entry.wanted if entry.after is None else entry.after):
+        return ""
+    if now != entry.before:
+        return f"changed since: it is {now}"
+    return f"restored since: it is {now} again" if entry.after is not None else never(now)
+
+
+def never(now: str) -> str:
+    """The message for an entry without `end` line while the host has the old value."""
+    return f"interrupted: it was never written, or restored since; it is {now}"
+
+
+def _joined(*words: str) -> str:
+    return "; ".join(filter(None, words))

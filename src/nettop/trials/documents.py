@@ -1,0 +1,244 @@
+"""The JSON documents of trials: `--json` prints them, `results` stores them.
+
+`schema.json` describes each field. Rates are bit/s, durations seconds, latencies µs. Gains and the
+ends of their intervals are shares of the baseline: 0.03 is 3 %.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Generic, NotRequired, TypedDict, TypeVar
+
+T = TypeVar("T")
+Record = dict[str, object]  # a flat dataclass, without unknown values
+
+
+class Both(TypedDict, Generic[T]):
+    """The same value of both hosts."""
+
+    here: T
+    there: T
+
+
+class Interface(TypedDict, total=False):
+    """An interface that carried traffic: counts of the whole run, rates of the measured time."""
+
+    rx_bytes: int
+    rx_packets: int
+    rx_errors: int
+    rx_dropped: int
+    rx_fifo: int
+    rx_frame: int
+    tx_bytes: int
+    tx_packets: int
+    tx_errors: int
+    tx_dropped: int
+    mtu: int
+    speed: int  # Mbit/s
+    driver: str
+    counts: str  # frames, or super-packets of a virtual device
+    rx_bits_per_second: float
+    tx_bits_per_second: float
+    rx_packets_per_second: float
+    tx_packets_per_second: float
+    rx_payload_bytes: int
+    tx_payload_bytes: int
+    rx_wire_bits_per_second: float  # with preamble, FCS and gap; not of a virtual device
+    tx_wire_bits_per_second: float
+
+
+class HostName(TypedDict):
+    """Node name and kernel release of a host; empty if unknown."""
+
+    host: str
+    kernel: str
+
+
+class TestDocument(TypedDict):
+    """One trial: `nettop test`."""
+
+    tool: str
+    version: str
+    at: float
+    to: str
+    streams: int
+    seconds: float
+    direction: str
+    bits_per_second: float | None
+    intervals: list[Record]
+    cores: Both[list[Mapping[str, float]]]
+    interfaces: Both[Mapping[str, Interface]]
+    totals: Both[Mapping[str, float]]
+    hosts: Both[HostName]
+    settings: dict[str, str]
+    checks: list[Record]
+    options: Record
+    retransmits: NotRequired[int]
+    sent_bits_per_second: NotRequired[float]
+    loss: NotRequired[Record]
+    latency: NotRequired[Record]
+    details: NotRequired[Record]
+
+
+class GuardRow(TypedDict):
+    """A loss rate before and after, in losses per packet."""
+
+    name: str
+    a: float
+    b: float
+    alarm: float
+    ok: bool
+
+
+class ChangeRow(TypedDict):
+    """A tested setting with its values, risk and equivalent command."""
+
+    setting: str
+    before: int | str | list[int]
+    after: int | str | list[int]
+    risk: str
+    shell: str
+
+
+class Conditions(TypedDict):
+    """The conditions of a measurement."""
+
+    at: float
+    tool: str
+    to: str
+    peer: str | None
+    streams: int
+    run_seconds: float
+    kernel: str
+    version: NotRequired[str]
+    drivers: NotRequired[dict[str, str]]
+    settings: NotRequired[dict[str, str]]
+
+
+class OutcomeFields(TypedDict):
+    """The comparison of two states: `a` is the baseline, `b` the change."""
+
+    metric: str
+    unit: str
+    a: list[float]
+    b: list[float]
+    median_difference: float
+    interval: list[float]
+    confidence: float
+    verdict: str
+    because: str
+    kept: bool
+    guards: list[GuardRow]
+    steady_baseline: bool
+    seconds: float
+    minimum_seconds: float
+
+
+class ProveDocument(OutcomeFields, Conditions):
+    """One proof: `nettop prove`."""
+
+    finding: str
+    changes: list[ChangeRow]
+    ids: list[int]  # journal entries of the kept changes
+
+
+class SweepRow(TypedDict):
+    """One value of a sweep; state 0 has no comparison."""
+
+    value: str
+    figures: list[float]
+    median: float
+    median_difference: NotRequired[float]
+    interval: NotRequired[list[float]]
+    confidence: NotRequired[float]
+    verdict: NotRequired[str]
+    because: NotRequired[str]
+
+
+class SweepDocument(Conditions):
+    """One sweep: `nettop sweep`."""
+
+    setting: str
+    metric: str
+    unit: str
+    rows: list[SweepRow]
+    best: str
+    margin: float
+    verdict: str
+    kept: bool
+    ids: list[int]
+
+
+class TuneStep(TypedDict):
+    """The proof of one finding: kept, not kept or skipped, and why."""
+
+    finding: str
+    title: str
+    state: str
+    because: str
+    median_difference: NotRequired[float]
+    interval: NotRequired[list[float]]
+    verdict: NotRequired[str]
+
+
+class TuneTotal(TypedDict):
+    """The gain of all kept changes; `by` names how it was computed from several."""
+
+    median_difference: float
+    interval: list[float]
+    confidence: NotRequired[float]
+    by: NotRequired[str]
+
+
+class TuneDocument(Conditions):
+    """One tuning: `nettop tune`."""
+
+    budget: float
+    seconds: float
+    steps: list[TuneStep]
+    total: TuneTotal | None
+    gains: list[float]
+    ids: list[int]
+    undo: str | None
+    cancelled: bool
+
+
+class Measurement(TypedDict):
+    """A measured cell of a published table, in the published unit."""
+
+    measured: float
+    retransmits: NotRequired[int]
+    seconds: float
+    faults: NotRequired[list[str]]
+
+
+class StudyRow(TypedDict, total=False):
+    """A cell of a published table, measured or skipped; `published`: number, pair or words."""
+
+    point: str
+    published: object
+    suspect: bool
+    skipped: str
+    measured: float
+    retransmits: int
+    seconds: float
+    faults: list[str]
+
+
+class StudyDocument(TypedDict):
+    """One repeated table: `nettop study run`."""
+
+    study: str
+    title: str
+    paper: str
+    place: str
+    tool: str
+    unit: str
+    at: float
+    to: str
+    conditions: Mapping[str, Mapping[str, object]]
+    requires: Sequence[str]
+    notes: Sequence[str]
+    encodes: Sequence[str]
+    rows: list[StudyRow]
+    cancelled: bool
