@@ -25,6 +25,7 @@ from . import (
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
+    from ..facts import Facts
     from ..host.source import Source
     from ..views.observer import Observation
 
@@ -102,6 +103,7 @@ def document(
         "seconds": window,
         "findings": [finding_json(source, found) for found in last.judgement.findings],
         "missing": dict(last.frame.missing),
+        "link_only": link_only(last.facts),
     }
     if everything:
         found["silent"] = [
@@ -140,6 +142,7 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
+    from ..facts.kinds.path import LINK_ONLY
 
     facts = last.facts
     profile = facts.profile
@@ -159,6 +162,13 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     for name, why in sorted(last.frame.missing.items()):
         if not getattr(collector(name), "OPTIONAL", False):
             say(f"not read: {name}: {why}")
+    for nic in link_only(facts):
+        say(f"{nic}: {LINK_ONLY}")
+
+
+def link_only(facts: Facts) -> list[str]:
+    """The interfaces with a link whose drops are not known by kind."""
+    return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
 
 
 def _tell(source: Source, found: Finding) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
+from ..facts.kinds.path import LINK_ONLY
 from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, fit, fit_line, line
@@ -37,7 +38,7 @@ _BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
     " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
-    " allowance_conntrack".split()
+    " allowance_conntrack allowance_linklocal".split()
 )
 
 
@@ -214,7 +215,10 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
         told = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
         found.append(((not (bad and rate), not rate, name), told))
     found.sort(key=lambda pair: pair[0])
-    return [heading(columns, sizes), *(told for _, told in found)]
+    head = [heading(columns, sizes)]
+    if nic.link_only and not view.raw:
+        head.append(fit_line(line((f" {LINK_ONLY}", "warn")), width))
+    return [*head, *(told for _, told in found)]
 
 
 def _values(
