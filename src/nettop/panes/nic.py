@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from typing import Final
 
 from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
-from ..facts.kinds.path import LINK_ONLY
 from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, fit, fit_line, line
@@ -217,7 +216,7 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
     found.sort(key=lambda pair: pair[0])
     head = [heading(columns, sizes)]
     if nic.link_only and not view.raw:
-        head.append(fit_line(line((f" {LINK_ONLY}", "warn")), width))
+        head.append(fit_line(line((" drops not by kind: link statistics only", "warn")), width))
     return [*head, *(told for _, told in found)]
 
 
