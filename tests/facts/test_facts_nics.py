@@ -332,3 +332,23 @@ def test_the_path_says_where_losses_are_not_known_by_kind() -> None:
     (receive, _) = joined(still, still).paths
     reasons = {stage.name: stage.why for stage in receive.stages}
     assert reasons["ring"] == reasons["port"] == LINK_ONLY
+
+
+@pytest.mark.parametrize(
+    ("carrier", "up", "down"), [(False, True, 1), (True, True, 0), (False, False, 0)]
+)
+def test_a_bond_knows_its_ports_without_a_link(carrier: bool, up: bool, down: int) -> None:
+    facts = joined(
+        {
+            "links": [
+                link("eth0", 2, parent="0000:03:00.0", bus="pci", master="bond0", carrier=True),
+                link(
+                    "eth1", 3, parent="0000:03:00.1", bus="pci", master="bond0", carrier=carrier,
+                    up=up,
+                ),
+                link("bond0", 4, kind="bond", carrier=True),
+            ]
+        }
+    )  # fmt: skip
+    assert nic_of(facts, "bond0").ports_down == down
+    assert nic_of(facts, "eth0").ports_down is None

@@ -154,6 +154,7 @@ def build(
             af_xdp=_bound(port, around),
             rdma_active=around.rdma.get(name),
             link_only=_link_only(port, around),
+            ports_down=_ports_down(port, ports),
             per_s=per_s,
             total=total,
         )
@@ -171,6 +172,14 @@ def _link_only(port: Port, around: Around) -> bool | None:
     entry = around.driver.get(port.name)
     lost, _ = around.queue_drops.get(port.name, (None, None))
     return not counters.known_by_kind(entry.now if entry is not None else None, lost)
+
+
+def _ports_down(port: Port, ports: Mapping[str, Port]) -> int | None:
+    """How many ports of a bond are up and have no link; None of any other interface."""
+    if port.kind != "bond" or not port.lower:
+        return None
+    below = [ports[name].fixed for name in port.lower if name in ports]
+    return sum(one["up"] is not False and one["carrier"] is False for one in below)
 
 
 def _bound(port: Port, around: Around) -> bool | None:

@@ -249,6 +249,7 @@ class Nic:
     link_only: bool | None = gauge(
         "losses at ring and port not known by kind: link statistics only", default=None
     )
+    ports_down: int | None = gauge("ports of the bond without a link", "ports", default=None)
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
 
 
