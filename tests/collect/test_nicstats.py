@@ -41,7 +41,8 @@ def queues(name: str, text: str) -> dict[str, tuple[int | None, ...]]:
 
 NEEDED = (
     "mlx5_core mlx4_en ice i40e iavf ixgbe ixgbevf igb e1000e igc bnxt_en bnx2x tg3 ena gve "
-    "virtio_net vmxnet3 hv_netvsc be2net sfc r8169 veth"
+    "virtio_net vmxnet3 hv_netvsc be2net sfc r8169 veth qede mana hns3 hinic nfp atlantic enic "
+    "cxgb4 idpf ionic fsl_dpaa2_eth mvneta mvpp2 st_gmac lan78xx r8152 mac80211"
 ).split()
 
 
@@ -53,12 +54,16 @@ def test_the_table_has_the_drivers_and_only_the_counters_of_the_facts() -> None:
     assert rows <= facts
 
 
+# they count no packet that the receive ring, the port or the provider lost
+WITHOUT_LOSSES = {"virtio_net", "veth", "idpf", "hinic", "mac80211"}
+
+
 @pytest.mark.parametrize("name", NEEDED)
-def test_every_driver_counts_some_loss(name: str) -> None:
+def test_every_driver_counts_some_loss_or_is_known_not_to(name: str) -> None:
     about = drivers.driver(name)
     assert about.title
-    lossy = {"ring_drops", "alloc_fails", "allowance_pps"} & about.count.keys()
-    assert lossy, f"{name} counts no loss"
+    lossy = {"ring_drops", "alloc_fails", "phy_discards", "allowance_pps"} & about.count.keys()
+    assert bool(lossy) == (name not in WITHOUT_LOSSES)
 
 
 def test_what_is_wrong_in_the_table_is_named() -> None:
@@ -88,15 +93,6 @@ def test_igb_adds_the_two_places_of_loss_and_leaves_out_what_only_waited() -> No
     )
     assert counted("igb", text)["ring_drops"] == 10
     assert queues("igb", text) == {"rx-0": (10, None, 4), "rx-1": (None, None, 3)}
-
-
-def test_virtio_counts_by_queue_and_falls_back_to_the_total() -> None:
-    old = "rx_queue_0_drops: 1\nrx_queue_1_drops: 2\nrx_queue_1_packets: 9\n"
-    assert counted("virtio_net", old)["ring_drops"] == 3
-    assert queues("virtio_net", old)["rx-1"] == (9, None, 2)
-    new = "rx_drops: 4\nrx0_drops: 1\nrx1_drops: 3\ntx_tx_timeouts: 2\ntx0_tx_timeouts: 2\n"
-    assert counted("virtio_net", new) == {"ring_drops": 4, "tx_timeouts": 2}
-    assert counted("virtio_net", "rx_drops: 4\n")["ring_drops"] == 4
 
 
 def test_vmxnet3_repeats_each_name_for_each_queue() -> None:
@@ -154,9 +150,9 @@ REAL: list[tuple[str, str, dict[str, int]]] = [
     ("insights-core/ethtool.SUCCEED_ETHTOOL_S", "igb", {"ring_drops": 0}),
     ("lab-qemu-debian6.1-8cpu/ethtool_-S_eth0", "e1000e", {"ring_drops": 0, "pause_rx": 0}),
     ("lab-qemu-debian6.1-8cpu/ethtool_-S_eth2", "vmxnet3", {"ring_drops": 0, "alloc_fails": 0}),
-    ("lab-qemu-debian6.1-8cpu/ethtool_-S_eth3", "virtio_net", {"ring_drops": 0, "tx_timeouts": 0}),
+    ("lab-qemu-debian6.1-8cpu/ethtool_-S_eth3", "virtio_net", {"tx_timeouts": 0}),
     ("lab-qemu-debian6.1-8cpu/ethtool_-S_eth4", "8139cp", {"ring_drops": 0, "phy_errors": 0}),
-    ("small-vm-6.18/ethtool-S.eth0", "virtio_net", {"ring_drops": 0, "tx_timeouts": 0}),
+    ("small-vm-6.18/ethtool-S.eth0", "virtio_net", {"tx_timeouts": 0}),
 ]
 
 

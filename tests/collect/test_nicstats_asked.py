@@ -23,7 +23,7 @@ def names_answer(names: list[str]) -> dict[str, bytes | int]:
     return {
         "count/1/eth0": struct.pack("=IIQI", 0x37, 0, 2, len(names)),
         "names/1/eth0": struct.pack("=III", 0x1B, 1, len(names)) + raw + bytes(32 * 64),
-        "drvinfo/eth0": struct.pack("=I32s32s32s32s64x", 3, b"virtio_net", b"1.0", b"N/A", b"pci"),
+        "drvinfo/eth0": struct.pack("=I32s32s32s32s64x", 3, b"igb", b"1.0", b"N/A", b"pci"),
     }
 
 
@@ -37,12 +37,12 @@ def host(names: list[str], values: list[int]) -> Fake:
 
 
 def test_one_frame_asks_the_driver_once() -> None:
-    source, memory = host(["rx0_drops", "rx0_packets"], [3, 4]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), dict[str, Any]()
     assert nicqueues.update(source, memory)[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
     assert nicstats.update(source, memory)[0].ring_drops == 3
     assert [(row.name, row.value) for row in nicstats_raw.update(source, memory)] == [
-        ("rx0_drops", 3),
-        ("rx0_packets", 4),
+        ("rx_queue_0_drops", 3),
+        ("rx_queue_0_packets", 4),
     ]
     assert source.asked.count("statistics/eth0") == 1
     source.at = 1.0
@@ -54,9 +54,9 @@ def test_one_frame_asks_the_driver_once() -> None:
 @pytest.mark.parametrize("told", [4, 0])
 def test_when_queues_change_the_names_are_read_again(told: int) -> None:
     """Old kernels say the new number (and write so many); those of 2026 say 0."""
-    source, memory = host(["rx0_drops", "rx0_packets"], [3, 4]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), dict[str, Any]()
     nicstats.update(source, memory)
-    names = ["rx0_drops", "rx0_packets", "rx1_drops", "rx1_packets"]
+    names = ["rx_queue_0_drops", "rx_queue_0_packets", "rx_queue_1_drops", "rx_queue_1_packets"]
 
     class Changed(Fake):
         def statistics(self, interface: str, request: bytes, name: str) -> bytes:
@@ -83,7 +83,7 @@ def test_the_kernel_counts_by_queue_what_the_driver_no_longer_does() -> None:
             30, head + number(1, 2) + number(2, kind) + number(3, which) + b"".join(counts)
         )
 
-    source = host(["rx0_drops", "rx1_drops"], [3, 4])
+    source = host(["rx_queue_0_drops", "rx_queue_1_drops"], [3, 4])
     source.netlinks["netdev/queues"] = (
         queue(0, 0, attribute(8, u64(1 << 40)), attribute(9, u64(50)))
         + queue(0, 1, number(8, 7), number(14, 9))
@@ -98,8 +98,14 @@ def test_the_kernel_counts_by_queue_what_the_driver_no_longer_does() -> None:
     assert list(found) == ["rx-0", "rx-1", "tx-0"]
 
 
+def test_packets_that_the_device_filtered_are_no_full_ring() -> None:
+    mixed = {"rx_hw_drops": 9}
+    assert nicqueues.row("eth0", "rx-0", {}, {**mixed, "rx_hw_drop_overruns": 2}).drops == 2
+    assert nicqueues.row("eth0", "rx-0", {}, mixed).drops is None
+
+
 def test_an_old_kernel_is_asked_for_its_queues_once() -> None:
-    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
     assert nicqueues.update(source, memory)[0].drops == 3
     nicqueues.update(source, memory)
     assert source.asked.count("netdev/queues") == 1
@@ -185,7 +191,7 @@ def test_answers_about_queues_may_be_any_bytes(napis: bytes, told: bytes) -> Non
 
 
 def test_an_interface_that_goes_leaves_the_others() -> None:
-    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
     source.netlinks["route/links"] = link(2, "eth0") + link(3, "gone")
     assert [row.interface for row in nicstats.update(source, memory)] == ["eth0"]
     source.at = 1.0
@@ -204,7 +210,7 @@ def test_hundreds_of_software_interfaces_are_not_asked() -> None:
 
 
 def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
-    source, memory = host(["rx0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
     source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(
         2, "eth0"
     )
@@ -213,8 +219,9 @@ def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
 
 def test_drvinfo_says_what_the_table_knows() -> None:
     row = drvinfo.read(host([], []))[0]
-    assert (row.driver, row.version, row.firmware, row.bus) == ("virtio_net", "1.0", None, "pci")
-    assert (row.para, row.arfs, row.fcs_counted) == (True, False, False)
+    assert (row.driver, row.version, row.firmware, row.bus) == ("igb", "1.0", None, "pci")
+    assert (row.para, row.arfs, row.fcs_counted) == (False, False, False)
+    assert drvinfo.row("eth0", driver.Info("virtio_net", "", "", "")).para
     unknown = drvinfo.row("eth0", driver.Info("new_one", "", "", ""))
     assert (unknown.title, unknown.para, unknown.version) == (None, None, None)
 

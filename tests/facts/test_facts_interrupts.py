@@ -15,6 +15,7 @@ from nettop.collect import (
     queues,
     services,
 )
+from nettop.facts.lines import Line, Served
 
 
 def test_virtio_lines_serve_the_queues_of_their_interface() -> None:
@@ -150,3 +151,20 @@ def test_queue_shares_and_skew() -> None:
     assert nic.queues_active == 3
     assert [q.share for q in facts.queues] == pytest.approx([7 / 9, 1 / 9, 1 / 9, 0])
     assert facts.queues[0].bytes_per_s == 70_000
+
+
+@pytest.mark.parametrize("count", [48, 64, 256])
+def test_many_cpus_that_share_evenly_are_all_interrupt_cpus(count: int) -> None:
+    served = Served()
+    served.see((line_of(0),), [dict.fromkeys(range(count), 100.0)])
+    assert served.cpus == tuple(range(count))
+
+
+def test_a_cpu_that_only_looked_in_is_none() -> None:
+    served = Served()
+    served.see((line_of(0),), [{0: 1000.0, 1: 1000.0, 2: 15.0}])
+    assert served.cpus == (0, 1)
+
+
+def line_of(place: int) -> Line:
+    return Line(place, place, "", "eth0", "rx", 0, None)

@@ -13,6 +13,7 @@ from nettop.collect import (
     interrupts,
     linkmodes,
     netclass,
+    nicqueues,
     nicstats,
     ntuple,
     pause,
@@ -27,6 +28,7 @@ from nettop.collect import (
 from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds.nic import Nic
+from nettop.facts.kinds.path import LINK_ONLY
 
 
 def nic_of(facts: Facts, name: str) -> Nic:
@@ -276,3 +278,77 @@ def test_a_line_that_appears_is_seen() -> None:
     later["queues"] = [*later["queues"], queues.Row("eth0", "rx-1", (), 0)]
     facts = joined(served({0: 1}, {}), later)
     assert [(q.name, q.irq) for q in facts.queues] == [("rx-0", 51), ("tx-0", 52), ("rx-1", 53)]
+
+
+def losses(
+    driver: str | None, link_ring: str | None, *, kind: str = "pci", **tables: Tables
+) -> Nic:
+    """One interface that counted 5 of each link statistic within a second."""
+    still: Tables = {"links": [link("eth0", parent="0000:03:00.0", bus=kind)]}
+    if driver is not None:
+        still = {**still, "drvinfo": [drvinfo.Row("eth0", driver, link_ring=link_ring)]}
+    counts = {"rx_missed_errors": 5, "rx_fifo_errors": 6, "rx_over_errors": 7, "rx_dropped": 900}
+    moments = [
+        {**still, "link_stats": [stats("eth0")], **tables.get("first", {})},
+        {**still, "link_stats": [stats("eth0", **counts)], **tables.get("then", {})},
+    ]
+    return nic_of(joined(*moments), "eth0")
+
+
+@pytest.mark.parametrize(
+    ("link_ring", "lost"),
+    [(None, 6), ("rx_missed_errors", 5), ("rx_over_errors", 7), ("", None)],
+)
+def test_the_link_statistic_of_a_full_ring_is_the_drivers_or_none(
+    link_ring: str | None, lost: float | None
+) -> None:
+    nic = losses("one", link_ring)
+    assert (nic.per_s.ring_drops, nic.total.ring_drops) == (lost, lost)
+    assert nic.link_only
+    assert nic.per_s.rx_dropped == 900
+
+
+def test_what_the_queues_lost_at_their_rings_is_known() -> None:
+    """virtio_net since Linux 6.10: only the kernel's queue statistics have it."""
+    rows = [nicqueues.Row("eth0", "rx-0", 1, 1, 0), nicqueues.Row("eth0", "rx-1", 1, 1, 0)]
+    more = [nicqueues.Row("eth0", "rx-0", 2, 2, 3), nicqueues.Row("eth0", "rx-1", 2, 2, 4)]
+    nic = losses("virtio_net", "", first={"nicqueues": rows}, then={"nicqueues": more})
+    assert (nic.per_s.ring_drops, nic.total.ring_drops, nic.link_only) == (7, 7, False)
+
+
+def test_a_driver_that_counts_its_losses_is_known_by_kind() -> None:
+    row = [nicstats.Row("eth0", "lan78xx", phy_discards=1)]
+    nic = losses("lan78xx", "", first={"nicstats": row}, then={"nicstats": row})
+    assert (nic.per_s.phy_discards, nic.per_s.ring_drops, nic.link_only) == (0, None, False)
+    assert losses(None, None).link_only  # nothing is known of it
+
+
+def test_the_path_says_where_losses_are_not_known_by_kind() -> None:
+    still: Tables = {
+        "links": [link("eth0", parent="0000:03:00.0")],
+        "drvinfo": [drvinfo.Row("eth0", "virtio_net", link_ring="")],
+        "link_stats": [stats("eth0")],
+    }
+    (receive, _) = joined(still, still).paths
+    reasons = {stage.name: stage.why for stage in receive.stages}
+    assert reasons["ring"] == reasons["port"] == LINK_ONLY
+
+
+@pytest.mark.parametrize(
+    ("carrier", "up", "down"), [(False, True, 1), (True, True, 0), (False, False, 0)]
+)
+def test_a_bond_knows_its_ports_without_a_link(carrier: bool, up: bool, down: int) -> None:
+    facts = joined(
+        {
+            "links": [
+                link("eth0", 2, parent="0000:03:00.0", bus="pci", master="bond0", carrier=True),
+                link(
+                    "eth1", 3, parent="0000:03:00.1", bus="pci", master="bond0", carrier=carrier,
+                    up=up,
+                ),
+                link("bond0", 4, kind="bond", carrier=True),
+            ]
+        }
+    )  # fmt: skip
+    assert nic_of(facts, "bond0").ports_down == down
+    assert nic_of(facts, "eth0").ports_down is None

@@ -111,6 +111,7 @@ def _list(
             if software and len(every) > _FEW:
                 continue
             names = driver.string_names(source, interface)
+            about = drivers.driver(info.driver, names)
         except (OSError, ValueError) as error:
             found[interface] = drivers.Driver(""), drivers.Plan({}, {}), ()
             if isinstance(error, ValueError):

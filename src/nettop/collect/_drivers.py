@@ -6,7 +6,7 @@ Data, not code: a driver's statistics have names of its own, which the table fol
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -15,14 +15,17 @@ from ..config import rules_folder
 
 COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
-    "pause_tx", "tx_timeouts", "allowance_bw_in", "allowance_bw_out", "allowance_pps",
-    "allowance_conntrack",
+    "pause_tx", "pfc_rx", "pfc_tx", "tx_timeouts", "tx_stops", "allowance_bw_in",
+    "allowance_bw_out", "allowance_pps", "allowance_conntrack", "allowance_linklocal",
 )  # fmt: skip
 QUEUE_COUNTS: Final = ("packets", "bytes", "drops")
 _KEYS: Final = {
-    "title": str, "notes": str, "section": str, "queues": list, "count": dict, "levels": list,
+    "title": str, "notes": str, "source": str, "section": str, "queues": list, "count": dict,
+    "levels": list, "same": list, "aliases": list, "statistics": list, "link_ring": str,
     "arfs": bool, "para": bool, "fcs_counted": bool, "virtual": bool,
 }  # fmt: skip
+_BUILT: Final = {"section", "queues", "levels", "count", "same", "statistics", "aliases"}
+_LINK_FIELDS: Final = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,8 @@ class Driver:
     name: str
     title: str = ""
     notes: str = ""
+    source: str = ""  # the code that defines the names and their meaning
+    link_ring: str = ""  # the link statistic that counts only packets lost at a full ring
     arfs: bool = False  # steers a flow to the core of its application
     para: bool = False  # a hypervisor's device
     fcs_counted: bool = False  # its byte counters include the frame check
@@ -40,6 +45,8 @@ class Driver:
     queues: tuple[re.Pattern[str], ...] = ()
     count: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
     levels: tuple[re.Pattern[str], ...] = ()  # statistics that are no counters
+    same: tuple[tuple[re.Pattern[str], ...], ...] = ()  # groups that count the same packets
+    statistics: frozenset[str] = frozenset()  # identify a driver whose name is not in the table
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +116,26 @@ def _texts() -> Mapping[str, Mapping[str, Any]]:
         return tomllib.load(file)
 
 
+@cache
+def _sections() -> Mapping[str, str]:
+    """The section of the table for every driver name and every alias."""
+    return {
+        name: section
+        for section, values in _texts().items()
+        for name in (section, *values.get("aliases", ()))
+    }
+
+
+@cache
+def _marked() -> Mapping[str, frozenset[str]]:
+    """The drivers that are identified by their statistics, with the names that must exist."""
+    return {
+        name: frozenset(values["statistics"])
+        for name, values in _texts().items()
+        if "statistics" in values
+    }
+
+
 def table() -> Mapping[str, Driver]:
     """Every driver of the table, by name; ValueError names what is wrong in it."""
     return {name: driver(name) for name in _texts()}
@@ -116,14 +143,23 @@ def table() -> Mapping[str, Driver]:
 
 @cache  # a host has one driver or two: the patterns of the others are not compiled
 def known(name: str) -> Driver | None:
-    """The driver of that name; None when it is not in the table."""
-    values = _texts().get(name)
-    return None if values is None else _driver(name, values)
+    """The driver of that name or alias; None when it is not in the table."""
+    section = _sections().get(name)
+    return None if section is None else _driver(name, _texts()[section])
 
 
-def driver(name: str) -> Driver:
-    """The driver of that name; one without any knowledge when it is not in the table."""
-    return known(name) or Driver(name)
+def driver(name: str, names: Sequence[str] = ()) -> Driver:
+    """The driver of that name, else the one that has the statistics `names`.
+
+    A driver that is not in the table has only its name.
+    """
+    found = known(name)
+    if found is None and names:
+        present = set(names)
+        for section, wanted in _marked().items():
+            if wanted <= present:
+                return _driver(name, _texts()[section])
+    return found or Driver(name)
 
 
 def _driver(name: str, values: Mapping[str, Any]) -> Driver:
@@ -134,6 +170,11 @@ def _driver(name: str, values: Mapping[str, Any]) -> Driver:
             raise ValueError(  # noqa: TRY004 - a file is wrong, not a call
                 f"drivers.toml: [{name}] {key} is not a {_KEYS[key].__name__}"
             )
+    links = {"", *_LINK_FIELDS}
+    if values.get("link_ring", "") not in links:
+        raise ValueError(
+            f"drivers.toml: [{name}] link_ring is not one of {', '.join(_LINK_FIELDS)}"
+        )
     unknown = set(values.get("count", {})) - set(COUNTS)
     if unknown:
         raise ValueError(f"drivers.toml: [{name}.count] has an unknown name {min(unknown)!r}")
@@ -141,15 +182,16 @@ def _driver(name: str, values: Mapping[str, Any]) -> Driver:
         return Driver(
             name=name,
             section=re.compile(values["section"]) if "section" in values else None,
-            queues=tuple(re.compile(pattern) for pattern in values.get("queues", ())),
-            levels=tuple(re.compile(pattern) for pattern in values.get("levels", ())),
-            count={
-                what: tuple(re.compile(pattern) for pattern in patterns)
-                for what, patterns in values.get("count", {}).items()
-            },
-            **{
-                k: v for k, v in values.items() if k not in {"section", "queues", "levels", "count"}
-            },
+            queues=_patterns(values.get("queues", ())),
+            levels=_patterns(values.get("levels", ())),
+            same=tuple(_patterns(group) for group in values.get("same", ())),
+            statistics=frozenset(values.get("statistics", ())),
+            count={what: _patterns(patterns) for what, patterns in values.get("count", {}).items()},
+            **{key: value for key, value in values.items() if key not in _BUILT},
         )
     except re.error as error:
         raise ValueError(f"drivers.toml: [{name}] has a wrong pattern: {error}") from None
+
+
+def _patterns(texts: Iterable[str]) -> tuple[re.Pattern[str], ...]:
+    return tuple(re.compile(text) for text in texts)

@@ -26,6 +26,11 @@ class Row:
     para: bool | None = gauge("paravirtual device", default=None)
     arfs: bool | None = gauge("accelerated RFS support", default=None)
     fcs_counted: bool | None = gauge("byte counters include the frame check sequence", default=None)
+    link_ring: str | None = gauge(
+        "link statistic that counts only packets lost at a full ring; empty: none does; "
+        "None: driver not in the table",
+        default=None,
+    )
     notes: str | None = gauge("notes on its counters", default=None)
 
 
@@ -54,5 +59,6 @@ def row(interface: str, info: driver.Info) -> Row:
         para=about.para if about else None,
         arfs=about.arfs if about else None,
         fcs_counted=about.fcs_counted if about else None,
+        link_ring=about.link_ring if about else None,
         notes=about.notes or None if about else None,
     )

@@ -79,8 +79,8 @@ def row(interface: str, queue: str, own: Mapping[str, int], also: Mapping[str, i
     """One queue; the driver's own count is preferred, so that a rate is of one counter."""
     way = queue[:2]
     packets, octets, drops = (own.get(what) for what in QUEUE_COUNTS)
-    if drops is None and way == "rx":
-        drops = also.get("rx_hw_drops", also.get("rx_hw_drop_overruns"))
+    if drops is None and way == "rx":  # rx_hw_drops also counts filtered and damaged packets
+        drops = also.get("rx_hw_drop_overruns")
     return Row(
         interface,
         queue,

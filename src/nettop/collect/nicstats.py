@@ -46,7 +46,10 @@ class Row:
     )
     pause_rx: int | None = counter("pause frames received", "frames", default=None)
     pause_tx: int | None = counter("pause frames sent", "frames", default=None)
+    pfc_rx: int | None = counter("priority pause frames received (PFC)", "frames", default=None)
+    pfc_tx: int | None = counter("priority pause frames sent (PFC)", "frames", default=None)
     tx_timeouts: int | None = counter("transmit queue timeouts", "events", default=None)
+    tx_stops: int | None = counter("stops of transmit queues, ring full", "events", default=None)
     allowance_bw_in: int | None = counter(
         "packets above the provider's inbound bandwidth", "packets", default=None
     )
@@ -58,6 +61,11 @@ class Row:
     )
     allowance_conntrack: int | None = counter(
         "packets above the provider's connection limit", "packets", default=None
+    )
+    allowance_linklocal: int | None = counter(
+        "packets above the provider's limit for DNS, metadata and time services",
+        "packets",
+        default=None,
     )
 
 

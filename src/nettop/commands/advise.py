@@ -26,6 +26,7 @@ from . import (
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
+    from ..facts import Facts
     from ..host.source import Source
     from ..views.observer import Observation
 
@@ -101,6 +102,7 @@ def document(
         "seconds": window,
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
+        "link_only": link_only(last.facts),
     }
     if everything:
         values["silent"] = [
@@ -139,6 +141,7 @@ def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
+    from ..facts.kinds.path import LINK_ONLY
 
     facts = last.facts
     profile = facts.profile
@@ -161,6 +164,13 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
             unread.setdefault(why, []).append(name)
     for why, names in unread.items():
         print_lines(f"not read: {', '.join(names)}: {why}")
+    for nic in link_only(facts):
+        print_lines(f"{nic}: {LINK_ONLY}")
+
+
+def link_only(facts: Facts) -> list[str]:
+    """The interfaces with a link whose drops are not known by kind."""
+    return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
 
 
 def _unmeasured(source: Source, last: Observation) -> str:

@@ -1,8 +1,9 @@
 """What an interface counted, folded from the kernel's and the driver's many names into few.
 
-The kernel's own counters (include/uapi/linux/if_link.h) mean different things by driver; where the
-driver table (`nicstats`) names the loss in the receive ring, that is taken, else what most drivers
-put into rx_missed_errors or rx_fifo_errors.
+The kernel's own counters (include/uapi/linux/if_link.h) mean different things by driver. The loss
+at the receive ring is what the driver's own statistics name (`nicstats`), else what its queues
+counted, else the link statistic that the driver table names for it. Of a driver that is not in the
+table, it is rx_missed_errors or rx_fifo_errors, where most drivers count it.
 """
 
 from __future__ import annotations
@@ -30,17 +31,28 @@ class Parts:
     qdisc_drops: float | None = None
     interrupts: float | None = None
     timeouts: float | None = None
+    queue_drops: float | None = None  # at the rings of all receive queues
 
 
-def fold(parts: Parts, *, hardware: bool) -> Counters:
-    """One interface's counters; `hardware`: it has a receive ring of its own."""
+def fold(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Counters:
+    """One interface's counters; `hardware`: it has a receive ring of its own.
+
+    `link_ring`: the link statistic that counts only packets lost there; empty when none does; None
+    when the driver is not in the table.
+    """
     driver, pause, link = parts.driver, parts.pause, parts.link
     if link is not None:
-        values = _of_link(link, hardware=hardware)
+        values = _of_link(link)
+        values["ring_drops"] = _ring_of_link(link, link_ring) if hardware else None
     elif parts.dev is not None:
-        values = _of_dev(parts.dev, hardware=hardware)
+        values = _of_dev(parts.dev)
+        # /proc/net/dev adds rx_missed_errors to the dropped packets, which the stack counts too
+        counted = hardware and link_ring in (None, "rx_fifo_errors")
+        values["ring_drops"] = parts.dev.rx_fifo if counted else None
     else:
         values = {}
+    if parts.queue_drops is not None:
+        values["ring_drops"] = parts.queue_drops
     if pause is not None:
         values["pause_rx"], values["pause_tx"] = pause.rx_frames, pause.tx_frames
     values["qdisc_drops"] = parts.qdisc_drops
@@ -74,25 +86,35 @@ def _told(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]
     return names, attrgetter(*names)
 
 
-def _of_link(row: Any, *, hardware: bool) -> dict[str, Any]:
+def known_by_kind(driver: Any, queue_drops: float | None) -> bool:
+    """Whether the driver or its queues count what the ring or the port lost."""
+    kinds = (getattr(driver, name, None) for name in ("ring_drops", "phy_discards"))
+    return queue_drops is not None or any(value is not None for value in kinds)
+
+
+def _ring_of_link(row: Any, link_ring: str | None) -> float | None:
+    if link_ring is None:  # many drivers put one loss into both
+        return largest(row.rx_missed_errors, row.rx_fifo_errors)
+    count: float | None = getattr(row, link_ring) if link_ring else None
+    return count
+
+
+def _of_link(row: Any) -> dict[str, Any]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
         "rx_dropped": row.rx_dropped, "tx_dropped": row.tx_dropped,
         "rx_missed": row.rx_missed_errors,
-        # many drivers put one loss into both
-        "ring_drops": largest(row.rx_missed_errors, row.rx_fifo_errors) if hardware else None,
         "phy_errors": total((row.rx_crc_errors, row.rx_frame_errors)),
         "length_errors": row.rx_length_errors,
     }  # fmt: skip
 
 
-def _of_dev(row: Any, *, hardware: bool) -> dict[str, Any]:
+def _of_dev(row: Any) -> dict[str, Any]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
         "rx_dropped": row.rx_drop, "tx_dropped": row.tx_drop,
-        "ring_drops": row.rx_fifo if hardware else None,
         "phy_errors": row.rx_frame,
     }  # fmt: skip
 

@@ -82,6 +82,7 @@ class Joiner:
                 self._ssh(landing),
                 {e.now.interface: e for e in tables.get("nicstats", ())},
                 single.by_queue(tables.get("nicqueues", ())),
+                single.queue_drops(tables.get("nicqueues", ())),
                 still.fields.get("irqbalance"),
                 flows_known=sockets.known,
                 af_xdp=frozenset(row.index for row in frame.rows("xdp_sockets"))

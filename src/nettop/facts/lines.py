@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 if TYPE_CHECKING:
     from .port import Port
 
-SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts only looked in
+SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts, and of its even part, only looked in
 
 
 class Line(NamedTuple):
@@ -213,7 +213,8 @@ class Served:
         if whole > 0:
             self.top = max(sums, key=sums.__getitem__)
             self.share = sums[self.top] / whole
-            self.cpus = tuple(sorted(cpu for cpu, rate in sums.items() if rate >= SHARE * whole))
+            least = whole * min(SHARE, 0.5 / len(sums))  # 64 CPUs that share evenly have less each
+            self.cpus = tuple(sorted(cpu for cpu, rate in sums.items() if rate >= least))
 
 
 def by_cpu(rates: Iterable[Mapping[int, float] | None]) -> dict[int, float]:

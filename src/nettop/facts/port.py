@@ -25,6 +25,7 @@ class Port:
     node: int | None
     local: frozenset[int]
     lower: tuple[str, ...]
+    link_ring: str | None = None  # the link statistic of a full ring; "": none; None: not known
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
@@ -199,7 +200,10 @@ def _port(
         ),
         "private_flags": tuple((item.name, item.on) for item in many["privflags"]),
     }  # fmt: skip
-    return Port(name, kind, driver, speed, mtu, node, frozenset(local), lower, fixed)
+    return Port(
+        name, kind, driver, speed, mtu, node, frozenset(local), lower, first(info, "link_ring"),
+        fixed,
+    )  # fmt: skip
 
 
 def first(row: Any, name: str) -> Any:

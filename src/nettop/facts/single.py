@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..frame.rates import Entry
+from .counters import total
 from .kinds import path
 from .kinds.queue import Counted
 from .port import Port
@@ -54,6 +55,19 @@ def by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
         for e in entries
         if e.per_s is not None and e.now.interface in counting
     }
+
+
+def queue_drops(entries: Sequence[Entry]) -> dict[str, tuple[int, float | None]]:
+    """Packets lost at the rings of all receive queues, by interface: counted, and per second."""
+    found: dict[str, tuple[int, float | None]] = {}
+    for entry in entries:
+        row, rate = entry.now, entry.per_s
+        if row.drops is None or not row.queue.startswith("rx-"):
+            continue
+        whole, per_s = found.get(row.interface, (0, None))
+        lost = rate.drops if rate is not None else None
+        found[row.interface] = whole + row.drops, total((per_s, lost))
+    return found
 
 
 def rdma(entries: Sequence[Entry]) -> dict[str, bool]:

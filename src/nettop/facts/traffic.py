@@ -57,6 +57,8 @@ class Around:
     ssh: Container[str] = ()
     driver: Mapping[str, Entry] = field(default_factory=dict)  # nicstats by interface
     by_queue: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
+    # packets lost at receive queues by interface: counted, per second
+    queue_drops: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
     irqbalance: bool | None = None
     flows_known: bool = False
     af_xdp: Container[int] | None = None  # indices of interfaces; None: cannot be told
@@ -111,20 +113,23 @@ def build(
         flows = around.flows.get(name, 0) if around.flows_known else None
         inputs = (port, *counted.values(), qdisc, flows, name in around.captured,
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
-                  _bound(port, around))  # fmt: skip
+                  _bound(port, around), around.queue_drops.get(name))  # fmt: skip
         old = memory.still.get(name)
         if old is not None and not mine and _same(old[0], inputs):
             out.append(old[1])
             continue
         hardware = port.kind == "nic"
+        lost, lost_per_s = around.queue_drops.get(name, (None, None))
         per_s = counters.fold(
             Parts(
                 **{what: e.per_s for what, e in counted.items() if e is not None},
                 qdisc_drops=qdisc.drops_per_s if qdisc is not None else None,
                 interrupts=_sum(rates[line.place] for line in mine),
                 timeouts=watchdog_rates.get(name),
+                queue_drops=lost_per_s,
             ),
             hardware=hardware,
+            link_ring=port.link_ring,
         )
         total = counters.fold(
             Parts(
@@ -132,8 +137,10 @@ def build(
                 qdisc_drops=qdisc.drops if qdisc is not None else None,
                 interrupts=counters.total(entries[line.place].now.total for line in mine),
                 timeouts=watchdog.get(name),
+                queue_drops=lost,
             ),
             hardware=hardware,
+            link_ring=port.link_ring,
         )
         nic = Nic(
             **port.fixed,
@@ -146,6 +153,8 @@ def build(
             capture=name in around.captured,
             af_xdp=_bound(port, around),
             rdma_active=around.rdma.get(name),
+            link_only=_link_only(port, around),
+            ports_down=_ports_down(port, ports),
             per_s=per_s,
             total=total,
         )
@@ -154,6 +163,23 @@ def build(
     moment.nics = tuple(out)
     memory.forget(ports)
     return moment
+
+
+def _link_only(port: Port, around: Around) -> bool | None:
+    """Whether only link statistics show its losses; None of what is no device."""
+    if port.kind not in ("nic", "wireless"):
+        return None
+    entry = around.driver.get(port.name)
+    lost, _ = around.queue_drops.get(port.name, (None, None))
+    return not counters.known_by_kind(entry.now if entry is not None else None, lost)
+
+
+def _ports_down(port: Port, ports: Mapping[str, Port]) -> int | None:
+    """How many ports of a bond are up and have no link; None of any other interface."""
+    if port.kind != "bond" or not port.lower:
+        return None
+    below = [ports[name].fixed for name in port.lower if name in ports]
+    return sum(one["up"] is not False and one["carrier"] is False for one in below)
 
 
 def _bound(port: Port, around: Around) -> bool | None:

@@ -37,7 +37,7 @@ _BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
     " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
-    " allowance_conntrack".split()
+    " allowance_conntrack allowance_linklocal".split()
 )
 
 
@@ -214,7 +214,10 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
         text = row(((f" {name}", role), (each, role), (count(total), role)), columns, sizes)
         rows.append(((not (bad and rate), not rate, name), text))
     rows.sort(key=lambda pair: pair[0])
-    return [heading(columns, sizes), *(text for _, text in rows)]
+    head = [heading(columns, sizes)]
+    if nic.link_only and not view.raw:
+        head.append(fit_line(line((" drops not by kind: link statistics only", "warn")), width))
+    return [*head, *(text for _, text in rows)]
 
 
 def _values(

@@ -50,10 +50,18 @@ _PATTERNS: Final = tuple(
         (rf"{_NIC}-ntfy-block\.(?P<n>\d+)", None, 0),
         # ethernet/microsoft/mana/gdma_main.c
         (rf"mana_q(?P<n>\d+)@pci:{_BUS}", "rxtx", 0),
+        # ethernet/hisilicon/hns3/hns3_enet.c, hns3_nic_init_irq(): DRIVER-ADDRESS-TxRx-N; fbnic
+        (rf"(?:[a-z0-9_]+-)?{_BUS}-{_WAY}-(?P<n>\d+)", "", 0),
         # …_async_eq, …_pages_eq, ena-mgmnt, gve-mgmnt, mana_hwc: control
         (rf"[^@]+@(?:pci:)?{_BUS}", None, None),
         # intel/ice, i40e, iavf: DRIVER-ADDRESS:misc, :fdir-TxRx-N, :ctrl-TxRx-N, :mbx are control
         (rf"[a-z0-9_]+-{_BUS}[:-].*", None, None),
+        # ethernet/intel/idpf/idpf_lib.c, idpf_mb_intr_req_irq(): of the device, not of an interface
+        (r"(?P<nic>idpf-Mailbox)-\d+", None, None),
+        # ethernet/huawei/hinic, hinic_rx.c and hinic_tx.c: NAME_rxqN, NAME_txqN
+        (rf"{_NIC}_(?P<way>rx|tx)q(?P<n>\d+)", "", 0),
+        # ethernet/qlogic/qlcnic_main.c, qlcnic_request_irq(): transmit queue 0 shares each vector
+        (rf"{_NIC}-tx-0-rx-(?P<n>\d+)", "rxtx", 0),
         # ethernet/vmware, vmxnet3_request_irqs(): NAME-event-N is the vector after the queues
         (rf"{_NIC}-event-\d+", None, None),
         # ethernet/chelsio/cxgb4

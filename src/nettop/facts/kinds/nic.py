@@ -35,7 +35,10 @@ class Counters:
     )
     pause_rx: float | None = gauge("pause frames received", "frames", default=None)
     pause_tx: float | None = gauge("pause frames sent", "frames", default=None)
+    pfc_rx: float | None = gauge("priority pause frames received (PFC)", "frames", default=None)
+    pfc_tx: float | None = gauge("priority pause frames sent (PFC)", "frames", default=None)
     tx_timeouts: float | None = gauge("transmit queue timeouts", "events", default=None)
+    tx_stops: float | None = gauge("stops of transmit queues, ring full", "events", default=None)
     allowance_bw_in: float | None = gauge(
         "packets above the provider's inbound bandwidth", "packets", default=None
     )
@@ -47,6 +50,11 @@ class Counters:
     )
     allowance_conntrack: float | None = gauge(
         "packets above the provider's connection limit", "packets", default=None
+    )
+    allowance_linklocal: float | None = gauge(
+        "packets above the provider's limit for DNS, metadata and time services",
+        "packets",
+        default=None,
     )
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
     qdisc_drops: float | None = gauge(
@@ -238,6 +246,10 @@ class Nic:
     local_cores: tuple[int, ...] = gauge(
         "one CPU of each physical core of the device's NUMA node", default=()
     )
+    link_only: bool | None = gauge(
+        "losses at ring and port not known by kind: link statistics only", default=None
+    )
+    ports_down: int | None = gauge("ports of the bond without a link", "ports", default=None)
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
 
 

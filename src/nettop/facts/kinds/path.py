@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
+from typing import Final
 
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
@@ -108,10 +109,10 @@ def receive(nic: Nic, ends: Ends) -> Path:
               why="damaged frames or frames of wrong length; no setting of this host helps"),
         Stage("port", _pause(nic), rates.rx_packets, lost=rates.phy_discards,
               why="packets discarded at the port, before the ring"
-              if rates.phy_discards is not None else "this driver does not report it"),
+              if rates.phy_discards is not None else _unknown(nic)),
         Stage("ring", _ring(nic.ring.rx, nic.ring.rx_max), rates.rx_packets, lost=rates.ring_drops,
               why="no free receive descriptor"
-              if rates.ring_drops is not None else "this driver does not report it"),
+              if rates.ring_drops is not None else _unknown(nic)),
         _core(nic, ends),
         Stage("backlog", _backlog(ends.backlog), _processed(ends.cores),
               lost=_sum(*(core.backlog_drops for core in ends.cores)),
@@ -184,6 +185,13 @@ def _process(process: Process | None, way: str) -> Stage:
     if process.udp and not rate:  # the kernel counts no bytes of datagrams: none of TCP is not none
         rate = None
     return Stage("process", detail, None if rate is None else 8 * rate, "bit/s")
+
+
+LINK_ONLY: Final = "this driver's drops are not known by kind: link statistics only"
+
+
+def _unknown(nic: Nic) -> str:
+    return LINK_ONLY if nic.link_only else "this driver does not report it"
 
 
 def _speed(nic: Nic) -> str:
