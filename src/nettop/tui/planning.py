@@ -192,12 +192,14 @@ class Planning:
             self.post(note("nothing to undo: no change is in force", "warn"))
             return
         body: list[Line] = []
-        for made in found:
-            values = ((made.after, "dim"), " → ", (made.before, "strong"))
+        for newest, *older in steps_back(found):
+            made = older[-1] if older else newest
+            values = ((newest.after, "dim"), " → ", (made.before, "strong"))
             body += [line(f" {made.setting}: ", *values), *self.command(made)]
-            because = made.finding or "by hand"
-            body.append(line((f"   change {made.id}, {when(made.wall)}, {because}", "dim")))
-            body += [line((f"   {made.since}", "warn"))] if made.since else []
+            for one in (newest, *older):
+                because = one.finding or "by hand"
+                body.append(line((f"   change {one.id}, {when(one.wall)}, {because}", "dim")))
+                body += [line((f"   {one.since}", "warn"))] if one.since else []
         title = f"Undo {len(found)} change{'s' * (len(found) > 1)}"
         changes = tuple((m.setting, m.after, m.before) for m in found)
         self.post(
@@ -291,6 +293,19 @@ def taken_back(target: str, view: View, scene: Scene) -> list[Made]:
     standing = sorted((m for m in scene.journal if m.state in STANDING), key=lambda m: -m.wall)
     waiting = {one.id for one in scene.pending}
     return [m for m in standing if m.id in waiting] or standing[:1]
+
+
+def steps_back(found: Iterable[Made]) -> list[list[Made]]:
+    """The changes, newest first, as they are undone: those of one setting in one write."""
+    steps: list[list[Made]] = []
+    for made in found:
+        same = (step for step in steps if step[-1].setting == made.setting)
+        step = next((step for step in same if step[-1].before == made.after), None)
+        if step is None:
+            steps.append([made])
+        else:
+            step.append(made)
+    return steps
 
 
 def triples(changes: Iterable[Change]) -> tuple[tuple[str, str, str], ...]:
