@@ -13,7 +13,6 @@ import random
 import re
 from collections.abc import Callable
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -136,14 +135,8 @@ class Desk:
                 assert had is not None, f"{setting} was written without a question"
                 self.written += 1
                 assert event.key == "enter", f"{event.key} wrote {setting}"
-                # an undo of two changes of one setting shows both: 3 → 2 and 2 → 1
-                steps = [(old, new) for name, old, new in had.changes if name == setting]
-                assert (steps[0][0], steps[-1][1]) == (before[setting], value)
-                for (_, left), (right, _) in pairwise(steps):
-                    assert left == right, f"{setting}: {steps} is no chain"
-                for old, new in steps:
-                    row = squeezed(f"{setting}: {old} → {new}")
-                    assert any(row in plan for plan in shown), f"{row} was not shown"
+                row = squeezed(f"{setting}: {before[setting]} → {value}")
+                assert any(row in plan for plan in shown), f"{row} was not shown"
         # a key acts on the row that was painted last, unless keys have moved the cursor since
         if event.key == "a" and listed and had is None and len(self.late) > late:
             made = self.late[-1](self.app.scene).question

@@ -20,6 +20,7 @@ from nettop.tui.actions import Actions
 from nettop.tui.changing import Changing
 from nettop.tui.keys import Ask
 from nettop.tui.notes import Update
+from nettop.tui.planning import steps_back
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.trying import Bench, options_of
 from nettop.views.kept import result_of
@@ -368,3 +369,11 @@ def test_an_undo_that_may_cut_the_link_waits_for_c_and_c_keeps_what_was_shown(
     assert "undone" in heard.last
     assert [entry.state for entry in Journal().entries()] == ["undone", "undone"]
     assert mtu.read_text().strip() == "1500"
+
+
+def test_changes_of_one_setting_are_undone_in_one_row() -> None:
+    rows = [("3", "a", "5000", "9000"), ("2", "b", "1", "2"), ("1", "a", "1000", "5000"),
+            ("0", "a", "7", "8")]  # fmt: skip
+    entries = [JournalEntry(id_, 1.0, name, was, now, "pending") for id_, name, was, now in rows]
+    steps = [[entry.id for entry in step] for step in steps_back(entries)]
+    assert steps == [["3", "1"], ["2"], ["0"]]

@@ -192,12 +192,14 @@ class Planning:
             self.post(note("nothing to undo: no change is in force", "warn"))
             return
         body: list[Line] = []
-        for entry in entries:
-            values = ((entry.after, "dim"), " → ", (entry.before, "strong"))
+        for newest, *older in steps_back(entries):
+            entry = older[-1] if older else newest
+            values = ((newest.after, "dim"), " → ", (entry.before, "strong"))
             body += [line(f" {entry.setting}: ", *values), *self.command(entry)]
-            because = entry.finding or "by hand"
-            body.append(line((f"   change {entry.id}, {when(entry.wall)}, {because}", "dim")))
-            body += [line((f"   {entry.since}", "warn"))] if entry.since else []
+            for one in (newest, *older):
+                because = one.finding or "by hand"
+                body.append(line((f"   change {one.id}, {when(one.wall)}, {because}", "dim")))
+                body += [line((f"   {one.since}", "warn"))] if one.since else []
         title = f"Undo {len(entries)} change{'s' * (len(entries) > 1)}"
         changes = tuple((entry.setting, entry.after, entry.before) for entry in entries)
         ids = tuple(entry.id for entry in entries)
@@ -289,6 +291,19 @@ def to_undo(target: str, view: View, scene: Scene) -> list[JournalEntry]:
     in_force = sorted((e for e in scene.journal if e.state in IN_FORCE), key=lambda e: -e.wall)
     pending = {one.id for one in scene.pending}
     return [entry for entry in in_force if entry.id in pending] or in_force[:1]
+
+
+def steps_back(entries: Iterable[JournalEntry]) -> list[list[JournalEntry]]:
+    """The changes, newest first, as they are undone: those of one setting in one write."""
+    steps: list[list[JournalEntry]] = []
+    for entry in entries:
+        same = (step for step in steps if step[-1].setting == entry.setting)
+        step = next((step for step in same if step[-1].before == entry.after), None)
+        if step is None:
+            steps.append([entry])
+        else:
+            step.append(entry)
+    return steps
 
 
 def triples(changes: Iterable[Change]) -> tuple[tuple[str, str, str], ...]:
