@@ -1,8 +1,8 @@
-"""What an interface counted, folded from the kernel's and the driver's many names into few.
+"""The counters of an interface, from the kernel's and the driver's statistics.
 
-The kernel's own counters (include/uapi/linux/if_link.h) mean different things by driver; where the
-driver table (`nicstats`) names the loss in the receive ring, that is taken, else what most drivers
-put into rx_missed_errors or rx_fifo_errors.
+The kernel's counters (include/uapi/linux/if_link.h) have different meanings in different drivers.
+Losses in the receive ring come from the driver table (`nicstats`) if it names them, else from
+rx_missed_errors or rx_fifo_errors, which most drivers use for them.
 """
 
 from __future__ import annotations
@@ -11,29 +11,33 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ..frame.rates import Entry
 from .kinds.nic import Counters
+
+if TYPE_CHECKING:
+    from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow, QdiscRow, QueueRow
 
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The rows of one interface, all as they are now or all as rates; None: not read."""
+    """The rows of one interface, either all present values or all rates; None: not read."""
 
-    link: Any = None  # of link_stats
-    dev: Any = None  # of netdev
-    driver: Any = None  # of nicstats
-    pause: Any = None
-    flags: Any = None  # of links
+    link: LinkStatsRow | None = None
+    dev: NetDevRow | None = None
+    driver: NicStatsRow | None = None
+    pause: PauseRow | None = None
+    flags: LinkRow | None = None
     qdisc_drops: float | None = None
     interrupts: float | None = None
     timeouts: float | None = None
 
 
 def fold(parts: Parts, *, hardware: bool) -> Counters:
-    """One interface's counters; `hardware`: it has a receive ring of its own."""
+    """The counters of one interface; `hardware`: it has a receive ring of its own."""
     driver, pause, link = parts.driver, parts.pause, parts.link
     if link is not None:
         values = _of_link(link, hardware=hardware)
@@ -49,11 +53,9 @@ def fold(parts: Parts, *, hardware: bool) -> Counters:
     if parts.flags is not None:
         values["carrier_changes"] = parts.flags.carrier_changes
     if driver is not None:
-        kind: Any = type(driver)
-        names, told_by = _told(kind)
-        for name, told in zip(names, told_by(driver), strict=True):
-            if told is not None:
-                values[name] = told
+        kind: type = type(driver)
+        names, get = _driver(kind)
+        values |= {n: v for n, v in zip(names, get(driver), strict=True) if v is not None}
     return Counters(**values)
 
 
@@ -63,31 +65,33 @@ DRIVER: Final = tuple(
     if name not in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "interrupts",
                     "qdisc_drops", "carrier_changes")
 )  # fmt: skip
-"""What the driver's own statistics know better than the kernel's."""
+"""The counters for which the driver's statistics are better than the kernel's."""
 
 
 @cache
-def _told(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Of `DRIVER`, what such a row has: names, and all their values in one go."""
+def _driver(
+    kind: type,
+) -> tuple[tuple[str, ...], Callable[[NicStatsRow], tuple[float | None, ...]]]:
+    """The names of `DRIVER` that a row has, and the function that returns their values."""
     known = {f.name for f in fields(kind)}
     names = tuple(name for name in DRIVER if name in known)
     return names, attrgetter(*names)
 
 
-def _of_link(row: Any, *, hardware: bool) -> dict[str, Any]:
+def _of_link(row: LinkStatsRow, *, hardware: bool) -> dict[str, float | None]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
         "rx_dropped": row.rx_dropped, "tx_dropped": row.tx_dropped,
         "rx_missed": row.rx_missed_errors,
-        # many drivers put one loss into both
+        # many drivers count one loss in both
         "ring_drops": largest(row.rx_missed_errors, row.rx_fifo_errors) if hardware else None,
         "phy_errors": total((row.rx_crc_errors, row.rx_frame_errors)),
         "length_errors": row.rx_length_errors,
     }  # fmt: skip
 
 
-def _of_dev(row: Any, *, hardware: bool) -> dict[str, Any]:
+def _of_dev(row: NetDevRow, *, hardware: bool) -> dict[str, float | None]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
@@ -98,18 +102,18 @@ def _of_dev(row: Any, *, hardware: bool) -> dict[str, Any]:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None when nothing is."""
+    """The sum of the known values; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def largest(*values: float | None) -> float | None:
-    """The largest of what is known; None when nothing is."""
+    """The largest known value; None without any."""
     return max((value for value in values if value is not None), default=None)
 
 
 def middle(values: Iterable[float]) -> float | None:
-    """The median; None of nothing. The standard library's `statistics` takes 10 ms to import."""
+    """The median; None without values. The module `statistics` takes 10 ms to import."""
     known = sorted(values)
     half = len(known) // 2
     if not known:
@@ -117,27 +121,27 @@ def middle(values: Iterable[float]) -> float | None:
     return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
 
 
-def qdiscs(entries: Iterable[Any]) -> dict[str, Qdisc]:
-    """The root qdisc of each interface with its drops (mq sums up those of its leaves)."""
-    found: dict[str, Qdisc] = {}
+def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, Qdisc]:
+    """The root qdisc of each interface with its drops (those of mq include its leaves)."""
+    roots: dict[str, Qdisc] = {}
     leaves: dict[str, str] = {}
     for entry in entries:
         row, rate = entry.now, entry.per_s
         if row.root:
             drops = rate.drops if rate is not None else None
-            found[row.interface] = Qdisc(row.kind, None, row.drops, drops)
+            roots[row.interface] = Qdisc(row.kind, None, row.drops, drops)
         elif row.parent != "ingress":
             leaves.setdefault(row.interface, row.kind)
     for name, kind in leaves.items():
-        root = found.get(name)
+        root = roots.get(name)
         if root is not None and root.kind in ("mq", "mqprio", "multiq"):
-            found[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
-    return found
+            roots[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
+    return roots
 
 
 @dataclass(frozen=True, slots=True)
 class Qdisc:
-    """An interface's queueing discipline."""
+    """The queueing discipline of an interface."""
 
     kind: str
     leaf: str | None = None
@@ -145,8 +149,8 @@ class Qdisc:
     drops_per_s: float | None = None
 
 
-def timeouts(queues: Iterable[Any]) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """Transmit watchdog firings by interface: counted, and per second."""
+def timeouts(queues: Iterable[Entry[QueueRow]]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Transmit queue timeouts by interface: the counts, and the rates per second."""
     counted: dict[str, float] = {}
     rates: dict[str, float] = {}
     for entry in queues:

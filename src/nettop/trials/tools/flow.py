@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ...collect.sockets_tcp import Row
 from ...frame.rates import Entry
 from ...host.source import Live
 from ...sampling.sampler import Sampler
@@ -48,7 +49,7 @@ def measure(trial: Trial) -> Measured:
     return fold(rows, trial.options.to)
 
 
-def second(entries: Sequence[Entry], to: str) -> dict[str, Any]:
+def second(entries: Sequence[Entry[Row]], to: str) -> dict[str, Any]:
     """All connections to `to` in one second: rates added up, the busiest one's state."""
     mine = [e for e in entries if e.now.remote == to and e.per_s is not None]
     if not mine:
@@ -68,7 +69,7 @@ def second(entries: Sequence[Entry], to: str) -> dict[str, Any]:
     }
 
 
-def waited(entry: Entry) -> dict[str, Any]:
+def waited(entry: Entry[Row]) -> dict[str, Any]:
     """Percent of the second by what a sender waited for (tcp_info's chronographs), and in a word.
 
     Nothing for a connection that mostly receives, or on a kernel before 4.9.
@@ -94,7 +95,7 @@ def waited(entry: Entry) -> dict[str, Any]:
     return found
 
 
-def _bytes(entry: Entry) -> float:
+def _bytes(entry: Entry[Row]) -> float:
     rates = entry.per_s
     return float((rates.bytes_acked or 0) + (rates.bytes_received or 0)) if rates else 0.0
 
