@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -150,7 +150,7 @@ def attribute(number: int, payload: bytes) -> bytes:
     return _ATTRIBUTE.pack(length, number) + payload + bytes(-length & 3)
 
 
-def encode(table: Table, values: Mapping[str, Any]) -> bytes:
+def encode(table: Table, values: Mapping[str, object]) -> bytes:
     """The bytes of these attributes; ValueError for a name or value that the table lacks."""
     numbers = {field.name: (number, field) for number, field in table.items()}
     parts = []
@@ -160,7 +160,8 @@ def encode(table: Table, values: Mapping[str, Any]) -> bytes:
         number, field = numbers[name]
         if field.form == "many":
             inner = field.inner or {}
-            parts += [attribute(number | NESTED, encode(inner, one)) for one in value]
+            entries: Iterable[Attributes] = value  # type: ignore[assignment]
+            parts += [attribute(number | NESTED, encode(inner, one)) for one in entries]
         else:
             nested = NESTED if field.form in {"nest", "bits"} else 0
             parts.append(attribute(number | nested, _payload(field, value)))
