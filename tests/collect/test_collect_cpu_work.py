@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import cpu, interrupts, netdev, softirqs, softnet
+from nettop.collect._memory import Memory, recall
 from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.terms import cpulist, irqname
@@ -207,7 +208,7 @@ class Text(Live):
 
 
 def test_only_changed_lines_make_new_rows() -> None:
-    source, memory = Text(SPARSE), dict[str, Any]()
+    source, memory = Text(SPARSE), Memory()
     first = interrupts.update(source, memory)
     source.words = SPARSE.replace("50000", "50007")
     second = interrupts.update(source, memory)
@@ -223,7 +224,7 @@ CPUS = 30  # enough that more counts of a line change than are looked for one by
 @given(st.randoms(use_true_random=False), st.integers(1, 12), st.sampled_from([1, 10, 11]))
 def test_updating_is_parsing(randomly: random.Random, steps: int, width: int) -> None:
     """Lines and CPUs that come and go leave nothing stale, whatever the width of a column."""
-    source, memory = Text(), dict[str, Any]()
+    source, memory = Text(), Memory()
     counts = [[randomly.choice((0, 7, 1 << 31)) for _ in range(CPUS)] for _ in range(9)]
     cpus, irqs = list(range(CPUS)), list(range(9))
     for _ in range(steps):
@@ -266,7 +267,7 @@ def test_idle_that_slips_back_is_held_and_a_new_count_is_not() -> None:
         "-- @1.0 --\n-- /proc/stat --\ncpu 0 0 0 0\ncpu0 9 0 5 8999 39\nintr 1\n"
         "-- @2.0 --\n-- /proc/stat --\ncpu 0 0 0 0\ncpu0 1 0 1 7 0\nintr 1\n"
     )
-    source, memory = Replay(archive), dict[str, Any]()
+    source, memory = Replay(archive), Memory()
     idle = []
     for _ in range(3):
         (row,) = cpu.update(source, memory)
@@ -294,13 +295,13 @@ def test_a_cpu_that_received_nothing_keeps_its_row() -> None:
     for second, done in enumerate(("00000001", "00000009")):
         archive += f"-- @{second}.0 --\n" * bool(second) + "-- /proc/net/softnet_stat --\n"
         archive += f"{start} 00000000 00000000\n{done} {start} 00000001\n"
-    source, memory = Replay(archive), dict[str, Any]()
+    source, memory = Replay(archive), Memory()
     first = softnet.update(source, memory)
     source.wait(1)
     then = softnet.update(source, memory)
     assert [(row.cpu, row.processed) for row in then] == [(0, 1), (1, 9)]
     assert then[0] is first[0]
-    assert len(memory["rows"]) == 2
+    assert len(recall(memory, softnet._Last).rows) == 2
 
 
 def test_netdev_with_a_count_glued_to_the_colon() -> None:

@@ -8,6 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from nettop import collect
+from nettop.collect._memory import Memory
 from nettop.frame.rates import Entry, entries
 from nettop.host.recording import Record, Replay, parse
 from nettop.host.source import Live
@@ -45,7 +46,7 @@ def archive(name: str) -> dict[str, str]:
     }
 
 
-def take(name: str, source: Replay, memory: dict[str, Any]) -> list[Any]:
+def take(name: str, source: Replay, memory: Memory) -> list[Any]:
     module = collect.collector(name)
     rows = module.update(source, memory) if hasattr(module, "update") else module.read(source)
     return list(rows)
@@ -70,8 +71,8 @@ def test_no_other_error_escapes(name: str, data: st.DataObject) -> None:
             files[path] = body * 2
         else:
             files.pop(path, None)
-    memory: dict[str, Any] = {}
-    past: list[Entry] = []
+    memory: Memory = {}
+    past: list[Entry[Any]] = []
     for tree in (good, files, good):
         source = Replay("c\n-- /x --\n")
         source._tree = {
@@ -87,7 +88,7 @@ def test_no_other_error_escapes(name: str, data: st.DataObject) -> None:
             check_rates(entry)
 
 
-def check_rates(entry: Entry) -> None:
+def check_rates(entry: Entry[Any]) -> None:
     """Rates are never negative."""
     if entry.per_s is None:
         return

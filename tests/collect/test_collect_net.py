@@ -18,6 +18,7 @@ from nettop.collect import (
     sysctl_files,
     vmstat,
 )
+from nettop.collect._memory import Memory
 
 NETSTAT = "TcpExt: ListenDrops TCPRcvQDrop NewInLinux99\nTcpExt: 5 6 1\n"
 
@@ -47,7 +48,7 @@ def test_only_snmp_itself_is_needed() -> None:
 
 def test_what_did_not_change_is_not_parsed_again(monkeypatch: pytest.MonkeyPatch) -> None:
     files = {"/proc/net/snmp": SNMP, "/proc/net/netstat": NETSTAT, "/proc/net/udp": UDP}
-    memory: dict[str, dict[str, Any]] = {"snmp": {}, "udp": {}}
+    memory: dict[str, Memory] = {"snmp": {}, "udp": {}}
 
     def rows() -> list[Any]:
         source = host(files)
@@ -135,7 +136,7 @@ def test_time_in_deep_states() -> None:
             f"{c}/state{number}/time": str(spent),
             f"{c}/state{number}/disable": str(off),
         }
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     (row,) = cpuidle.update(host(files), memory)
     assert (row.deep, row.deepest, row.latency) == (5.0, "C6", 133e-6)
     assert cpuidle.update(host(files), memory) == [row]

@@ -2,7 +2,6 @@
 
 import os
 import threading
-from typing import Any
 
 import pytest
 from host_files import Counting, archive, host
@@ -10,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.collect import processes
+from nettop.collect._memory import Memory
 from nettop.host.source import Live
 
 
@@ -31,7 +31,7 @@ def test_kernel_threads_that_move_no_packets_are_read_seldom() -> None:
         "/proc/3/stat": stat(3, "ksoftirqd/0", flags=0x208040),
         "/proc/4/stat": stat(4, "napi/eth0-5", flags=0x208040),
     }
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     rows = processes.update(host(files), memory)
     assert [(row.name, row.kernel) for row in rows] == [
         ("init", False), ("ksoftirqd/0", True), ("napi/eth0-5", True),
@@ -55,7 +55,7 @@ def test_a_dull_thread_is_looked_at_again() -> None:
         "/proc/3/stat": stat(3, "ptlrpcd_00_01", flags=0x208040),
         "/proc/4/stat": stat(4, "rcu_preempt", flags=0x208040),
     }
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     assert processes.update(host(files), memory) == []
     files["/proc/2/stat"] = stat(2, "iperf3")  # the thread ended, a program has its number
     files["/proc/4/stat"] = stat(4, "rcu_preempt", user=9, flags=0x208040)
@@ -75,7 +75,7 @@ def test_kworkers_rest_when_they_do_nothing() -> None:
         f"/proc/{pid}/stat": stat(pid, f"kworker/{pid}:1", flags=0x4208060) for pid in range(64)
     }
     files["/proc/100/stat"] = stat(100, "init")
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     read, rows = [], []
     for turn in range(24):
         if turn >= 8:  # one of them has work
@@ -113,7 +113,7 @@ def test_the_busiest_show_their_threads() -> None:
 
 def test_of_what_did_not_run_meanwhile_no_more_is_read() -> None:
     files = two_threads()
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
 
     def read() -> tuple[list[processes.Row], set[str]]:
         source = Counting(archive(files))

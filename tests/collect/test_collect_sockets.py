@@ -2,7 +2,6 @@
 
 import base64
 import struct
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,6 +13,7 @@ from nettop.collect import (
     sockets_udp,
     xdp_sockets,
 )
+from nettop.collect._memory import Memory
 from nettop.host.recording import Replay
 from nettop.host.scrub import scrub
 
@@ -125,7 +125,7 @@ def holders(processes: int, sockets: int) -> str:
 
 
 def test_owners_are_found_and_unchanged_lists_trusted() -> None:
-    source, memory = Asked(holders(3, 2)), dict[str, Any]()
+    source, memory = Asked(holders(3, 2)), Memory()
     rows = socket_owners.update(source, memory)
     assert {(row.inode, row.pid, row.name) for row in rows} == {
         (pid * 1000 + fd, pid, f"p{pid}") for pid in (100, 101, 102) for fd in (0, 1)
@@ -136,7 +136,7 @@ def test_owners_are_found_and_unchanged_lists_trusted() -> None:
 
 
 def test_of_a_list_that_grew_only_what_is_new_is_followed() -> None:
-    memory = dict[str, Any]()
+    memory = Memory()
     socket_owners.update(Asked(holders(2, 3)), memory)
     grown, links = Asked(holders(2, 4)), []
     for _ in range(7):
@@ -150,7 +150,7 @@ def test_of_a_list_that_grew_only_what_is_new_is_followed() -> None:
 
 
 def test_many_processes_are_looked_into_in_turn() -> None:
-    source, memory = Asked(holders(1000, 1)), dict[str, Any]()
+    source, memory = Asked(holders(1000, 1)), Memory()
     sizes = []
     for _ in range(4):
         before = source.lists
@@ -161,7 +161,7 @@ def test_many_processes_are_looked_into_in_turn() -> None:
 
 
 def test_processes_without_sockets_are_looked_into_less_often() -> None:
-    memory = dict[str, Any]()
+    memory = Memory()
     quiet, busy = holders(8, 0), holders(8, 1)
     lists = []
     for _ in range(22):

@@ -9,6 +9,7 @@ import pytest
 from host_files import Counting, host
 
 from nettop.collect import irqs, netclass, queues, topology
+from nettop.collect._memory import Memory
 from nettop.host.recording import Replay
 from nettop.host.source import Live
 from nettop.terms import cpulist
@@ -62,7 +63,7 @@ def test_two_sockets_with_threads_and_an_offline_cpu() -> None:
 
 
 def test_a_thousand_cpus_cost_a_few_files_each_and_then_one() -> None:
-    source, memory = Counting(machine(8, 72, 2)), dict[str, Any]()
+    source, memory = Counting(machine(8, 72, 2)), Memory()
     rows = topology.update(source, memory)
     assert len(rows) == 1152
     assert source.asked < 2 * 1152

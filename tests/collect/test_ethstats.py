@@ -14,6 +14,7 @@ from netlink_bytes import Fake, link, message, nest, number, text, u64
 
 from nettop.collect import ethstats, nicstats, nicstats_raw
 from nettop.collect._drivers import Plan
+from nettop.collect._memory import Memory
 from nettop.frame.rates import Entry, Frame
 from nettop.host.netlink import statistics
 from nettop.host.netlink.codec import attribute
@@ -91,7 +92,7 @@ def test_rates_are_of_what_was_counted_between_two_questions() -> None:
 
 
 def test_where_nobody_gives_any_nobody_is_asked_again_soon() -> None:
-    source, memory = Fake({"ethtool/stats": device("lo", group(MAC))}), dict[str, Any]()
+    source, memory = Fake({"ethtool/stats": device("lo", group(MAC))}), Memory()
     for _ in range(5):
         assert ethstats.update(source, memory) == []
         source.wait(1.0)
@@ -183,7 +184,7 @@ def test_nicstats_does_without(error: int) -> None:
 
 
 def test_the_raw_view_lists_them_beside_the_drivers_and_a_level_without_a_rate() -> None:
-    def entry(now: object, before: object) -> Entry:
+    def entry(now: Any, before: Any) -> Entry[Any]:
         return Entry(now, before=before, seconds=2.0)
 
     scene = scenes.lossy()

@@ -25,6 +25,7 @@ from nettop.collect import (
     qdiscs,
     routes,
 )
+from nettop.collect._memory import Memory
 from nettop.host.netlink.codec import attribute
 from nettop.sampling.sampler import Sampler
 
@@ -52,7 +53,7 @@ def test_links_know_their_kind_their_neighbours_and_their_limits() -> None:
 
 
 def test_an_unchanged_answer_is_not_parsed_again() -> None:
-    source, memory = Fake({"route/links": LINKS}), dict[str, Any]()
+    source, memory = Fake({"route/links": LINKS}), Memory()
     first = links.update(source, memory)
     assert links.update(source, memory) is first
     source.netlinks["route/links"] = LINKS + link(6, "new0")
@@ -61,7 +62,7 @@ def test_an_unchanged_answer_is_not_parsed_again() -> None:
 
 def test_link_stats_read_names_only_when_an_unknown_interface_shows_up() -> None:
     source = Fake({"route/links": LINKS, "route/counters": counters(1, 10, 11) + counters(2, 5)})
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     rows = by_name(link_stats.update(source, memory))
     assert (rows["lo"].rx_packets, rows["lo"].tx_packets, rows["eth0"].rx_packets) == (10, 11, 5)
     source.asked.clear()
@@ -80,7 +81,7 @@ def test_an_interface_that_vanished_between_two_questions_has_no_row() -> None:
 
 def test_a_renamed_interface_is_believed_for_ten_seconds() -> None:
     source = Fake({"route/links": link(2, "old0"), "route/counters": counters(2, 5)})
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     link_stats.update(source, memory)
     source.netlinks["route/links"] = link(2, "new0")
     source.at = 9.0
@@ -169,7 +170,7 @@ def routed(number_of: int) -> bytes:
 
 
 def test_routes_are_taken_apart_when_they_changed_and_never_a_router_s() -> None:
-    source, memory = Fake({"route/links": LINKS, "route/routes4": routed(3)}), dict[str, Any]()
+    source, memory = Fake({"route/links": LINKS, "route/routes4": routed(3)}), Memory()
     rows = routes.update(source, memory)
     assert [row.to for row in rows] == ["20.0.0.0/24", "20.0.1.0/24", "20.0.2.0/24"]
     assert routes.update(source, memory) is rows

@@ -13,6 +13,7 @@ from netlink_bytes import Fake, link, message, number, u64
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import drvinfo, irqs, nicqueues, nicstats, nicstats_raw
+from nettop.collect._memory import Memory
 from nettop.host.netlink import driver, netdev
 from nettop.host.netlink.codec import attribute
 from nettop.sampling.sampler import Sampler
@@ -37,7 +38,7 @@ def host(names: list[str], values: list[int]) -> Fake:
 
 
 def test_one_frame_asks_the_driver_once() -> None:
-    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), Memory()
     assert nicqueues.update(source, memory)[0] == nicqueues.Row("eth0", "rx-0", 4, None, 3)
     assert nicstats.update(source, memory)[0].ring_drops == 3
     assert [(row.name, row.value) for row in nicstats_raw.update(source, memory)] == [
@@ -54,7 +55,7 @@ def test_one_frame_asks_the_driver_once() -> None:
 @pytest.mark.parametrize("told", [4, 0])
 def test_when_queues_change_the_names_are_read_again(told: int) -> None:
     """Old kernels say the new number (and write so many); those of 2026 say 0."""
-    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops", "rx_queue_0_packets"], [3, 4]), Memory()
     nicstats.update(source, memory)
     names = ["rx_queue_0_drops", "rx_queue_0_packets", "rx_queue_1_drops", "rx_queue_1_packets"]
 
@@ -105,7 +106,7 @@ def test_packets_that_the_device_filtered_are_no_full_ring() -> None:
 
 
 def test_an_old_kernel_is_asked_for_its_queues_once() -> None:
-    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), Memory()
     assert nicqueues.update(source, memory)[0].drops == 3
     nicqueues.update(source, memory)
     assert source.asked.count("netdev/queues") == 1
@@ -120,7 +121,7 @@ def test_a_driver_s_error_leaves_the_queues_of_the_others() -> None:
     source = Fake({"route/links": link(2, "eth0") + link(3, "eth1"), "netdev/queues": errno.EAGAIN})
     source.netlinks["netdev/queues/eth0"] = errno.EIO
     source.netlinks["netdev/queues/eth1"] = queue_counts(3, 7)
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     for _ in range(2):
         (row,) = nicqueues.update(source, memory)
         assert (row.interface, row.queue, row.packets) == ("eth1", "rx-0", 7)
@@ -128,7 +129,7 @@ def test_a_driver_s_error_leaves_the_queues_of_the_others() -> None:
 
 def test_a_kernel_that_answered_late_is_asked_again() -> None:
     source = Fake({"route/links": link(2, "eth0"), "netdev/queues": errno.ETIMEDOUT})
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     assert nicqueues.update(source, memory) == []
     source.netlinks["netdev/queues"] = queue_counts(2, 7)
     assert nicqueues.update(source, memory) == []  # not at once: each question may take a second
@@ -191,7 +192,7 @@ def test_answers_about_queues_may_be_any_bytes(napis: bytes, told: bytes) -> Non
 
 
 def test_an_interface_that_goes_leaves_the_others() -> None:
-    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), Memory()
     source.netlinks["route/links"] = link(2, "eth0") + link(3, "gone")
     assert [row.interface for row in nicstats.update(source, memory)] == ["eth0"]
     source.at = 1.0
@@ -201,7 +202,7 @@ def test_an_interface_that_goes_leaves_the_others() -> None:
 
 def test_hundreds_of_software_interfaces_are_not_asked() -> None:
     source = Fake({"route/links": b"".join(link(i, f"v{i}") for i in range(2, 40))})
-    memory: dict[str, Any] = {}
+    memory: Memory = {}
     for i in range(2, 40):
         described = struct.pack("=I32s32s32s32s64x", 3, b"veth", b"1.0", b"", b"")
         source.ioctls[f"drvinfo/v{i}"] = described
@@ -210,7 +211,7 @@ def test_hundreds_of_software_interfaces_are_not_asked() -> None:
 
 
 def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
-    source, memory = host(["rx_queue_0_drops"], [3]), dict[str, Any]()
+    source, memory = host(["rx_queue_0_drops"], [3]), Memory()
     source.netlinks["route/links"] = b"".join(link(i, f"v{i}") for i in range(3, 50)) + link(
         2, "eth0"
     )

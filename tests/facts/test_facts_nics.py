@@ -268,7 +268,7 @@ def test_still_tables_are_joined_once() -> None:
         kept.append([joiner.memo.kept[name][1] for name in names])
     assert all(a is b for a, b in zip(kept[0], kept[1], strict=True))
     assert kept[2][0] is not kept[1][0]
-    assert kept[2][0]["eth0"].fixed["ring"].rx == 256
+    assert kept[2][0]["eth0"].nic.ring.rx == 256
 
 
 def test_a_line_that_appears_is_seen() -> None:

@@ -9,7 +9,7 @@ import pytest
 from nettop import collect, panes
 from nettop.host.recording import Replay
 from nettop.host.source import Live
-from nettop.sampling.refresh import REST, STRANGE
+from nettop.sampling.refresh import REST, UNKNOWN
 from nettop.views.observer import Observer
 
 FILES = {
@@ -105,7 +105,7 @@ def test_sockets_are_searched_for_as_long_as_one_is_strange(
     monkeypatch.setitem(FILES, "/proc/net/udp", udp + SOCKET.format(101))
     assert searches(host, observer, 90) == 1 + 90 // REST - 1
     monkeypatch.setitem(FILES, "/proc/net/udp", udp + SOCKET.format(101) + SOCKET.format(102))
-    strange = int(STRANGE)
+    strange = int(UNKNOWN)
     assert strange // 5 <= searches(host, observer, strange + 5) <= strange // 5 + 2
     assert searches(host, observer, 90) == 90 // REST
     monkeypatch.setitem(LINKS, "/proc/7/fd/3", "socket:[104]")

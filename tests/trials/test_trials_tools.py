@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -224,7 +225,7 @@ def test_netsniff() -> None:
 
 
 def test_a_flow_is_its_connections_added_up() -> None:
-    def entry(remote: str, acked: float, again: float) -> Entry:
+    def entry(remote: str, acked: float, again: float) -> Entry[Any]:
         rates = SimpleNamespace(bytes_acked=acked, bytes_received=None, total_retrans=again,
                                 busy_time=None)  # fmt: skip
         now = SimpleNamespace(remote=remote, rtt=200, cwnd=10, mss=1448, congestion="cubic",
@@ -244,7 +245,7 @@ def test_a_flow_is_its_connections_added_up() -> None:
 
 
 def test_what_a_flow_waits_for_is_told() -> None:
-    def entry(busy: float, rwnd: float, sndbuf: float, **now: bool) -> Entry:
+    def entry(busy: float, rwnd: float, sndbuf: float, **now: bool) -> Entry[Any]:
         rates = SimpleNamespace(bytes_acked=9.0, bytes_received=1.0, busy_time=busy,
                                 rwnd_limited=rwnd, sndbuf_limited=sndbuf)  # fmt: skip
         return Entry(SimpleNamespace(**{"app_limited": False, **now}), rates)
@@ -258,8 +259,8 @@ def test_what_a_flow_waits_for_is_told() -> None:
     assert flow.waits(entry(1e6, 0, 0, app_limited=True))["limited_by"] == "the program"
     assert flow.waits(entry(1e5, 9e4, 0))["limited_by"] == "the program"
     receives = SimpleNamespace(bytes_acked=1.0, bytes_received=9.0, busy_time=1e6)
-    assert flow.waits(Entry(SimpleNamespace(), receives)) == {}
-    assert flow.waits(Entry(SimpleNamespace())) == {}
+    assert flow.waits(Entry[Any](SimpleNamespace(), receives)) == {}
+    assert flow.waits(Entry[Any](SimpleNamespace())) == {}
 
 
 LETTERS = "0123456789.,-=e nNaif\n"

@@ -1,17 +1,18 @@
-"""Collectors: one kernel surface a module, found by listing this folder.
+"""Collectors: one kernel interface a module, found by listing this folder.
 
-A module's docstring names the kernel file and the kernel source it rests on. The module has a `Row`
-(see `frame`) and `read(source) -> Sequence[Row]`, or `update(source, memory) -> Sequence[Row]` when
-it parses only what changed; `update` may return the same row object again. `memory` is a dict that
-lives as long as the sampler. Errors are OSError (absent, forbidden) or ValueError (not understood):
-the sampler lists the sentence under `missing`. A table that lacks a part is a `Partly`.
+The docstring of a module names the kernel file and the kernel source that it is based on. The
+module has a `Row` (see `frame`) and `read(source) -> Sequence[Row]`, or `update(source, memory) ->
+Sequence[Row]` if it parses only what changed; `update` may return the same row objects again.
+`memory` holds what the collector remembers between readings (see `_memory`). Errors are OSError
+(absent, forbidden) or ValueError (unknown format); the sampler lists the sentence under `missing`.
+A table of which a part could not be read is a `Partly`.
 
 A module may also declare:
 
     EVERY = 10.0          seconds between readings (default: each frame)
     ON_REQUEST = True     reading changes something: read only when asked for by name
-    ELSE = "name"         the collector to read where this one cannot be read
-    OPTIONAL = True       most hosts lack it: reports do not mention that it is missing
+    ELSE = "name"         the collector to read if this one fails
+    OPTIONAL = True       most hosts lack it: reports do not list it as missing
     MAY_REST = True       read every other second while no pane shows the table
     KEEP_OPEN = (path,)   files read in each frame that exist while the kernel runs: opened once
     MEMORY = "key"        collectors with the same key share one memory
@@ -25,21 +26,24 @@ from importlib import import_module
 from types import ModuleType
 
 from ..terms.modules import modules
+from ._memory import Memory
+
+__all__ = ["Memory", "always", "collector", "names", "resting", "timeless"]
 
 
 @cache
 def names() -> tuple[str, ...]:
-    """Every collector there is, without importing any."""
+    """The names of all collectors, without importing any."""
     return modules(__path__[0])
 
 
 def always() -> tuple[str, ...]:
-    """The collectors that only look: all but those `ON_REQUEST`."""
+    """The collectors whose reading changes nothing: all but those `ON_REQUEST`."""
     return tuple(n for n in names() if not getattr(collector(n), "ON_REQUEST", False))
 
 
 def timeless(name: str) -> bool:
-    """Whether what the collector remembers is as good at any other time."""
+    """Whether the memory of the collector is valid at any other time (`TIMELESS`)."""
     return getattr(collector(name), "TIMELESS", False) if name in names() else False
 
 

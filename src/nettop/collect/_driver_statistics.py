@@ -1,7 +1,7 @@
-"""The drivers' own statistics (`ethtool -S`), asked once for all collectors of one frame.
+"""The drivers' own statistics (`ethtool -S`), read once for all collectors of one frame.
 
-`nicstats`, `nicqueues` and `nicstats_raw` show the same numbers in three ways; a driver may take a
-millisecond to give them, so what was read within the last moment is taken again.
+`nicstats`, `nicqueues` and `nicstats_raw` show the same numbers in three ways. A driver may take a
+millisecond to return them, so a reading of the last moment is used again.
 """
 
 from __future__ import annotations
@@ -9,16 +9,24 @@ from __future__ import annotations
 import errno
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 from ..frame.rates import Partly
 from ..host.netlink import driver, route
 from ..host.source import Source
 from . import _drivers as drivers
+from ._memory import Memory, recall
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Row = TypeVar("_Row", bound="DataclassInstance")
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
-_NEW_INTERFACES = 5.0  # seconds between looks for interfaces that came
-_FEW = 32  # software interfaces beyond this many are not asked: a container host has hundreds
+_NEW_INTERFACES = 5.0  # seconds between searches for new interfaces
+_FEW = (
+    32  # with more interfaces than this, software ones are skipped: container hosts have hundreds
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ class Reading:
 
 @dataclass
 class _Known:
-    """What stays from frame to frame."""
+    """What is kept from frame to frame; times are seconds of the source's clock."""
 
     listed: float = float("-inf")
     at: float = float("-inf")
@@ -46,18 +54,18 @@ class _Known:
     unread: dict[str, str] = field(default_factory=dict)  # interface → why it has no values
 
 
-def readings(source: Source, memory: dict[str, Any]) -> Sequence[Reading]:
+def readings(source: Source, memory: Memory) -> Sequence[Reading]:
     """The statistics of every interface that has any; OSError without netlink."""
-    known: _Known = memory.setdefault("driver", _Known())
+    known = recall(memory, _Known)
     now = source.now()
     if not 0 <= now - known.at < _MOMENT:
         _read(source, known, now)
     return known.readings
 
 
-def told(rows: Sequence[Any], memory: dict[str, Any]) -> Sequence[Any]:
-    """The rows made of the readings, with the interfaces whose statistics were not understood."""
-    known: _Known = memory["driver"]
+def with_unread(rows: Sequence[_Row], memory: Memory) -> Sequence[_Row]:
+    """`rows`, as `Partly` if the statistics of some interfaces could not be read."""
+    known = recall(memory, _Known)
     why = {**known.unnamed, **known.unread}
     return Partly(rows, "; ".join(f"{name}: {one}" for name, one in why.items())) if why else rows
 
@@ -85,7 +93,7 @@ def _read(source: Source, known: _Known, now: float) -> None:
 def _one(source: Source, known: _Known, interface: str) -> Reading | None:
     about, sums, names = known.names[interface]
     values = driver.statistics(source, interface, len(names)) if names else None
-    if names and values is None:  # its queues changed, and so did its names
+    if names and values is None:  # the number of queues changed, and with it the names
         names = driver.string_names(source, interface)
         sums = drivers.plan(about, names)
         known.names[interface] = about, sums, names
@@ -96,7 +104,7 @@ def _one(source: Source, known: _Known, interface: str) -> Reading | None:
 def _list(
     source: Source, known: _Known
 ) -> dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]]:
-    """The interfaces with statistics, their driver, and the names; what is known is kept."""
+    """Driver, sums and names of each interface; known ones are not read again."""
     every = route.names(source).values()
     found = {}
     known.unnamed = {name: why for name, why in known.unnamed.items() if name in every}

@@ -1,7 +1,4 @@
-"""The driver table, `rules/drivers.toml`: what each driver calls its counters and queues.
-
-Data, not code: a driver's statistics have names of its own, which the table folds into few.
-"""
+"""The driver table, `rules/drivers.toml`: the names of each driver's counters and queues."""
 
 from __future__ import annotations
 
@@ -9,9 +6,10 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from ..config import rules_folder
+from ..files import bounds
 
 COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
@@ -30,7 +28,7 @@ _LINK_FIELDS: Final = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """One driver. `count` are patterns in order of preference for each normalised name."""
+    """One driver. `count` has, for each name of `COUNTS`, patterns in order of preference."""
 
     name: str
     title: str = ""
@@ -51,9 +49,9 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which of a driver's statistics, by place, are summed to what: made once for its names.
+    """Which of a driver's statistics, by index, add up to each name; made once for its names.
 
-    `levels` are the places of those that are no counters.
+    `levels` are the indexes of statistics that are not counters.
     """
 
     counts: Mapping[str, tuple[int, ...]]
@@ -62,7 +60,7 @@ class Plan:
 
 
 def plan(driver: Driver, names: Sequence[str]) -> Plan:
-    """The sums for these names. A name may come several times (vmxnet3: once for each queue)."""
+    """The sums for these names. A name may occur several times (vmxnet3: once for each queue)."""
     counts = {}
     for what, patterns in driver.count.items():
         for pattern in patterns:
@@ -109,7 +107,7 @@ def _queues(driver: Driver, names: Sequence[str]) -> dict[str, dict[str, tuple[i
 
 
 @cache
-def _texts() -> Mapping[str, Mapping[str, Any]]:
+def _texts() -> Mapping[str, bounds.Table]:
     import tomllib
 
     with (rules_folder() / "drivers.toml").open("rb") as file:
@@ -137,21 +135,21 @@ def _marked() -> Mapping[str, frozenset[str]]:
 
 
 def table() -> Mapping[str, Driver]:
-    """Every driver of the table, by name; ValueError names what is wrong in it."""
+    """Every driver of the table, by name; ValueError names a wrong entry."""
     return {name: driver(name) for name in _texts()}
 
 
-@cache  # a host has one driver or two: the patterns of the others are not compiled
+@cache  # a host has few drivers: the patterns of the others are not compiled
 def known(name: str) -> Driver | None:
-    """The driver of that name or alias; None when it is not in the table."""
+    """The driver of this name or alias; None if unknown. ValueError for a wrong entry."""
     section = _sections().get(name)
     return None if section is None else _driver(name, _texts()[section])
 
 
 def driver(name: str, names: Sequence[str] = ()) -> Driver:
-    """The driver of that name, else the one that has the statistics `names`.
+    """The driver of this name, else the one that has the statistics `names`.
 
-    A driver that is not in the table has only its name.
+    A driver that the table lacks has no patterns.
     """
     found = known(name)
     if found is None and names:
@@ -162,7 +160,7 @@ def driver(name: str, names: Sequence[str] = ()) -> Driver:
     return found or Driver(name)
 
 
-def _driver(name: str, values: Mapping[str, Any]) -> Driver:
+def _driver(name: str, values: bounds.Table) -> Driver:
     for key, value in values.items():
         if key not in _KEYS:
             raise ValueError(f"drivers.toml: [{name}] has an unknown key {key!r}")

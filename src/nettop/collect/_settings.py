@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import errno
-from typing import Any
 
 from ..host.netlink import ethtool, legacy
+from ..host.netlink.codec import Attributes
 from ..host.source import Source
 
 
-def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
-    """The settings of every device that has them, by device name and netlink field name."""
+def every(source: Source, what: str) -> dict[str, Attributes]:
+    """The settings `what` of every device that has them, by device and netlink field. OSError."""
     try:
         return ethtool.every(source, what)
     except OSError as error:
@@ -20,5 +20,5 @@ def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
 
 
 def flag(value: int | None) -> bool | None:
-    """A number that means yes or no; None stays unknown."""
+    """A number as a truth value; None stays None."""
     return None if value is None else bool(value)

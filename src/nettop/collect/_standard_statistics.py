@@ -1,25 +1,25 @@
-"""The standard statistics of every interface, asked once for all collectors of one frame.
+"""The standard statistics of every interface, read once for all collectors of one frame.
 
-`ethstats` shows them, `nicstats` takes from them what a driver's own statistics do not tell. Few
-drivers give them: who does is looked up by one question to all, now and then.
+`ethstats` shows them; `nicstats` uses them where a driver's own statistics lack a count. Few
+drivers provide them, so a request to all interfaces, sent now and then, finds those that do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from ..host.netlink import statistics
 from ..host.source import Source
+from ._memory import Memory, recall
 
 _MOMENT = 0.05  # seconds: collectors of one frame run one after the other
-_LOOK = 10.0  # seconds between questions to all
+_LOOK = 10.0  # seconds between requests to all interfaces
 
 
 @dataclass
 class _Known:
-    """What stays from frame to frame."""
+    """What is kept from frame to frame; times are seconds of the source's clock."""
 
     looked: float = float("-inf")
     at: float = float("-inf")
@@ -27,9 +27,9 @@ class _Known:
     error: OSError | None = None
 
 
-def readings(source: Source, memory: dict[str, Any]) -> Mapping[str, Mapping[str, int]]:
-    """By interface and name what is counted; OSError on a kernel without the question."""
-    known: _Known = memory.setdefault("standard", _Known())
+def readings(source: Source, memory: Memory) -> Mapping[str, Mapping[str, int]]:
+    """The counts by interface and name; OSError on a kernel without the request."""
+    known = recall(memory, _Known)
     now = source.now()
     if not 0 <= now - known.looked < _LOOK:
         known.looked, known.error = now, None
@@ -43,7 +43,7 @@ def readings(source: Source, memory: dict[str, Any]) -> Mapping[str, Mapping[str
         }
     known.at = now
     why = known.error
-    if why is not None:  # made anew: one raised again would keep every frame it passed
+    if why is not None:  # a new exception: the old one would keep every frame it passed
         raise OSError(why.errno, why.strerror, why.filename)
     return known.values
 

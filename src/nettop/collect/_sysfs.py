@@ -1,27 +1,13 @@
-"""Files that a collector asks again and again, most of one value; one that is absent is None."""
+"""Reads of small files, most of one value, with None for a file that cannot be read."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, TypeVar
 
 from ..host.source import Source
 from ..terms import cpulist
 
-T = TypeVar("T")
-
-
-def made(memory: dict[str, Any], name: str, text: str, make: Callable[[str], T]) -> T:
-    """What is made of a text; the very object of last time while the text is the same."""
-    old = memory.get(name)
-    if old is None or old[0] != text:
-        old = memory[name] = text, make(text)
-    value: T = old[1]
-    return value
-
 
 def word(source: Source, path: str) -> str | None:
-    """The file's text without surrounding space; None when it cannot be read or is empty."""
+    """The text of the file without surrounding space; None if unreadable or empty."""
     try:
         return source.text(path).strip(" \t\n\0") or None
     except OSError:
@@ -29,12 +15,12 @@ def word(source: Source, path: str) -> str | None:
 
 
 def number(source: Source, path: str) -> int | None:
-    """The file's whole number; None when it cannot be read or is none."""
+    """The integer in the file; None if the file is unreadable or holds no integer."""
     return whole(word(source, path))
 
 
 def whole(text: str | None) -> int | None:
-    """The decimal (or 0x) number a text is, else None."""
+    """The integer of a decimal or 0x text; None for any other text."""
     if text is None or len(text) > 24:
         return None
     try:
@@ -44,7 +30,7 @@ def whole(text: str | None) -> int | None:
 
 
 def cpus(source: Source, path: str) -> tuple[int, ...] | None:
-    """The file's CPU list; None when it cannot be read or is none."""
+    """The CPUs of the CPU list in the file; None if unreadable or no list."""
     text = word(source, path)
     if text is None:
         return None
@@ -55,7 +41,7 @@ def cpus(source: Source, path: str) -> tuple[int, ...] | None:
 
 
 def mask(source: Source, path: str) -> tuple[int, ...] | None:
-    """The CPUs (or queues) of a file's mask; None when it cannot be read or is none."""
+    """The CPUs (or queues) of the mask in the file; None if unreadable or no mask."""
     text = word(source, path)
     if text is None:
         return None
@@ -66,7 +52,7 @@ def mask(source: Source, path: str) -> tuple[int, ...] | None:
 
 
 def names(source: Source, path: str) -> list[str]:
-    """The names in a directory; empty when it cannot be read."""
+    """The names in a directory; empty if it cannot be read."""
     try:
         return source.listing(path)
     except OSError:
@@ -74,7 +60,7 @@ def names(source: Source, path: str) -> list[str]:
 
 
 def target(source: Source, path: str) -> str | None:
-    """The last part of where a link points, such as a driver's or a bus address; None: no link."""
+    """The last component of a symbolic link's target, e.g. the name of a driver; None: no link."""
     try:
         return source.link(path).rstrip("/").rsplit("/", 1)[-1] or None
     except OSError:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import gauge, label
+from ..host.netlink.codec import Attributes
 from ..host.source import Source
 from ._settings import every, flag
 
@@ -64,12 +65,12 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """The coalescing of every interface whose driver has it."""
+    """The coalescing of every interface whose driver supports it. OSError."""
     return [row(name, values) for name, values in every(source, "coalesce").items()]
 
 
-def row(name: str, values: Mapping[str, Any]) -> Row:
-    """One interface's settings from the netlink fields."""
+def row(name: str, values: Attributes) -> Row:
+    """The settings of one interface from the netlink fields."""
     frames = {
         f"{way}_frames{when}": values.get(f"{way}_max_frames{when}")
         for way in ("rx", "tx")
@@ -88,7 +89,7 @@ def row(name: str, values: Mapping[str, Any]) -> Row:
     )
 
 
-def _profile(found: Mapping[str, Any] | None) -> str | None:
+def _profile(found: Attributes | None) -> str | None:
     """Dynamic moderation's steps (Linux 6.11), as ethtool(8) writes them: `1,256,n/a 8,256,0`."""
     if not found or not found.get("steps"):
         return None

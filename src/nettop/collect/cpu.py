@@ -1,24 +1,25 @@
-"""What each online CPU spends its time on: /proc/stat.
+"""Time of each online CPU by kind: /proc/stat.
 
-fs/proc/stat.c, show_stat(): clock ticks of 1/100 s (USER_HZ) since boot; columns grew with Linux
-2.6.11 (steal), 2.6.24 (guest) and 2.6.33 (guest_nice). `idle` and `iowait` may go back a little
-when a CPU leaves idle (Documentation/filesystems/proc.rst); they are then held, not called unknown.
+fs/proc/stat.c, show_stat(): clock ticks of 1/100 s (USER_HZ) since boot. Linux 2.6.11 added the
+column steal, 2.6.24 guest and 2.6.33 guest_nice. `idle` and `iowait` may decrease slightly when a
+CPU leaves idle (Documentation/filesystems/proc.rst); the previous value is kept then.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from ..files.bounds import counts
 from ..frame.fields import counter, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/stat",)
 
 USER_HZ: Final = 100
-_SLIP: Final = 10.0  # seconds; a longer step back is a CPU that was taken out and put back
+_SLIP: Final = 10.0  # seconds; a larger decrease means that the CPU was offline in between
 
 
 @light
@@ -38,15 +39,24 @@ class Row:
     guest: float | None = counter("running guests (part of user)", "s", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each online CPU; OSError, or ValueError when it is not that file."""
-    rows = parse(source.text("/proc/stat"), memory.get("rows", {}))
-    memory["rows"] = {row.cpu: row for row in rows}
+@dataclass
+class _Last:
+    rows: dict[int, Row] = field(default_factory=dict)  # by CPU
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every online CPU. OSError without the file, ValueError for another format."""
+    last = recall(memory, _Last)
+    rows = parse(source.text("/proc/stat"), last.rows)
+    last.rows = {row.cpu: row for row in rows}
     return rows
 
 
 def parse(text: str, before: dict[int, Row] | None = None) -> list[Row]:
-    """The `cpuN` lines; `before` are the rows of the last reading, by CPU."""
+    """The rows of the `cpuN` lines; `before` are the rows of the last reading, by CPU.
+
+    ValueError for a short line, a wrong number, or a text without CPUs.
+    """
     rows = []
     for line in text[: text.find("\nintr ") + 1 or None].splitlines():
         if not line.startswith("cpu"):

@@ -1,22 +1,23 @@
-"""How deep each CPU sleeps: /sys/devices/system/cpu/cpuN/cpuidle/stateN.
+"""Idle states of each CPU: /sys/devices/system/cpu/cpuN/cpuidle/stateN.
 
-Documentation/admin-guide/pm/cpuidle.rst: `latency` is what waking takes (us), `time` what was spent
-there (us). What a state is stays the same, so only the times of the deep ones are read again.
+Documentation/admin-guide/pm/cpuidle.rst: `latency` is the exit latency and `time` the time spent in
+the state, both in us. Only the times of the deep states are read again; the rest is constant.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from ..terms import cpulist
 from . import _sysfs
+from ._memory import Memory, recall
 
 EVERY: Final = 5.0
 
-DEEP: Final = 10  # us: waking from a deeper state costs a packet more than its interrupt
+DEEP: Final = 10  # us; a longer exit latency exceeds the cost of the interrupt itself
 _CPUS: Final = "/sys/devices/system/cpu"
 
 
@@ -30,10 +31,15 @@ class Row:
     latency: float | None = gauge("exit latency of the deepest state", "s", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each online CPU; OSError when CPUs have no idle states to tell of."""
+@dataclass
+class _Known:
+    states: dict[int, list[tuple[str, int]]] = field(default_factory=dict)  # as `_states`, by CPU
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every online CPU; OSError if the kernel shows no idle states."""
     online = cpulist.parse(source.text(f"{_CPUS}/online"))
-    states: dict[int, list[tuple[str, int]]] = memory.setdefault("states", {})
+    states = recall(memory, _Known).states
     rows = []
     for cpu in online:
         if cpu not in states:
@@ -51,7 +57,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
 
 
 def _states(source: Source, folder: str, names: list[str]) -> list[tuple[str, int]]:
-    """The states' folders with the microseconds that leaving them takes, shallow first."""
+    """Folder and exit latency (us) of each state, by latency."""
     found = []
     for name in names:
         wake = _sysfs.number(source, f"{folder}/{name}/latency")

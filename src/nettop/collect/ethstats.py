@@ -1,17 +1,17 @@
-"""Statistics as IEEE 802.3 and RMON define them, of the drivers that give them (Linux 5.13).
+"""Statistics as IEEE 802.3 and RMON define them, from drivers that provide them (Linux 5.13).
 
-Documentation/networking/statistics.rst. They mean the same whoever gives them, other than those of
-`ethtool -S`; mlx5, bnxt, ice and a few more have them, most do not.
+Documentation/networking/statistics.rst. Unlike those of `ethtool -S`, they have one meaning for
+all drivers. mlx5, bnxt, ice and a few others provide them, most drivers do not.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..frame.fields import counter, label, light
 from ..host.source import Source
+from ._memory import Memory
 from ._standard_statistics import readings
 
 EVERY = 0.9
@@ -28,8 +28,8 @@ class Row:
     value: int = counter("count of frames, octets or events")
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every standard statistic of every interface that has any."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every standard statistic of every interface. OSError on a kernel without the request."""
     return [
         Row(interface, name, value)
         for interface, values in readings(source, memory).items()

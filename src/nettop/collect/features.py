@@ -7,13 +7,13 @@ A feature is fixed when the device cannot change it (not in `hw`) or the kernel 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..frame.fields import gauge, label, light
 from ..host.netlink import ethtool
-from ..host.netlink.codec import Bits
+from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ._memory import Memory, recall
 
 EVERY = 10.0
 
@@ -30,27 +30,33 @@ class Row:
     fixed: bool = gauge("cannot be changed")
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every feature of every interface; the names are the kernel's and read once.
+@dataclass
+class _Last:
+    names: Sequence[str] = ()
+    known: dict[str, tuple[Attributes, list[Row]]] = field(default_factory=dict)  # by interface
 
-    Sixty rows an interface: those of an interface whose features did not change are given again.
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every feature of every interface. The names are the kernel's and read once. OSError.
+
+    There are sixty rows for an interface; they are the same objects while nothing changes.
     """
-    if "names" not in memory:
-        memory["names"] = ethtool.strings(source, "features")
-    before: dict[str, tuple[Any, list[Row]]] = memory.get("known", {})
-    known = memory["known"] = {}
+    last = recall(memory, _Last)
+    last.names = last.names or ethtool.strings(source, "features")
+    before, known = last.known, {}
     rows: list[Row] = []
     for interface, values in ethtool.every(source, "features").items():
         old = before.get(interface)
         if old is None or old[0] != values:
-            old = values, features(interface, values, memory["names"])
+            old = values, features(interface, values, last.names)
         known[interface] = old
         rows += old[1]
+    last.known = known
     return rows
 
 
 def features(interface: str, values: Mapping[str, Bits], names: Sequence[str]) -> list[Row]:
-    """Every feature the kernel has a name for; what the device lacks is off and fixed."""
+    """Every feature that the kernel names; one that the device lacks is off and fixed."""
     none = Bits(0, 0, 0)
     hardware, wanted, active, never = (
         values.get(which, none).value for which in ("hw", "wanted", "active", "nochange")

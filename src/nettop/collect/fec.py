@@ -6,14 +6,15 @@ Blocks that were corrected cost nothing; one that could not be is a frame or mor
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import ethtool
-from ..host.netlink.codec import Bits
+from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 EVERY = 10.0
 
@@ -30,16 +31,17 @@ class Row:
     uncorrectable: int | None = counter("uncorrectable blocks", "blocks", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every interface whose driver knows FEC; the names of modes are read once."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every interface whose driver reports FEC; the names of modes are read once. OSError."""
     found = ethtool.every(source, "fec")
-    if found and "names" not in memory:
-        memory["names"] = ethtool.strings(source, "linkmodes")
-    return [row(name, values, memory["names"]) for name, values in found.items()]
+    if not found:
+        return []
+    names = parsed(memory, "names", "linkmodes", partial(ethtool.strings, source))
+    return [row(name, values, names) for name, values in found.items()]
 
 
-def row(name: str, values: Mapping[str, Any], names: Sequence[str]) -> Row:
-    """One interface's FEC; `active` is the number of a link mode."""
+def row(name: str, values: Attributes, names: Sequence[str]) -> Row:
+    """The FEC of one interface; `names` are those of the link modes by bit."""
 
     def mode(bit: int) -> str:
         return names[bit] if bit < len(names) else f"mode {bit}"
@@ -55,7 +57,7 @@ def row(name: str, values: Mapping[str, Any], names: Sequence[str]) -> Row:
     )
 
 
-def _total(values: Mapping[str, Any], which: str) -> int | None:
-    """A counter's total, which stands before those of the lanes; None where it is not counted."""
+def _total(values: Attributes, which: str) -> int | None:
+    """The total of a counter, which precedes those of the lanes; None if not counted."""
     raw = values.get("stats", {}).get(which, b"")
     return int.from_bytes(raw[:8], sys.byteorder) if len(raw) >= 8 else None

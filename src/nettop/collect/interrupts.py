@@ -1,31 +1,31 @@
 """Hard interrupts by line and CPU: /proc/interrupts.
 
-kernel/irq/proc.c, show_interrupts(), and each architecture's arch_show_interrupts(): the header
-names the *online* CPUs (numbers may have holes); then come a label, a 32-bit count for each of
-them, and, for a device's line, the chip with its pin and trigger, two spaces, and the actions. The
-chip may hold spaces or be absent (ARM boards, s390); a line may have no action; `ERR` and `MIS`
-have one count, not one for each CPU.
+kernel/irq/proc.c, show_interrupts(), and each architecture's arch_show_interrupts(). The header
+names the *online* CPUs (numbers may have holes). Each line has a label, a 32-bit count for each of
+these CPUs and, for a device, the chip with pin and trigger, two spaces, and the actions. The chip
+may contain spaces or be absent (ARM boards, s390). A line may have no action. `ERR` and `MIS` have
+a single count.
 
-On large hosts the file is megabytes, of which little changes: only lines that differ from the last
-reading are parsed, and a row that did not change is the same object as before.
+On large hosts the file has megabytes, of which little changes: only lines that differ from the last
+reading are parsed, and an unchanged row is the same object as before.
 
-The same counts stand line by line in /sys/kernel/irq/N/per_cpu_count, but one such file costs the
-kernel and us as much as three lines of this one (5.5 µs against 1.8 µs with 2 CPUs; 38 against 6.6
-with 8 emulated ones): that is cheaper only for who watches a few lines. What a core's interrupts
-sum up to needs every line, those without a number (NMI, LOC, RES) included, which sysfs lacks.
+/sys/kernel/irq/N/per_cpu_count has the same counts for one line, but reading one such file takes as
+long as three lines here (5.5 µs against 1.8 µs with 2 CPUs, 38 µs against 6.6 µs with 8 emulated
+CPUs), and it lacks lines without a number (NMI, LOC, RES), which the sum of a CPU needs.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final
 
 from ..files.bounds import BOUNDS, count, exceeded
 from ..frame.fields import counter, gauge, label, light, vector
 from ..host.source import Source
+from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/interrupts",)
 MAY_REST = True
@@ -35,11 +35,11 @@ TIMELESS: Final = True
 _WIDTH: Final = 11  # of a count, with the space before it
 _MOST: Final = 1 << 64
 _LABEL: Final = 64  # bytes; the longest are four letters or a number
-_FEW: Final = 12  # counts of a line; when more are others, parsing it whole is quicker
+_FEW: Final = 12  # counts of a line; if more of them changed, parsing the whole line is faster
 _NEWLINE: Final = ord("\n")
-_SPARE: Final = 64  # names remembered of lines that are gone, beside as many as there are lines
+_SPARE: Final = 64  # names kept of removed lines, in addition to one per present line
 
-_Names = dict[tuple[str, str], tuple[str | None, str]]  # chip and name by number and end of line
+_Names = dict[tuple[str, str], tuple[str | None, str]]  # chip and action by number and end of line
 
 _WORD: Final = re.compile(r"\S+")
 _PIN: Final = re.compile(r"\d+-[A-Za-z][\w.-]*")  # 81921-edge, 1-ioapic-edge
@@ -51,7 +51,7 @@ _WHOLE: Final = ("-edge", "-level", "-fasteoi", "-msi", "-msi-x", "-noname")
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interrupt line; `name` is as written: actions joined by commas, empty for none."""
+    """One interrupt line. `name` is as the kernel writes it: actions joined by commas, or empty."""
 
     irq: str = label("interrupt number, or letters such as NMI, LOC, IPI0")
     name: str = label("action, e.g. eth0-rx-0; for letters their meaning")
@@ -60,23 +60,27 @@ class Row:
     total: int | None = counter("interrupts on all CPUs", "interrupts")
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each line; OSError, or ValueError when it is not that file.
+@dataclass
+class _Last:
+    """The last reading; row and fixed width belong to the line of the same index."""
 
-    `memory` keeps the lines of the last reading, their rows, which have columns of fixed width, and
-    what the lines' ends say: to take one apart costs as much as all counts of a small host.
-    """
+    header: bytes = b""
+    cpus: tuple[int, ...] = ()
+    fixed: set[int] = field(default_factory=set)  # lines whose columns have a fixed width
+    names: _Names = field(default_factory=dict)  # splitting one costs as much as 30 counts
+    lines: list[bytes] = field(default_factory=list)
+    rows: list[Row | None] = field(default_factory=list)
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every line. OSError without the file, ValueError for another format."""
     data = source.data("/proc/interrupts")
     first = data[: data.find(b"\n")] if b"\n" in data else data
-    if memory.get("header") != first:
-        memory.clear()
-        memory["cpus"] = header(first.decode("utf-8", "replace"))
-        memory["header"] = first
-    cpus: tuple[int, ...] = memory["cpus"]
-    fixed: set[int] = memory.setdefault("fixed", set())
-    names: _Names = memory.setdefault("names", {})
-    lines: list[bytes] = list(memory.get("lines", ()))
-    rows: list[Row | None] = list(memory.get("rows", ()))
+    last = recall(memory, _Last)
+    if last.header != first:  # a CPU came or went
+        last = memory[_Last] = _Last(first, header(first.decode("utf-8", "replace")))
+    cpus, fixed, names = last.cpus, last.fixed, last.names
+    lines, rows = list(last.lines), list(last.rows)
     at, whole, place = len(first) + 1, len(data), 0
     while at < whole:
         past = lines[place] if place < len(lines) else b""
@@ -86,34 +90,34 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
             end = whole if end < 0 else end
             line = data[at:end]
             old = rows[place] if place < len(rows) else None
-            made = _step(line, past, cpus, old) if old and place in fixed else None
-            if made is None:
+            new = _step(line, past, cpus, old) if old and place in fixed else None
+            if new is None:
                 if (place + 1) * max(8, len(cpus)) > BOUNDS["counts"].most:
                     raise exceeded("counts", "/proc/interrupts")
-                made = row(line, cpus, names)
+                new = row(line, cpus, names)
                 fixed.discard(place)
                 if _is_fixed(line, cpus):
                     fixed.add(place)
             lines[place : place + 1] = [line]
-            rows[place : place + 1] = [made]
+            rows[place : place + 1] = [new]
         at, place = end + 1, place + 1
     del lines[place:], rows[place:]
-    memory["lines"], memory["rows"] = lines, rows
+    last.lines, last.rows = lines, rows
     if len(names) > 2 * len(lines) + _SPARE:
         names.clear()
-    return [made for made in rows if made is not None]
+    return [one for one in rows if one is not None]
 
 
 def parse(text: str) -> list[Row]:
-    """The whole file; ValueError when it has no header of CPUs."""
+    """The rows of the whole text; ValueError without a header of CPUs."""
     lines = text.encode("utf-8", "surrogateescape").split(b"\n")
     cpus = header(lines[0].decode("utf-8", "replace"))
     names: _Names = {}
-    return [made for line in lines[1:] if (made := row(line, cpus, names)) is not None]
+    return [one for line in lines[1:] if (one := row(line, cpus, names)) is not None]
 
 
 def header(text: str) -> tuple[int, ...]:
-    """The CPU numbers of the columns."""
+    """The CPU numbers of the columns; ValueError for another first line."""
     words = text.split()
     if not words or not all(re.fullmatch(r"CPU\d{1,6}", word) for word in words):
         raise ValueError("/proc/interrupts has no header of CPUs")
@@ -121,7 +125,10 @@ def header(text: str) -> tuple[int, ...]:
 
 
 def row(line: bytes, cpus: tuple[int, ...], names: _Names) -> Row | None:
-    """One line as a row; None for an empty line. `names` are those that are known."""
+    """The row of one line; None for an empty line, ValueError for another format.
+
+    `names` are known splits of the end of a line; a new one is added.
+    """
     label_, colon, rest = line.partition(b":")
     if not colon or len(label_) > _LABEL:
         if line.strip():
@@ -141,7 +148,7 @@ def row(line: bytes, cpus: tuple[int, ...], names: _Names) -> Row | None:
 
 
 def _is_fixed(line: bytes, cpus: tuple[int, ...]) -> bool:
-    """Whether each count takes eleven bytes, as device lines do (kernel/irq/proc.c)."""
+    """Whether each count takes eleven bytes, as in device lines (kernel/irq/proc.c)."""
     begin = line.find(b":") + 1
     end = begin + _WIDTH * len(cpus)
     whole = line[end - 1 : end].isdigit() and not line[end : end + 1].isdigit()
@@ -149,7 +156,7 @@ def _is_fixed(line: bytes, cpus: tuple[int, ...]) -> bool:
 
 
 def _step(line: bytes, past: bytes, cpus: tuple[int, ...], old: Row) -> Row | None:
-    """`old` with the few counts in which its line and the new one differ; None: parse it whole."""
+    """`old` with the few counts that changed; None if the whole line must be parsed."""
     begin = line.find(b":") + 1
     end = begin + _WIDTH * len(cpus)
     if len(line) != len(past) or line[:begin] != past[:begin] or line[end:] != past[end:]:
@@ -169,7 +176,7 @@ def _step(line: bytes, past: bytes, cpus: tuple[int, ...], old: Row) -> Row | No
 
 
 def _differs(line: bytes, past: bytes, low: int, high: int) -> int:
-    """Where the first count that is another begins, found by halving the counts between."""
+    """The position of the first count that changed, by binary search."""
     while high - low > _WIDTH:
         middle = low + (high - low) // _WIDTH // 2 * _WIDTH
         if line[low:middle] == past[low:middle]:
@@ -188,7 +195,7 @@ def _named(irq: str, tail: bytes, names: _Names) -> tuple[str | None, str]:
 
 
 def _split(irq: str, text: str) -> tuple[str | None, str]:
-    """Chip and name: letters have a meaning instead of a chip, some boards name no chip."""
+    """Chip and action; lines named by letters have a description instead of both."""
     if not irq.isdigit():
         return None, " ".join(text.split())
     text = text.strip()
@@ -197,17 +204,17 @@ def _split(irq: str, text: str) -> tuple[str | None, str]:
 
 
 def _chip_end(text: str) -> int:
-    """Where the chip with its pin and trigger ends; 0 where none is named.
+    """Where the chip with its pin and trigger ends; 0 if the line names none.
 
-    Each word is looked at once or twice: a line may be long and odd.
+    Linear in the length of the line, because a damaged file may have very long lines.
     """
     words = list(_WORD.finditer(text))
     gaps = [text[a.end() : b.start()] for a, b in pairwise(words)]
     for place, word in enumerate(words[1:], 1):
         if _PIN.fullmatch(word[0]):  # IO-APIC 2-edge, xen-pirq 1-ioapic-edge
             return word.end()
-        beside = word[0].isdecimal() and gaps[place : place + 1] == [" "]
-        if beside and _TRIGGER.fullmatch(words[place + 1][0]):  # GICv3 27 Level
+        pin = word[0].isdecimal() and gaps[place : place + 1] == [" "]
+        if pin and _TRIGGER.fullmatch(words[place + 1][0]):  # GICv3 27 Level
             return words[place + 1].end()
     if len(words) > 1 and words[1][0] in _XEN:  # xen-dyn -event
         return words[1].end()

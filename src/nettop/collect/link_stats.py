@@ -1,25 +1,26 @@
 """64-bit counters of every interface: RTM_GETSTATS (net/core/rtnetlink.c, Linux 4.7).
 
-/proc/net/dev folds several of these into one; here each stands alone. The kernel gives the
-interface by its number: names are read when an unknown one shows up, and now and then because
-one may be renamed.
+/proc/net/dev adds up several of these; here each is separate. The answer has interface indexes
+only: the names are read when an unknown index appears, and at intervals because of renames.
 """
 
 from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from math import inf
+from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.netlink import route
 from ..host.netlink.codec import attributes, messages
 from ..host.source import Source
+from ._memory import Memory, recall
 
 ELSE = "netdev"
 
-_RENAMED: Final = 10.0  # seconds a name is believed
+_RENAMED: Final = 10.0  # seconds until the names are read again
 _BASE: Final = 23  # rtnl_link_stats64 of the first kernels; 4.6 added a 24th word, 5.19 a 25th
 _WORDS: Final = struct.Struct("=25Q")
 
@@ -62,28 +63,39 @@ class Row:
     )
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Counters of every interface; one that counted nothing keeps its row."""
+Known = dict[int, tuple[bytes, Row]]
+"""Attributes and row of each interface at the last reading, by interface index."""
+
+
+@dataclass
+class _Last:
+    named: float = -inf  # when the names were read, in seconds of the source's clock
+    names: Mapping[int, str] = field(default_factory=dict)
+    known: Known = field(default_factory=dict)
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Counters of every interface; one whose counters did not change keeps its row. OSError."""
     reply = route.counters(source)
     now = source.now()
-    if not memory or not 0 <= now - memory["named"] < _RENAMED:
-        memory.update(named=now, names=route.names(source))
+    last = recall(memory, _Last)
+    if not 0 <= now - last.named < _RENAMED:
+        last.named, last.names = now, route.names(source)
     try:
-        rows, known = parse(reply, memory["names"], memory.get("known", {}))
-    except KeyError:
-        memory.update(named=now, names=route.names(source))
-        rows, known = parse(reply, dict(memory["names"]) | _gone(reply, memory["names"]), {})
-    memory["known"] = known
+        rows, last.known = parse(reply, last.names, last.known)
+    except KeyError:  # a new interface
+        last.named, last.names = now, route.names(source)
+        rows, last.known = parse(reply, dict(last.names) | _gone(reply, last.names), {})
     return rows
 
 
 def _gone(reply: bytes, names: Mapping[int, str]) -> dict[int, str]:
-    """Interfaces that vanished between the two questions get no row."""
+    """Interfaces that vanished between the two requests; an empty name gives no row."""
     return {index: "" for index, _start, _end in _places(reply) if index not in names}
 
 
 def _places(reply: bytes) -> list[tuple[int, int, int]]:
-    """Each message's interface index, and where its attributes begin and end."""
+    """Interface index, and start and end of the attributes, of each message."""
     out = []
     for kind, start, end in messages(reply):
         if kind == route.NEWSTATS:
@@ -93,11 +105,11 @@ def _places(reply: bytes) -> list[tuple[int, int, int]]:
     return out
 
 
-Known = dict[int, tuple[bytes, Row]]
-
-
 def parse(reply: bytes, names: Mapping[int, str], before: Known) -> tuple[list[Row], Known]:
-    """Rows, and what to remember; KeyError for an index without a name, ValueError when cut off."""
+    """The rows of an answer, and `before` for the next call.
+
+    KeyError for an index without a name, ValueError if the answer is cut off.
+    """
     rows = []
     known: Known = {}
     for index, start, end in _places(reply):
@@ -107,14 +119,14 @@ def parse(reply: bytes, names: Mapping[int, str], before: Known) -> tuple[list[R
         if old is not None and old[0] == counted and old[1].interface == name:
             row = old[1]
         else:
-            row = Row(name, index, *_counters(counted))
+            row = Row(name, index, *_counters(counted))  # type: ignore[arg-type]
         known[index] = counted, row
         if name:
             rows.append(row)
     return rows, known
 
 
-def _counters(data: bytes) -> tuple[Any, ...]:
+def _counters(data: bytes) -> tuple[int | None, ...]:
     for number, start, end in attributes(data, 0, len(data)):
         if number != 1:  # IFLA_STATS_LINK_64
             continue

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from functools import partial
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import ethtool
-from ..host.netlink.codec import Bits
+from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 EVERY = 5.0
 
@@ -25,7 +27,7 @@ _WHY_DOWN: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The link of one interface; None: not known (link down, or the driver does not say)."""
+    """The link of one interface; None: not known (link down, or not reported by the driver)."""
 
     interface: str = label("interface name")
     speed: float | None = gauge("link speed", "bit/s", default=None)
@@ -42,20 +44,19 @@ class Row:
     down_count: int | None = counter("link losses seen by the device", "events", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every interface whose driver tells its link; the names of modes are read once."""
-    if "names" not in memory:
-        memory["names"] = ethtool.strings(source, "linkmodes")
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every interface whose driver reports its link; the names of modes are read once. OSError."""
+    names = parsed(memory, "names", "linkmodes", partial(ethtool.strings, source))
     modes = ethtool.every(source, "linkmodes")
     states = _optional(source, "linkstate")
     ports = _optional(source, "linkinfo")
     return [
-        row(name, values, states.get(name, {}), ports.get(name, {}), memory["names"])
+        row(name, values, states.get(name, {}), ports.get(name, {}), names)
         for name, values in modes.items()
     ]
 
 
-def _optional(source: Source, what: str) -> dict[str, dict[str, Any]]:
+def _optional(source: Source, what: str) -> dict[str, Attributes]:
     try:
         return ethtool.every(source, what)
     except OSError:
@@ -63,13 +64,13 @@ def _optional(source: Source, what: str) -> dict[str, dict[str, Any]]:
 
 
 def row(
-    name: str,
-    modes: Mapping[str, Any],
-    state: Mapping[str, Any],
-    port: Mapping[str, Any],
-    names: Sequence[str],
+    name: str, modes: Attributes, state: Attributes, port: Attributes, names: Sequence[str]
 ) -> Row:
-    """One link from its three messages. In `ours` the mask is supported, the value advertised."""
+    """One link from its LINKMODES, LINKSTATE and LINKINFO messages.
+
+    `names` are those of the link modes by bit. In `ours` the mask is supported, the value
+    advertised.
+    """
     none = Bits(0, 0, 0)
     ours, peer = modes.get("ours", none), modes.get("peer", none)
     supported = _names(ours.mask, names)

@@ -1,18 +1,19 @@
 """Network interfaces: RTM_GETLINK without counters (net/core/rtnetlink.c, rtnl_fill_ifinfo()).
 
-Only a changed answer is parsed: without counters, equal links are equal bytes.
+Only a changed answer is parsed: without counters, equal links give equal bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import Field, decode, messages
+from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 MAY_REST = True
 
@@ -26,7 +27,7 @@ _VLAN: Final = {1: Field("id", "H")}  # IFLA_VLAN_ID
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface. None: the kernel does not say (older, or the device has none)."""
+    """One interface. None: not in the answer (older kernel, or not for this device)."""
 
     interface: str = label("interface name")
     index: int = gauge("interface index")
@@ -68,18 +69,13 @@ class Row:
     carrier_changes: int | None = counter("link state changes", "events", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every interface; the same rows again while the kernel's answer is the same."""
-    reply = route.links(source)
-    if memory.get("reply") != reply:
-        memory["rows"] = parse(reply)
-        memory["reply"] = reply
-    rows: Sequence[Row] = memory["rows"]
-    return rows
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every interface; the same rows as before while the answer is the same. OSError."""
+    return parsed(memory, "links", route.links(source), parse)
 
 
 def parse(reply: bytes) -> list[Row]:
-    """The rows of an answer to RTM_GETLINK; ValueError when it is cut off."""
+    """The rows of an answer to RTM_GETLINK; ValueError if it is cut off."""
     found = []
     for kind, start, end in messages(reply):
         if kind != route.NEWLINK:
@@ -92,7 +88,7 @@ def parse(reply: bytes) -> list[Row]:
     return [_row(head, values, names) for head, values in found if values.get("name")]
 
 
-def _row(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, str]) -> Row:
+def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -> Row:
     _family, hardware, index, flags, _change = head
     info = values.get("info", {})
     data = info.get("data", b"")
@@ -112,7 +108,7 @@ def _row(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, s
         up=bool(flags & _UP),
         running=bool(flags & _RUNNING),
         promisc=bool(flags & _PROMISC),
-        # a driver's carrier means something only while the interface is up
+        # the carrier of an interface that is down has no meaning
         carrier=bool(carrier) if carrier is not None and flags & _UP else None,
         operstate=_OPERSTATES[state] if state is not None and state < len(_OPERSTATES) else None,
         mtu=values.get("mtu"),

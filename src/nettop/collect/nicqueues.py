@@ -1,34 +1,35 @@
 """Packets, bytes and losses of each queue: from the driver's statistics, else from the kernel's.
 
-`ethtool -S` (ETHTOOL_GSTATS) through the driver table; what is not there comes from
-NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10), to which drivers are moving.
+`ethtool -S` (ETHTOOL_GSTATS) through the driver table; missing counts come from
+NETDEV_CMD_QSTATS_GET (net/core/netdev-genl.c, Linux 6.10), which more and more drivers support.
 """
 
 from __future__ import annotations
 
 import errno
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import counter, label
 from ..host.netlink import netdev, route
 from ..host.source import Source
-from ._driver_statistics import Reading, readings, told
+from ._driver_statistics import Reading, readings, with_unread
 from ._drivers import QUEUE_COUNTS
+from ._memory import Memory, recall
 
 MAY_REST = True
 
 EVERY = 0.2
 MEMORY = "statistics"
 _ABSENT: Final = frozenset({errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES})
-_LATER: Final = 10.0  # seconds until a question that timed out is asked again
+_LATER: Final = 10.0  # seconds until a request that timed out is sent again
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One queue; a combined pair is two rows. None: neither counts that by queue."""
+    """One queue; a combined pair is two rows. None: neither has this counter."""
 
     interface: str = label("interface name")
     queue: str = label("rx-N or tx-N")
@@ -37,8 +38,16 @@ class Row:
     drops: int | None = counter("packets dropped, ring of this queue", "packets", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every queue of every interface that is counted by queue."""
+@dataclass
+class _Kernel:
+    """What is known of the kernel's queue statistics."""
+
+    again: float = -inf  # when to ask again, in seconds of the source's clock
+    names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every queue of every interface with counters by queue. OSError without netlink."""
     drivers = {reading.interface: reading for reading in readings(source, memory)}
     kernel = _kernel(source, memory)
     rows = []
@@ -49,26 +58,26 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
             row(interface, queue, own.get(queue, {}), also.get(queue, {}))
             for queue in {**own, **also}
         ]
-    return told(rows, memory)
+    return with_unread(rows, memory)
 
 
-def _kernel(source: Source, memory: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
-    """The kernel's queue statistics by interface; none on a kernel that has no such question."""
-    if source.now() < memory.get("again", -inf):
+def _kernel(source: Source, memory: Memory) -> dict[str, dict[str, dict[str, int]]]:
+    """The kernel's queue statistics by interface and queue; empty on a kernel without them."""
+    known = recall(memory, _Kernel)
+    if source.now() < known.again:
         return {}
     try:
         found = netdev.queue_statistics(source)
-    except OSError as error:  # a timeout is no reason to never ask again
-        memory["again"] = inf if error.errno in _ABSENT else source.now() + _LATER
+    except OSError as error:  # after a timeout it is asked again
+        known.again = inf if error.errno in _ABSENT else source.now() + _LATER
         return {}
-    if not found.keys() <= memory.get("names", {}).keys():
-        memory["names"] = route.names(source)
-    names = memory.get("names", {})
-    return {names[index]: queues for index, queues in found.items() if index in names}
+    if not found.keys() <= known.names.keys():
+        known.names = route.names(source)
+    return {known.names[index]: by for index, by in found.items() if index in known.names}
 
 
 def own_counts(reading: Reading) -> dict[str, dict[str, int]]:
-    """What the driver's statistics say of each queue."""
+    """The driver's counts of each queue, by queue and name."""
     return {
         queue: {what: sum(reading.values[place] for place in sums[what]) for what in sums}
         for queue, sums in reading.plan.queues.items()
@@ -76,7 +85,7 @@ def own_counts(reading: Reading) -> dict[str, dict[str, int]]:
 
 
 def row(interface: str, queue: str, own: Mapping[str, int], also: Mapping[str, int]) -> Row:
-    """One queue; the driver's own count is preferred, so that a rate is of one counter."""
+    """One queue from the driver's counts (`own`), else from the kernel's (`also`)."""
     way = queue[:2]
     packets, octets, drops = (own.get(what) for what in QUEUE_COUNTS)
     if drops is None and way == "rx":  # rx_hw_drops also counts filtered and damaged packets

@@ -1,21 +1,22 @@
-"""What the NIC lost and why, from the driver's own statistics (`ethtool -S`, ETHTOOL_GSTATS).
+"""Losses of each NIC by cause, from the driver's statistics (`ethtool -S`, ETHTOOL_GSTATS).
 
-Names are the driver's; `rules/drivers.toml` folds them into these few and says which may be summed.
-What the driver does not tell there is taken from the standard statistics, where it gives those.
+Each driver has names of its own; `rules/drivers.toml` maps them to the fields here and says which
+may be summed. Counts that the driver lacks are taken from the standard statistics, if present.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from . import _drivers as drivers
 from . import _standard_statistics
-from ._driver_statistics import Reading, readings, told
+from ._driver_statistics import Reading, readings, with_unread
 from ._drivers import COUNTS
+from ._memory import Memory
 
 EVERY = 0.2
 MEMORY = "statistics"
@@ -69,8 +70,8 @@ class Row:
     )
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every interface with statistics, known driver or not."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every interface with statistics, also of unknown drivers. OSError without netlink."""
     try:
         standard = _standard_statistics.readings(source, memory)
     except (OSError, ValueError):
@@ -79,16 +80,16 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
     rows = [
         row(own.get(name) or _bare(name), standard.get(name, _NONE)) for name in {**own, **standard}
     ]
-    return told(rows, memory)
+    return with_unread(rows, memory)
 
 
 def _bare(interface: str) -> Reading:
-    """An interface without statistics of the driver's own."""
+    """An interface whose driver has no statistics of its own."""
     return Reading(interface, drivers.Driver(""), drivers.Plan({}, {}), (), ())
 
 
 def row(reading: Reading, standard: Mapping[str, int] = _NONE) -> Row:
-    """The sums of one interface; `standard` are its statistics as 802.3 defines them."""
+    """The sums of one interface; `standard` are its statistics by IEEE 802.3, by name."""
     values, sums = reading.values, reading.plan.counts
     counted = {
         what: sum(values[place] for place in sums[what]) if what in sums else _sum(standard, what)
@@ -98,6 +99,6 @@ def row(reading: Reading, standard: Mapping[str, int] = _NONE) -> Row:
 
 
 def _sum(standard: Mapping[str, int], what: str) -> int | None:
-    """What the standard statistics say of a normalised name; None where they do not."""
+    """The sum of the standard statistics for a field; None if they have none."""
     known = [standard[name] for name in _STANDARD.get(what, ()) if name in standard]
     return sum(known) if known else None

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
-from ._driver_statistics import readings, told
+from ._driver_statistics import readings, with_unread
+from ._memory import Memory
 
 EVERY = 0.9
 MEMORY = "statistics"
@@ -20,7 +20,7 @@ MEMORY = "statistics"
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One statistic. `place` tells names apart that a driver repeats for each queue."""
+    """One statistic. A driver may repeat a name for each queue; `place` tells them apart."""
 
     interface: str = label("interface name")
     place: int = label("index in the driver's list")
@@ -29,8 +29,8 @@ class Row:
     level: int | None = gauge("present value, if it is not a counter", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every statistic of every interface."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every statistic of every interface. OSError without netlink."""
     rows = [
         Row(reading.interface, place, name, None, value)
         if place in reading.plan.levels
@@ -38,4 +38,4 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
         for reading in readings(source, memory)
         for place, (name, value) in enumerate(zip(reading.names, reading.values, strict=True))
     ]
-    return told(rows, memory)
+    return with_unread(rows, memory)

@@ -7,8 +7,9 @@ include/uapi/linux/packet_diag.h, net/packet/diag.c. The kernel tells losses of 
 from __future__ import annotations
 
 import struct
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge, label
@@ -31,13 +32,14 @@ _REQUEST: Final = Request(
     dump=True,
 )
 _MESSAGE: Final = struct.Struct("=BBHI")  # family, type, protocol, inode; then a cookie
+_INFO, _RX_RING, _TX_RING, _FANOUT, _MEMINFO = 0, 2, 3, 4, 6  # PACKET_DIAG_…
 _TYPES: Final = {2: "dgram", 3: "raw", 10: "packet"}
 _FANOUTS: Final = ("hash", "lb", "cpu", "rollover", "rnd", "qm", "cbpf", "ebpf")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One socket. None: not told."""
+    """One socket. None: not reported."""
 
     inode: int = label("socket inode")
     index: int | None = gauge("interface index; None: all")
@@ -54,7 +56,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each packet socket of this namespace; OSError or ValueError when neither way tells."""
+    """Every packet socket of this namespace; OSError or ValueError if both ways fail."""
     try:
         return decode(source.netlink(_REQUEST))
     except OSError:
@@ -62,7 +64,7 @@ def read(source: Source) -> list[Row]:
 
 
 def decode(reply: bytes) -> list[Row]:
-    """The answer of packet_diag; ValueError when it is none."""
+    """The rows of an answer of packet_diag; ValueError if it is cut off."""
     rows = []
     for kind, start, end in messages(reply):
         if kind != _BY_FAMILY:
@@ -70,33 +72,42 @@ def decode(reply: bytes) -> list[Row]:
         if end - start < 16:
             raise ValueError("a packet_diag message is cut off")
         _family, type_, protocol, inode = _MESSAGE.unpack_from(reply, start)
-        told: dict[str, Any] = {}
-        for what, a, e in attributes(reply, start + 16, end):
-            _take(what, reply[a:e], told)
-        if told.get("ring_bytes") is None:
-            told["ring_version"] = None
-        else:
-            told["drops"] = None
-        index = told.pop("index", None)
-        rows.append(Row(inode, index, _TYPES.get(type_), protocol, **told))
+        words = {
+            what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
+            for what, a, e in attributes(reply, start + 16, end)
+        }
+        rows.append(_row(inode, _TYPES.get(type_), protocol, words))
     return rows
 
 
-def _take(what: int, payload: bytes, told: dict[str, Any]) -> None:
-    """One attribute (PACKET_DIAG_INFO, RX_RING, TX_RING, FANOUT, MEMINFO)."""
-    count = len(payload) // 4
-    words = struct.unpack_from(f"={count}I", payload)
-    if what == 0 and count >= 2:
-        told["index"] = words[0] or None
-        told["ring_version"] = words[1] + 1
-    elif what in (2, 3) and count >= 2:
-        told["ring_bytes" if what == 2 else "send_ring_bytes"] = words[0] * words[1] or None
-    elif what == 4 and count >= 1:
-        told["fanout"] = words[0] & 0xFFFF
-        way = words[0] >> 16 & 0xFF
-        told["fanout_type"] = _FANOUTS[way] if way < len(_FANOUTS) else None
-    elif what == 6 and count >= 9:
-        told["queued"], told["rcvbuf"], told["drops"] = words[0], words[1], words[8]
+def _row(inode: int, kind: str | None, protocol: int, words: Mapping[int, tuple[int, ...]]) -> Row:
+    """One socket; `words` are the 32-bit words of each attribute, fewer on old kernels."""
+    index, version = _first(words.get(_INFO), 2)
+    block, blocks = _first(words.get(_RX_RING), 2)
+    send_block, send_blocks = _first(words.get(_TX_RING), 2)
+    (fanout,) = _first(words.get(_FANOUT), 1)
+    queued, rcvbuf, *_, drops = _first(words.get(_MEMINFO), 9)
+    ring = (block or 0) * (blocks or 0) or None
+    mode = (fanout or 0) >> 16 & 0xFF
+    return Row(
+        inode,
+        index or None,
+        kind,
+        protocol,
+        ring_version=version + 1 if ring and version is not None else None,
+        ring_bytes=ring,
+        send_ring_bytes=(send_block or 0) * (send_blocks or 0) or None,
+        rcvbuf=rcvbuf,
+        queued=queued,
+        drops=None if ring else drops,
+        fanout=fanout & 0xFFFF if fanout is not None else None,
+        fanout_type=_FANOUTS[mode] if fanout is not None and mode < len(_FANOUTS) else None,
+    )
+
+
+def _first(words: tuple[int, ...] | None, count: int) -> tuple[int | None, ...]:
+    """The first `count` words; None for each if the attribute is absent or shorter."""
+    return (None,) * count if words is None or len(words) < count else words[:count]
 
 
 def parse(text: str) -> list[Row]:

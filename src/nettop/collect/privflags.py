@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
 
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool
 from ..host.source import Source
+from ._memory import Memory, recall
 
 EVERY = 10.0
 
@@ -22,16 +22,21 @@ class Row:
     on: bool = gauge("on")
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """The flags of every interface that has any; a device's names are read once."""
+@dataclass
+class _Last:
+    names: dict[str, Sequence[str]] = field(default_factory=dict)  # by interface
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """The flags of every interface; the names of a device are read once. OSError."""
+    last = recall(memory, _Last)
     rows: list[Row] = []
-    before: dict[str, Sequence[str]] = memory.get("names", {})
     known: dict[str, Sequence[str]] = {}
     for interface, values in ethtool.every(source, "privflags").items():
         bits = values.get("flags")
         if bits is None or not bits.size:
             continue
-        names = before.get(interface, ())
+        names = last.names.get(interface, ())
         if len(names) != bits.size:
             names = ethtool.strings(source, "privflags", interface)
         known[interface] = names
@@ -40,5 +45,5 @@ def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
             for bit, name in enumerate(names)
             if name
         ]
-    memory["names"] = known
+    last.names = known
     return rows

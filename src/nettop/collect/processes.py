@@ -1,40 +1,41 @@
 """Processes, and the threads of the busiest: /proc/PID/stat (Documentation/filesystems/proc.rst).
 
-One small file for each process. A process whose line did not change keeps its row; a kernel thread
-that moves no packets (migration, cpuhp, rcu …), and a kworker that did nothing for some readings,
-has none and is looked at again only now and then: it may work after all, and its number may have
-become a program's. The busiest get more: their threads, the CPUs they may use (status) and the
-time they waited for one (schedstat). A process whose line did not change keeps those too, and of a
-thread that did not run meanwhile only schedstat is read.
+There is one small file for each process. A process whose line did not change keeps its row. A
+kernel thread that moves no packets (migration, cpuhp, rcu …), or a kworker that was idle for some
+readings, has no row and is read again only now and then: it may become busy, and its pid may be
+reused. Of the busiest processes, also the threads, the allowed CPUs (status) and the time waiting
+for a CPU (schedstat) are read. A process whose line did not change keeps these too, and of a thread
+that did not run in between only schedstat is read.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
 
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
 from . import _sysfs
+from ._memory import Memory, recall
 from .cpu import USER_HZ
 
 EVERY: Final = 2.0
 
 BUSIEST: Final = 16  # processes whose threads are read
 THREADS: Final = 512  # threads that are read, of the busiest processes first
-WAITS: Final = 32  # a process of more threads is not asked how long they waited
+WAITS: Final = 32  # of a process with more threads the waiting time is not read
 _ROUNDS: Final = 3  # readings that a process stays among the busiest
 _KERNEL: Final = 0x00200000  # PF_KTHREAD, include/linux/sched.h
 _PACKETS: Final = (
     b"ksoftirqd/", b"napi/", b"irq/", b"kswapd", b"ktimers/", b"nfsd", b"lockd",
     b"vhost-", b"kpktgend_", b"iscsi_", b"cifsd", b"ksmbd", b"drbd_", b"siw_tx", b"vif",
 )  # fmt: skip
-_TURNS: Final = 16  # a dull thread is looked at every so many readings
-_WORKERS: Final = 4  # and a kworker that rests: there are some for each CPU
-_WORKED: Final = 0.015  # of a core between two looks: then it has a row
+_TURNS: Final = 16  # other kernel threads are read every so many readings
+_WORKERS: Final = 4  # and idle kworkers, of which each CPU has some
+_WORKED: Final = 0.015  # of a core between two readings: then it gets a row
 
 
 @light
@@ -59,20 +60,46 @@ class Row:
 
 
 class _Seen(NamedTuple):
-    """A process at the last look; without a row it rests."""
+    """A process at its last reading; an idle one has no row."""
 
     line: bytes
     row: Row | None
-    turns: int  # it is looked at every so many readings while it rests; 1: it never does
+    turns: int  # while idle it is read every so many readings; 1: at each one
     still: int = 0  # readings since its line changed
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Every process that may matter, then threads; OSError when /proc cannot be listed."""
-    past: dict[str, _Seen] = memory.get("seen", {})
+class _Thread(NamedTuple):
+    """A thread of a busy process, and the text of its schedstat."""
+
+    row: Row
+    ran: str | None
+
+
+class _Detail(NamedTuple):
+    """What is read of a busy process only, as of this line of /proc/PID/stat."""
+
+    line: bytes
+    row: Row
+    threads: Mapping[str, _Thread]
+
+
+@dataclass
+class _Last:
+    """The last reading, by pid."""
+
+    turn: int = -1  # number of the reading, modulo _TURNS
+    seen: dict[str, _Seen] = field(default_factory=dict)
+    details: dict[str, _Detail] = field(default_factory=dict)
+    busy: dict[str, int] = field(default_factory=dict)  # readings left among the busiest
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every process that may matter, then threads; OSError if /proc cannot be listed."""
+    last = recall(memory, _Last)
+    past = last.seen
     now: dict[str, _Seen] = {}
     grown: list[tuple[float, str]] = []
-    turn = memory["turn"] = (memory.get("turn", -1) + 1) % _TURNS
+    turn = last.turn = (last.turn + 1) % _TURNS
     for pid in source.listing("/proc"):
         if not pid.isdecimal():
             continue
@@ -88,26 +115,25 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
             now[pid] = _rested(old)
             continue
         turns = _turns(line)
-        made = parse(line) if _awake(old, line, turns) else None
-        now[pid] = _Seen(line, made, turns)
-        if made is not None and not made.kernel:
+        row = parse(line) if _awake(old, line, turns) else None
+        now[pid] = _Seen(line, row, turns)
+        if row is not None and not row.kernel:
             before = old.row if old is not None else None
-            spent = made.user + made.system - (before.user + before.system if before else 0.0)
+            spent = row.user + row.system - (before.user + before.system if before else 0.0)
             if spent > 0:
                 grown.append((spent, pid))
-    memory["seen"] = now
-    past_details: dict[str, _Detail] = memory.get("details", {})
+    last.seen = now
     details: dict[str, _Detail] = {}
     room = THREADS
-    for pid in _busiest(memory, grown, now):
+    for pid in _busiest(last, grown):
         seen = now[pid]
         if seen.row is not None:
-            known = past_details.get(pid)
+            known = last.details.get(pid)
             if known is None or known.line is not seen.line or len(known.threads) > room:
                 known = _detail(source, seen.line, seen.row, known, room)
             room -= len(known.threads)
             details[pid] = known
-    memory["details"] = details
+    last.details = details
     rows = [
         details[pid].row if pid in details else seen.row
         for pid, seen in now.items()
@@ -116,21 +142,18 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     return rows + [thread.row for known in details.values() for thread in known.threads.values()]
 
 
-def _busiest(
-    memory: dict[str, Any], grown: list[tuple[float, str]], now: dict[str, Any]
-) -> list[str]:
+def _busiest(last: _Last, grown: list[tuple[float, str]]) -> list[str]:
     """The busiest now or a few readings ago, so that their threads have rates."""
-    left: dict[str, int] = memory.get("busy", {})
     busy = {pid: _ROUNDS for _, pid in sorted(grown, reverse=True)[:BUSIEST]}
-    for pid, rounds in left.items():
-        if rounds > 1 and pid in now:
+    for pid, rounds in last.busy.items():
+        if rounds > 1 and pid in last.seen:
             busy.setdefault(pid, rounds - 1)
-    memory["busy"] = busy
+    last.busy = busy
     return list(busy)
 
 
 def _turns(line: bytes) -> int:
-    """Every how many readings a thread of this name is looked at while it rests; 1: never rests."""
+    """After how many readings an idle thread of this name is read again; 1: at each reading."""
     name = line[line.find(b"(") + 1 : line.find(b"(") + 24]
     if name.startswith(_PACKETS):
         return 1
@@ -141,14 +164,14 @@ def _turns(line: bytes) -> int:
 
 
 def _awake(old: _Seen | None, line: bytes, turns: int) -> bool:
-    """Whether it has a row: always, but for threads that rest, and those dull from the start."""
+    """Whether it has a row: not an idle kernel thread, nor one that moves no packets."""
     if turns == 1 or (old is not None and old.row is not None):
         return True
     return turns == _WORKERS if old is None else _works(old.line, line, turns)
 
 
 def _rested(old: _Seen) -> _Seen:
-    """One that did nothing once more: a kernel thread rests after some readings."""
+    """`old` after another reading without a change: a kernel thread loses its row at some time."""
     if old.turns == 1 or old.row is None:
         return old
     still = old.still + 1
@@ -156,14 +179,14 @@ def _rested(old: _Seen) -> _Seen:
 
 
 def _works(before: bytes, line: bytes, turns: int) -> bool:
-    """Whether a kernel thread, the same as before, was busy meanwhile."""
+    """Whether this kernel thread is the same as before and used CPU time in between."""
     old, new = parse(before), parse(line)
     spent = new.user + new.system - old.user - old.system
     return old.started == new.started and spent >= _WORKED * turns * EVERY
 
 
 def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> Row:
-    """One stat line, a thread's of `pid` when given; ValueError when it is none."""
+    """The row of a stat line, of a thread of `pid` if given; ValueError for another format."""
     start, end = line.find(b"("), line.rfind(b")")
     words = line[end + 1 :].split()
     if start < 1 or end < start or len(words) < 20:
@@ -188,23 +211,8 @@ def parse(line: bytes, pid: int | None = None, waited: float | None = None) -> R
     )
 
 
-class _Thread(NamedTuple):
-    """A thread of a busy process, and what its schedstat said."""
-
-    row: Row
-    ran: str | None
-
-
-class _Detail(NamedTuple):
-    """What only a busy process is asked for, as of that line of /proc/PID/stat."""
-
-    line: bytes
-    row: Row
-    threads: Mapping[str, _Thread]
-
-
 def _detail(source: Source, line: bytes, row: Row, old: _Detail | None, room: int) -> _Detail:
-    """The process with what only the busy are asked for, and `room` of its threads at most."""
+    """The process with allowed CPUs and waiting time, and at most `room` of its threads."""
     pid = str(row.pid)
     tids = (pid,) if row.threads == 1 else _sysfs.names(source, f"/proc/{pid}/task")
     ask = 0 < len(tids) <= WAITS
@@ -220,8 +228,8 @@ def _detail(source: Source, line: bytes, row: Row, old: _Detail | None, room: in
             threads[tid] = before
             continue
         try:
-            made = parse(source.data(f"/proc/{pid}/task/{tid}/stat"), row.pid, waits[-1])
-            threads[tid] = _Thread(made, ran)
+            thread = parse(source.data(f"/proc/{pid}/task/{tid}/stat"), row.pid, waits[-1])
+            threads[tid] = _Thread(thread, ran)
         except (OSError, ValueError):
             continue  # it ended meanwhile
     whole = ask and len(waits) == len(tids) and None not in waits

@@ -5,12 +5,13 @@ from __future__ import annotations
 import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import decode, messages
+from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 MAY_REST = True
 
@@ -22,7 +23,7 @@ _ROOT, _INGRESS = 0xFFFFFFFF, 0xFFFFFFF1
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One qdisc. The leaves that mq makes by itself all have the handle 0."""
+    """One qdisc. The leaves that mq creates itself all have the handle 0 (net/sched/sch_mq.c)."""
 
     interface: str = label("interface name")
     parent: str = label("parent: root, ingress, or a class, e.g. 1:2")
@@ -38,18 +39,14 @@ class Row:
     overlimits: int | None = counter("rate overlimits", "events", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every qdisc; the same rows again while the kernel's answer is the same."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every qdisc; the same rows as before while the answer is the same. OSError."""
     reply = route.qdiscs(source)
-    if memory.get("reply") != reply:
-        memory["rows"] = parse(reply, route.names(source))
-        memory["reply"] = reply
-    rows: Sequence[Row] = memory["rows"]
-    return rows
+    return parsed(memory, "qdiscs", reply, lambda reply: parse(reply, route.names(source)))
 
 
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
-    """The rows of an answer to RTM_GETQDISC; ValueError when it is cut off."""
+    """The rows of an answer to RTM_GETQDISC; ValueError if it is cut off."""
     rows = []
     for kind, start, end in messages(reply):
         if kind != route.NEWQDISC:
@@ -63,7 +60,7 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     return rows
 
 
-def _row(interface: str, handle: int, parent: int, values: Mapping[str, Any]) -> Row:
+def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
     stats = values.get("stats", {})
     basic, queue = stats.get("basic", b""), stats.get("queue", b"")
     octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)

@@ -9,12 +9,13 @@ import struct
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import route
-from ..host.netlink.codec import decode, messages
+from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 EVERY = 10.0
 
@@ -42,21 +43,23 @@ class Row:
     congestion: str | None = gauge("congestion control set on the route", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """The unicast routes of both families (IPv6 may be absent); the same rows while they stay."""
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every unicast route of both families (IPv6 may be absent). OSError, or ValueError.
+
+    The same rows as before while the answers are the same.
+    """
     names = route.names(source)
     replies = [route.routes(source, 2)]
     with suppress(OSError):
         replies.append(route.routes(source, 10))
-    if memory.get("replies") != (names, replies):
-        memory["rows"] = [row for reply in replies for row in parse(reply, names)]
-        memory["replies"] = names, replies
-    rows: Sequence[Row] = memory["rows"]
-    return rows
+    return parsed(
+        memory, "routes", (names, replies),
+        lambda raw: [row for reply in raw[1] for row in parse(reply, raw[0])],
+    )  # fmt: skip
 
 
 def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
-    """The rows of an answer to RTM_GETROUTE; ValueError when it is cut off or a router's."""
+    """The rows of an answer to RTM_GETROUTE; ValueError if it is cut off or too large."""
     if len(reply) > _LARGEST:
         size = f"{len(reply) / (1 << 20):.1f} MiB"
         raise ValueError(f"a routing table of {size} is not read: interfaces by local address")
@@ -72,7 +75,7 @@ def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
     return rows
 
 
-def _rows(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, str]) -> list[Row]:
+def _rows(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -> list[Row]:
     family, bits = head[0], head[1]
     if family not in {2, 10}:
         return []
@@ -99,7 +102,7 @@ def _rows(head: tuple[int, ...], values: Mapping[str, Any], names: Mapping[int, 
     ]
 
 
-def _hops(values: Mapping[str, Any]) -> list[tuple[int, bytes | None]]:
+def _hops(values: Attributes) -> list[tuple[int, bytes | None]]:
     """The interface and gateway of each hop."""
     raw = values.get("multipath")
     if not raw:

@@ -1,21 +1,22 @@
-"""Sums of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
+"""Totals of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
 
-net/ipv4/proc.c: pairs of lines, the names of a section and then their figures; names are added by
-kernels, so that each figure is found by its name. Datagrams of UDP over IPv6 (/proc/net/snmp6) are
-added to those over IPv4. Documentation/networking/snmp_counter.rst says what they mean.
+net/ipv4/proc.c: pairs of lines, the names of a section and then their figures. New kernels add
+names, so each figure is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
+those over IPv4. Documentation/networking/snmp_counter.rst defines the counters.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache, lru_cache
-from typing import Any, Final
+from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge
 from ..host.source import Source
 from . import _sysfs
+from ._memory import Memory, parsed, recall
 
 KEEP_OPEN = (
     "/proc/net/netstat",
@@ -56,7 +57,7 @@ _SUMS: Final[Mapping[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The one row. None: this kernel does not count it, or the file is not there."""
+    """The one row. None: the kernel lacks this counter or file."""
 
     tcp_in: int | None = counter("TCP segments received (merged segments count once)", "segments")
     tcp_out: int | None = counter("TCP segments sent, with retransmissions", "segments")
@@ -106,26 +107,28 @@ class Row:
     udp_mem_pages: int | None = gauge("memory of all UDP sockets", "pages")
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """One row; OSError without /proc/net/snmp, ValueError when it is not that file."""
+@dataclass
+class _Last:
+    parts: list[dict[str, int]] = field(default_factory=list)  # the figures of each file
+    rows: list[Row] = field(default_factory=list)
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """One row. OSError without /proc/net/snmp, ValueError for another format."""
+    last = recall(memory, _Last)
     texts = {"snmp": source.text("/proc/net/snmp")}
     texts |= {name: _sysfs.word(source, f"/proc/net/{name}") or "" for name in _MORE}
-    parts = [_sysfs.made(memory, name, text, _PARSE[name]) for name, text in texts.items()]
-    old = memory.get("row")
-    if old is None or any(new is not was for new, was in zip(parts, old[0], strict=True)):
-        told: dict[str, int] = {}
-        for part in parts:
-            told.update(part)
-        old = memory["row"] = parts, [row(told)]
-    rows: list[Row] = old[1]
-    return rows
+    parts = [parsed(memory, name, text, _PARSE[name]) for name, text in texts.items()]
+    if not last.rows or any(new is not old for new, old in zip(parts, last.parts, strict=True)):
+        last.parts, last.rows = parts, [row({k: v for part in parts for k, v in part.items()})]
+    return last.rows
 
 
-def row(told: Mapping[str, int]) -> Row:
-    """Each field as the sum of what is told of it."""
-    values: list[Any] = []
+def row(figures: Mapping[str, int]) -> Row:
+    """The row of these figures, by `Section.Name`; a field without any is None."""
+    values: list[int | None] = []
     for names in _parts():
-        known = [told[name] for name in names if name in told]
+        known = [figures[name] for name in names if name in figures]
         values.append(sum(known) if len(known) > 1 else known[0] if known else None)
     return Row(*values)
 
@@ -139,8 +142,8 @@ _ASKED: Final = frozenset(name for names in _SUMS.values() for name in names.spl
 
 
 def sections(text: str) -> dict[str, int]:
-    """The figures that a row adds up by `Section.Name`, from pairs of lines."""
-    told: dict[str, int] = {}
+    """The figures that a row needs, by `Section.Name`, from pairs of lines. ValueError."""
+    result: dict[str, int] = {}
     lines = text.splitlines()
     for names, line in zip(lines[::2], lines[1::2], strict=False):
         section, places = _places(names)
@@ -148,13 +151,13 @@ def sections(text: str) -> dict[str, int]:
             raise ValueError(f"names without figures: {names[:60]!r}")
         if places:
             figures = line.split()
-            told.update([(name, count(figures[at])) for at, name in places if at < len(figures)])
-    return told
+            result.update([(name, count(figures[at])) for at, name in places if at < len(figures)])
+    return result
 
 
-@lru_cache(maxsize=64)  # a kernel's names do not change: a hundred a section, of which few matter
+@lru_cache(maxsize=64)  # the names of a running kernel are constant; a section has a hundred
 def _places(line: str) -> tuple[str, tuple[tuple[int, str], ...]]:
-    """The section with its colon; at which word of the figures each name stands."""
+    """The section with its colon; index and name of the words that a row needs. ValueError."""
     section, colon, header = line.partition(":")
     if not colon:
         raise ValueError(f"names without figures: {line[:60]!r}")
@@ -163,18 +166,18 @@ def _places(line: str) -> tuple[str, tuple[tuple[int, str], ...]]:
 
 
 def sockets(text: str) -> dict[str, int]:
-    """Figures of lines such as `TCP: inuse 1 orphan 0`."""
-    told: dict[str, int] = {}
+    """The figures of lines such as `TCP: inuse 1 orphan 0`, by `TCP.inuse`. ValueError."""
+    result: dict[str, int] = {}
     for line in text.splitlines():
         section, _, rest = line.partition(":")
         words = rest.split()
         for name, word in zip(words[::2], words[1::2], strict=False):
-            told[f"{section}.{name}"] = count(word)
-    return told
+            result[f"{section}.{name}"] = count(word)
+    return result
 
 
 def singles(text: str) -> dict[str, int]:
-    """The figures that a row adds up of lines such as `Udp6InErrors 0`, as `6.Udp6InErrors`."""
+    """The figures of lines such as `Udp6InErrors 0`, by `6.Udp6InErrors`. ValueError."""
     pairs = (line.split() for line in text.splitlines() if line.startswith("Udp6"))
     return {f"6.{pair[0]}": count(pair[1]) for pair in pairs if len(pair) == 2}
 

@@ -1,20 +1,21 @@
-"""Which process holds which socket: the links of /proc/PID/fd (`socket:[INODE]`).
+"""The processes that hold sockets: the links of /proc/PID/fd (`socket:[INODE]`).
 
-Reading them all is dear, so each reading looks into a limited number of processes and links: new
-processes first, then those known to hold sockets, then the others in turn. A list of descriptors
-that did not change is trusted for some readings; a process that stays without sockets is looked
-into less and less often, down to every sixth. Processes of other users are closed to us: the row of
-inode 0 says how many.
+Reading all of them is expensive, so each reading covers a limited number of processes and links:
+new processes first, then those known to hold sockets, then the others in turn. An unchanged list of
+descriptors is trusted for some readings. A process without sockets is read less and less often,
+down to every sixth time. Processes of other users may be unreadable; the row of inode 0 has their
+number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from . import _sysfs
+from ._memory import Memory, recall
 
 EVERY: Final = 5.0
 
@@ -43,19 +44,26 @@ class _Held:
     trusted: int = _TRUST  # readings since every link was followed
     quiet: int = 0  # readings without a change of the list
     closed: bool = False
-    seen: int = -1  # the reading in which it was last looked into
+    seen: int = -1  # the reading in which it was last covered
 
     def rests(self, turn: int) -> bool:
-        """Whether it need not be looked into: it had no socket lately, and was just seen."""
+        """Whether it can be skipped: it had no socket and was read recently."""
         return not self.inodes and turn - self.seen < self.quiet
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Every socket found so far whose process still lives; OSError when /proc cannot be listed."""
-    turn = memory["turn"] = memory.get("turn", -1) + 1
-    past: dict[str, _Held] = memory.get("held", {})
+@dataclass
+class _Last:
+    turn: int = -1  # number of the reading
+    held: dict[str, _Held] = field(default_factory=dict)  # by pid
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every socket known so far whose process still lives; OSError if /proc cannot be listed."""
+    last = recall(memory, _Last)
+    turn = last.turn = last.turn + 1
+    past = last.held
     held = {pid: past.get(pid) or _Held() for pid in source.listing("/proc") if pid.isdecimal()}
-    memory["held"] = held
+    last.held = held
     links = LINKS
     waiting = sorted(
         (pid for pid, process in held.items() if not process.closed and not process.rests(turn)),
@@ -76,7 +84,7 @@ def update(source: Source, memory: dict[str, Any]) -> list[Row]:
 
 
 def _look(source: Source, pid: str, process: _Held, turn: int) -> int:
-    """Follow one process's links; the number followed."""
+    """Follow the links of one process; returns the number of reads."""
     process.seen = turn
     try:
         names = tuple(source.listing(f"/proc/{pid}/fd"))

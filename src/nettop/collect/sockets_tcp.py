@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.netlink import diag, route
 from ..host.netlink.codec import attributes, text
 from ..host.source import Source
+from ._memory import Memory, recall
 
 MAY_REST = True
 
@@ -104,7 +105,7 @@ class Row:
     reord_seen: int | None = counter("reordering events", "events", default=None)
 
 
-_PLACES: Final = {field.name: place for place, field in enumerate(fields(Row))}
+_PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}
 _SSTHRESH, _PACING, _MIN_RTT, _DELIVERY = (
     _PLACES[name] - _PLACES["recv_q"]
     for name in ("ssthresh", "pacing_rate", "min_rtt", "delivery_rate")
@@ -131,19 +132,24 @@ class _Layout(NamedTuple):
     numbers: struct.Struct | None  # from `recv_q` on, when all three are there and whole
 
 
-def update(source: Source, memory: dict[str, Any]) -> Sequence[Row]:
-    """Every TCP socket that moves data or listens; an idle one keeps its row."""
-    before: dict[bytes, _Seen] = memory.get("seen", {})
+@dataclass
+class _Last:
+    seen: dict[bytes, _Seen] = field(default_factory=dict)  # by cookie
+    names: dict[int, str] = field(default_factory=dict)  # interfaces by index
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError."""
+    last = recall(memory, _Last)
     seen: dict[bytes, _Seen] = {}
 
     def name_of(index: int) -> str:
-        if index not in memory.setdefault("names", {}):
-            memory["names"] = route.names(source)
-        name: str = memory["names"].setdefault(index, str(index))
-        return name
+        if index not in last.names:
+            last.names = dict(route.names(source))
+        return last.names.setdefault(index, str(index))
 
-    rows = parse(diag.tcp(source), before, seen, name_of)
-    memory["seen"] = seen
+    rows = parse(diag.tcp(source), last.seen, seen, name_of)
+    last.seen = seen
     return rows
 
 
@@ -201,11 +207,9 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
     none = (0, 0)
     memory, info, name = (found.get(what, none) for what in (diag.SKMEMINFO, diag.INFO, diag.CONG))
     places = (memory, info, name)
-    headers = (reply[at + start - 4 : at + start] for start, _end in places)
+    first, second, third = (reply[at + start - 4 : at + start] for start, _end in places)
     numbers = _numbers(memory, info) if all(start for start, _end in places) else None
-    made: Any = _Layout
-    layout: _Layout = made(*memory, *info, *name, *headers, numbers)
-    return layout
+    return _Layout(*memory, *info, *name, first, second, third, numbers)
 
 
 @cache
@@ -231,7 +235,7 @@ def _fits(reply: bytes, at: int, layout: _Layout) -> bool:
     )
 
 
-def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
+def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> Row:
     """A socket's row; `names` are its first fields, which never change."""
     state = reply[at + 17]
     name = diag.STATES[state] if state < len(diag.STATES) else str(state)
@@ -241,7 +245,7 @@ def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
         return _make((*names, name, None, *_NO_OPTIONS, *waits, *memory, *_NO_INFO))
     begin = at + layout.info
     if layout.numbers is not None:
-        numbers: list[Any] = list(layout.numbers.unpack_from(reply, at + _COUNTS_AT))
+        numbers: list[int | None] = list(layout.numbers.unpack_from(reply, at + _COUNTS_AT))
     else:
         numbers = [
             *_COUNTS.unpack_from(reply, at + _COUNTS_AT),
@@ -261,7 +265,7 @@ def _row(reply: bytes, at: int, layout: _Layout, names: Sequence[Any]) -> Row:
     return _make((*names, name, congestion, *options, *numbers))
 
 
-def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[Any, ...]:
+def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[object, ...]:
     family, ports, source, destination, interface = _NAMES.unpack_from(reply, at + _NAMES_AT)
     local_port, remote_port = struct.unpack(">HH", ports)
     size = 4 if family == diag.IPV4 else 16
@@ -281,11 +285,9 @@ _NO_MEMORY: Final = (None,) * 9
 _NO_INFO: Final = (None,) * 30
 
 
-def _make(values: tuple[Any, ...]) -> Row:
+def _make(values: tuple[object, ...]) -> Row:
     """A row from all its fields, without the named tuple's own argument handling."""
-    made: Any = tuple.__new__
-    row: Row = made(Row, values)
-    return row
+    return tuple.__new__(Row, values)  # type: ignore[type-var]
 
 
 @cache

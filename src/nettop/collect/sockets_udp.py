@@ -1,4 +1,4 @@
-"""UDP sockets with what waits in them and what they dropped: /proc/net/udp and udp6.
+"""UDP sockets with their queues and drops: /proc/net/udp and /proc/net/udp6.
 
 net/ipv4/udp.c, udp4_format_sock(): addresses are words of 32 bits in the host's byte order, ports
 and queues hexadecimal; `drops` is the last column. Sockets of this network namespace.
@@ -10,12 +10,12 @@ import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
-from typing import Any, Final
+from typing import Final
 
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
-from . import _sysfs
+from ._memory import Memory, parsed
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
 MAY_REST = True
@@ -40,17 +40,17 @@ class Row:
     drops: int = counter("datagrams dropped at the socket", "packets")
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each socket; OSError without /proc/net/udp, ValueError when it is not that file."""
-    rows = _sysfs.made(memory, "udp", source.text("/proc/net/udp"), parse)
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every socket. OSError without /proc/net/udp, ValueError for another format."""
+    rows = parsed(memory, "udp", source.text("/proc/net/udp"), parse)
     try:
-        return rows + _sysfs.made(memory, "udp6", source.text("/proc/net/udp6"), parse)
+        return rows + parsed(memory, "udp6", source.text("/proc/net/udp6"), parse)
     except FileNotFoundError:
         return rows  # a kernel without IPv6
 
 
 def parse(text: str) -> list[Row]:
-    """The lines below the header."""
+    """The sockets of the text of one file; ValueError for a short line or a wrong number."""
     rows = []
     for line in text.splitlines()[1:]:
         words = line.split()
@@ -71,7 +71,7 @@ def parse(text: str) -> list[Row]:
 
 
 def end(word: str) -> tuple[str, int]:
-    """Address and port of `0100007F:0035`; ValueError when it is none."""
+    """Address and port of `0100007F:0035`; ValueError for another form."""
     digits, _, port = word.partition(":")
     return _address(digits), count(port, 16)
 
@@ -84,4 +84,4 @@ def _address(digits: str) -> str:
     if len(raw) == 4:
         return str(IPv4Address(raw))
     address = IPv6Address(raw)
-    return str(address.ipv4_mapped or address)  # IPv4 at an IPv6 socket, as sockets_tcp tells it
+    return str(address.ipv4_mapped or address)  # IPv4 at an IPv6 socket, as in sockets_tcp

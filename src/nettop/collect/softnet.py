@@ -1,20 +1,21 @@
-"""Receive work each online CPU did: /proc/net/softnet_stat, hexadecimal.
+"""Receive work of each online CPU: /proc/net/softnet_stat, hexadecimal.
 
 net/core/net-procfs.c, softnet_seq_show(): columns 1 processed, 2 dropped, 3 time_squeeze, 9
 collision; 10 received_rps (2.6.35), 11 flow_limit_count (3.11), 12 backlog and 13 CPU number
-(5.10), 14 and 15 the two parts of the backlog. Lines are *online* CPUs: without column 13 the
-number comes from /sys/devices/system/cpu/online, never from the line's place.
+(5.10), 14 and 15 the two parts of the backlog. Each line is an *online* CPU. Without column 13 its
+number comes from /sys/devices/system/cpu/online, because offline CPUs have no line.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Final
+from dataclasses import dataclass, field
+from typing import Final
 
 from ..files.bounds import counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from ..terms import cpulist
+from ._memory import Memory, recall
 
 KEEP_OPEN = ("/proc/net/softnet_stat",)
 
@@ -38,25 +39,29 @@ class Row:
     process_queue: int | None = gauge("packets on the process queue", "packets", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each online CPU; OSError, or ValueError when the lines cannot be told apart.
+@dataclass
+class _Last:
+    rows: dict[str, Row] = field(default_factory=dict)  # by line
 
-    Most CPUs of a large host receive nothing: a line that names its CPU and did not change keeps
-    its row.
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every online CPU. OSError without the file, ValueError if a line's CPU is not known.
+
+    Most CPUs of a large host receive nothing: an unchanged line that names its CPU keeps its row.
     """
-    before: dict[str, Row] = memory.get("rows", {})
+    last = recall(memory, _Last)
+    before = last.rows
     lines = source.text("/proc/net/softnet_stat").splitlines()
     new = split("\n".join([line for line in lines if line not in before]))
     if not all(len(words) > _NAMED for words in new):
         return rows(new, cpulist.parse(source.text("/sys/devices/system/cpu/online")))
-    made = iter(rows(new))
-    now = {line: before.get(line) or next(made) for line in lines if line.strip()}
-    memory["rows"] = now
-    return list(now.values())
+    added = iter(rows(new))
+    last.rows = {line: before.get(line) or next(added) for line in lines if line.strip()}
+    return list(last.rows.values())
 
 
 def split(text: str) -> list[list[str]]:
-    """The words of each line; ValueError for a line of fewer columns than any kernel wrote."""
+    """The words of each line; ValueError for a line with fewer columns than any kernel writes."""
     table = [words for line in text.splitlines() if (words := line.split())]
     if any(len(line) < _LEAST for line in table):
         raise ValueError("/proc/net/softnet_stat has a line with too few columns")
@@ -64,13 +69,16 @@ def split(text: str) -> list[list[str]]:
 
 
 def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
-    """Lines as rows; `online` names their CPUs where the kernel does not."""
+    """The rows of these lines; `online` are their CPUs if the lines do not name them.
+
+    ValueError if both are missing, or for a wrong number.
+    """
     if any(len(line) <= _NAMED for line in table) and len(online) != len(table):
         raise ValueError(
             f"/proc/net/softnet_stat: {len(table)} lines do not name their CPUs, of which "
             f"{len(online)} are online"
         )
-    made = []
+    result = []
     for place, line in enumerate(table):
         more: list[int | None] = [*counts(line[9:15], 16)]
         more += [None] * (6 - len(more))
@@ -80,5 +88,5 @@ def rows(table: list[list[str]], online: tuple[int, ...] = ()) -> list[Row]:
         elif cpu >= cpulist.LIMIT:
             raise ValueError(f"/proc/net/softnet_stat: there is no CPU {cpu}")
         done, lost, squeezed = counts(line[:3], 16)
-        made.append(Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing))
-    return made
+        result.append(Row(cpu, done, lost, squeezed, rps, limited, backlog, waiting, processing))
+    return result

@@ -10,7 +10,7 @@ from __future__ import annotations
 import tomllib
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Final
+from typing import Final
 
 from .. import config
 from ..frame.fields import gauge, label
@@ -47,7 +47,7 @@ def path(name: str) -> str:
 def read(source: Source) -> list[Row]:
     """Each parameter of the list that is here; OSError when none can be read."""
     rows = []
-    failed: tuple[Any, ...] = ()
+    failed: tuple[int | str | None, ...] = ()
     for name in names():
         try:
             rows.append(Row(name, " ".join(source.text(path(name)).split())))

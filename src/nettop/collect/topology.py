@@ -1,22 +1,23 @@
-"""Where each CPU stands: package, core, node, and whom it shares a core, L2 and L3 with.
+"""Topology of each CPU: package, core, NUMA node, and the CPUs that share its core, L2 and L3.
 
 /sys/devices/system/cpu/cpuN/{topology,cache} (Documentation/admin-guide/cputopology.rst) and
-/sys/devices/system/node/nodeN/cpulist. Numbers may have holes, CPUs may be offline (they have no
-topology), and ARM, s390 and small virtual machines leave out files: what is not told is None.
+/sys/devices/system/node/nodeN/cpulist. Numbers may have holes and CPUs may be offline (they have no
+topology). ARM, s390 and small virtual machines lack some files; their fields are None.
 
-A set of CPUs told by one of them is not asked of the others, and all is asked again only when the
-online CPUs changed: 1,152 CPUs cost about 2,000 small files once.
+A set of CPUs is read from its first member only, and all files are read again only when the online
+CPUs change: 1,152 CPUs cost about 2,000 small files once.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from ..terms import cpulist
 from . import _sysfs
+from ._memory import Memory, parsed
 
 EVERY: Final = 30.0
 TIMELESS: Final = True
@@ -39,14 +40,10 @@ class Row:
     l3: tuple[int, ...] | None = gauge("CPUs of its L3, with itself", default=None)
 
 
-def update(source: Source, memory: dict[str, Any]) -> list[Row]:
-    """Each present CPU; OSError when sysfs names none, ValueError when its list is no list."""
-    online_text = source.text(f"{_CPUS}/online")
-    if memory.get("online") != online_text:
-        memory["rows"] = _read(source, cpulist.parse(online_text))
-        memory["online"] = online_text
-    rows: list[Row] = memory["rows"]
-    return rows
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every present CPU. OSError without sysfs, ValueError if `online` is not a CPU list."""
+    online = source.text(f"{_CPUS}/online")
+    return parsed(memory, "online", online, lambda text: _read(source, cpulist.parse(text)))
 
 
 def _read(source: Source, online: tuple[int, ...]) -> list[Row]:
@@ -83,12 +80,12 @@ def _read(source: Source, online: tuple[int, ...]) -> list[Row]:
 
 
 def _known(number: int | None) -> int | None:
-    """-1 is how some architectures say that they do not know."""
+    """None for -1, which some architectures write for an unknown number."""
     return None if number is None or number < 0 else number
 
 
 def _nodes(source: Source) -> dict[int, int]:
-    """The node of each CPU; empty without NUMA files."""
+    """The NUMA node of each CPU; empty without NUMA files."""
     found = {}
     for name in _sysfs.names(source, _NODES):
         if name.startswith("node") and name[4:].isdecimal():
@@ -100,7 +97,7 @@ def _nodes(source: Source) -> dict[int, int]:
 
 
 class _Shared:
-    """CPU sets of one kind: each is read of its first member only."""
+    """CPU sets of one kind; each is read from its first member only."""
 
     def __init__(self, source: Source, files: tuple[str, ...]) -> None:
         self.source = source
@@ -124,7 +121,7 @@ class _Shared:
 
 
 class _Cache(_Shared):
-    """The CPU sets of one cache level; which index has that level is asked of the first CPU."""
+    """The CPU sets of one cache level; the first CPU tells which index has that level."""
 
     def __init__(self, source: Source, level: int) -> None:
         super().__init__(source, ())

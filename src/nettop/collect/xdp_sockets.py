@@ -1,13 +1,13 @@
-"""AF_XDP sockets and what they lost, by sock_diag: include/uapi/linux/xdp_diag.h (Linux 5.1).
+"""AF_XDP sockets and their drops by sock_diag: include/uapi/linux/xdp_diag.h (Linux 5.1).
 
-A kernel without CONFIG_XDP_SOCKETS_DIAG answers that there is no such thing.
+A kernel without CONFIG_XDP_SOCKETS_DIAG answers ENOENT.
 """
 
 from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink.codec import attributes, messages
@@ -31,7 +31,7 @@ _STATS: Final = struct.Struct("=6Q")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One socket. None: not bound, or not told (statistics since Linux 5.9)."""
+    """One socket. None: not bound, or not reported (statistics since Linux 5.9)."""
 
     inode: int = label("socket inode")
     index: int | None = gauge("interface index", default=None)
@@ -47,20 +47,20 @@ def read(source: Source) -> list[Row]:
 
 
 def decode(reply: bytes) -> list[Row]:
-    """The answer of xdp_diag; ValueError when it is none."""
+    """The rows of an answer of xdp_diag; ValueError if it is cut off."""
     rows = []
     for kind, start, end in messages(reply):
         if kind != _BY_FAMILY:
             continue
         if end - start < 16:
             raise ValueError("an xdp_diag message is cut off")
-        told: dict[str, Any] = {}
+        values: dict[str, int] = {}
         for what, a, e in attributes(reply, start + 16, end):
             if what == 1 and e - a >= 8:
                 index, queue = struct.unpack_from("=II", reply, a)
-                told.update(index=index, queue=queue)
+                values.update(index=index, queue=queue)
             elif what == 9 and e - a >= _STATS.size:
                 drops, _invalid, full, empty, _tx, _tx_empty = _STATS.unpack_from(reply, a)
-                told.update(drops=drops, ring_full=full, fill_empty=empty)
-        rows.append(Row(struct.unpack_from("=I", reply, start + 4)[0], **told))
+                values.update(drops=drops, ring_full=full, fill_empty=empty)
+        rows.append(Row(struct.unpack_from("=I", reply, start + 4)[0], **values))
     return rows

@@ -15,6 +15,8 @@ from . import duration_argument, emit, json_argument, open_source, print_lines, 
 from ._argument import interface
 
 if TYPE_CHECKING:
+    from ..collect.link_stats import Row as LinkStatsRow
+    from ..collect.netdev import Row as NetDevRow
     from ..facts.kinds.nic import Nic
     from ..frame.rates import Entry, Frame
     from ..host.source import Source
@@ -100,7 +102,7 @@ def measure(source: Source, name: str, seconds: float) -> Document:
     return document(nics[name], entry, last.at - first.at, fcs=fcs)
 
 
-def _entry(frame: Frame, name: str) -> Entry | None:
+def _entry(frame: Frame, name: str) -> Entry[LinkStatsRow] | Entry[NetDevRow] | None:
     """The counters of an interface: 64-bit ones where they were read."""
     for entry in frame.tables.get("link_stats", ()):
         if entry.now.interface == name:
@@ -111,7 +113,13 @@ def _entry(frame: Frame, name: str) -> Entry | None:
     return None
 
 
-def document(nic: Nic, entry: Entry | None, elapsed: float, *, fcs: bool = False) -> Document:
+def document(
+    nic: Nic,
+    entry: Entry[LinkStatsRow] | Entry[NetDevRow] | None,
+    elapsed: float,
+    *,
+    fcs: bool = False,
+) -> Document:
     """Both directions of an interface.
 
     `fcs`: the driver's byte counter includes the frame check sequence.

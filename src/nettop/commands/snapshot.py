@@ -12,6 +12,8 @@ from ..terms.errors import Refused, nearest
 from . import duration_argument, emit, json_argument, open_source, print_lines, source_arguments
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
     from ..frame.rates import Entry
 
 GROUP = "data"
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
     return 0 if tables else 3
 
 
-def _row(entry: Entry) -> dict[str, object]:
+def _row(entry: Entry[DataclassInstance]) -> dict[str, object]:
     """The values of a row, with its rates under `per_s` after the first sample."""
     from ..frame.fields import values
 

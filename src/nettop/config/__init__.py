@@ -1,6 +1,6 @@
 """Configuration: the folders of nettop and of its user, and the configuration files.
 
-Gives plain values. It depends on no pane and no command; they read it and validate their own part.
+Returns plain values. Panes and commands validate their own part of them.
 """
 
 from .file import KNOWN, Config, load, mute, muted

@@ -39,7 +39,7 @@ CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 class Config:
     """The merged configuration; a key of a later file overrides an earlier one."""
 
-    values: Mapping[str, Any] = field(default_factory=dict)
+    values: bounds.Table = field(default_factory=dict)
     limits: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     muted: frozenset[str] = frozenset()
     faults: tuple[str, ...] = ()  # one sentence, with file and key, for each ignored entry
@@ -51,17 +51,17 @@ class Config:
 
 def load() -> Config:
     """Read the configuration. Invalid entries are ignored and listed in `faults`."""
-    values: dict[str, Any] = {}
-    limits: dict[str, dict[str, Any]] = {}
+    values: bounds.Table = {}
+    limits: dict[str, dict[str, float]] = {}
     hidden: list[str] = []
     faults: list[str] = []
     for path in (SYSTEM / "config.toml", user_folder() / "config.toml"):
         try:
-            found = _read(path)
+            table = _read(path)
         except ConfigError as error:
             faults.append(str(error))
             continue
-        for key, value in found.items():
+        for key, value in table.items():
             try:
                 _check(path, key, value)
                 if key == "limits":
@@ -78,12 +78,12 @@ def load() -> Config:
     return Config(values, limits, frozenset(hidden), tuple(faults))
 
 
-def _read(path: Path) -> dict[str, Any]:
+def _read(path: Path) -> bounds.Table:
     try:
         return bounds.tables(_text(path))
     except ValueError as error:
-        told = str(error) if isinstance(error, ConfigError) else f"{path}: {error}"
-        raise ConfigError(told) from None
+        message = str(error) if isinstance(error, ConfigError) else f"{path}: {error}"
+        raise ConfigError(message) from None
 
 
 def _check(path: Path, key: str, value: Any) -> None:
@@ -98,8 +98,8 @@ def _check(path: Path, key: str, value: Any) -> None:
 
 
 def _thresholds(
-    path: Path, tables: Mapping[str, Any], faults: list[str]
-) -> Iterator[tuple[str, dict[str, Any]]]:
+    path: Path, tables: bounds.Table, faults: list[str]
+) -> Iterator[tuple[str, bounds.Table]]:
     """The thresholds of each rule; invalid entries are added to `faults`."""
     for rule, given in tables.items():
         if not isinstance(given, dict):
@@ -114,9 +114,9 @@ def _thresholds(
         yield rule, good
 
 
-def _shown(value: Any) -> str:
-    told = repr(value)
-    return told if len(told) <= 60 else told[:59] + "…"
+def _shown(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 60 else text[:59] + "…"
 
 
 def muted() -> list[str]:

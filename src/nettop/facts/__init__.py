@@ -1,15 +1,14 @@
-"""Facts: things joined from several tables of a frame; pure, they never touch the host.
+"""Facts: values joined from several tables of a frame. Pure: nothing here reads the host.
 
-`build(frame)` (in `joined`) gives a `Facts`. Rules name these fields; `vocabulary()` lists them.
+`joined.build(frame)` returns a `Facts`. Rules name the fields of the classes in `kinds`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
-from .kind import Kind
+from .kind import Fact, Kind
 from .kinds.capture import Capture
 from .kinds.core import Core
 from .kinds.flow import Flow
@@ -24,7 +23,7 @@ PROFILES = ("bulk-lan", "bulk-wan", "latency", "capture", "server")
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """What the host is for, and why that is believed."""
+    """The purpose of the host, and the reason for this choice."""
 
     name: str
     why: str
@@ -33,7 +32,7 @@ class Profile:
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """Everything a rule or a pane may know about one moment. Keys are the facts' labels."""
+    """Everything that rules and panes know of one moment; `at` is monotonic time in seconds."""
 
     host: Host
     profile: Profile
@@ -47,13 +46,13 @@ class Facts:
     paths: tuple[Path, ...] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
-    more: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)  # of kinds with a `build`
+    more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
 
-    def of(self, kind: Kind) -> tuple[Any, ...]:
-        """The facts of a kind: the targets of a rule over it."""
+    def of(self, kind: Kind) -> tuple[Fact, ...]:
+        """The facts of a kind, which are the targets of its rules."""
         if kind.build is not None:
             return self.more.get(kind.name, ())
         if kind.name == "host":
             return (self.host,)
-        found: tuple[Any, ...] = getattr(self, kind.plural)
-        return found
+        facts: tuple[Fact, ...] = getattr(self, kind.plural)
+        return facts

@@ -1,9 +1,9 @@
-"""What an interface counted, folded from the kernel's and the driver's many names into few.
+"""The counters of an interface, from the kernel's and the driver's statistics.
 
-The kernel's own counters (include/uapi/linux/if_link.h) mean different things by driver. The loss
-at the receive ring is what the driver's own statistics name (`nicstats`), else what its queues
-counted, else the link statistic that the driver table names for it. Of a driver that is not in the
-table, it is rx_missed_errors or rx_fifo_errors, where most drivers count it.
+The kernel's counters (include/uapi/linux/if_link.h) have different meanings in different drivers.
+Losses in the receive ring are those that the driver's own statistics name (`nicstats`), else those
+that its queues counted, else the link statistic that the driver table names for them. A driver that
+the table lacks counts them in rx_missed_errors or rx_fifo_errors, as most drivers do.
 """
 
 from __future__ import annotations
@@ -12,22 +12,26 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from functools import cache
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
+from ..frame.rates import Entry
 from .kinds.nic import Counters
+
+if TYPE_CHECKING:
+    from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow, QdiscRow, QueueRow
 
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
 
 @dataclass(frozen=True, slots=True)
 class Parts:
-    """The rows of one interface, all as they are now or all as rates; None: not read."""
+    """The rows of one interface, either all present values or all rates; None: not read."""
 
-    link: Any = None  # of link_stats
-    dev: Any = None  # of netdev
-    driver: Any = None  # of nicstats
-    pause: Any = None
-    flags: Any = None  # of links
+    link: LinkStatsRow | None = None
+    dev: NetDevRow | None = None
+    driver: NicStatsRow | None = None
+    pause: PauseRow | None = None
+    flags: LinkRow | None = None
     qdisc_drops: float | None = None
     interrupts: float | None = None
     timeouts: float | None = None
@@ -35,10 +39,10 @@ class Parts:
 
 
 def fold(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Counters:
-    """One interface's counters; `hardware`: it has a receive ring of its own.
+    """The counters of one interface; `hardware`: it has a receive ring of its own.
 
-    `link_ring`: the link statistic that counts only packets lost there; empty when none does; None
-    when the driver is not in the table.
+    `link_ring`: the link statistic that counts only packets lost there; empty if none does; None if
+    the driver table lacks the driver.
     """
     driver, pause, link = parts.driver, parts.pause, parts.link
     if link is not None:
@@ -61,11 +65,9 @@ def fold(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Count
     if parts.flags is not None:
         values["carrier_changes"] = parts.flags.carrier_changes
     if driver is not None:
-        kind: Any = type(driver)
-        names, told_by = _told(kind)
-        for name, told in zip(names, told_by(driver), strict=True):
-            if told is not None:
-                values[name] = told
+        kind: type = type(driver)
+        names, get = _driver(kind)
+        values |= {n: v for n, v in zip(names, get(driver), strict=True) if v is not None}
     return Counters(**values)
 
 
@@ -75,31 +77,33 @@ DRIVER: Final = tuple(
     if name not in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "interrupts",
                     "qdisc_drops", "carrier_changes")
 )  # fmt: skip
-"""What the driver's own statistics know better than the kernel's."""
+"""The counters for which the driver's statistics are better than the kernel's."""
 
 
 @cache
-def _told(kind: Any) -> tuple[tuple[str, ...], Callable[[Any], tuple[Any, ...]]]:
-    """Of `DRIVER`, what such a row has: names, and all their values in one go."""
+def _driver(
+    kind: type,
+) -> tuple[tuple[str, ...], Callable[[NicStatsRow], tuple[float | None, ...]]]:
+    """The names of `DRIVER` that a row has, and the function that returns their values."""
     known = {f.name for f in fields(kind)}
     names = tuple(name for name in DRIVER if name in known)
     return names, attrgetter(*names)
 
 
-def known_by_kind(driver: Any, queue_drops: float | None) -> bool:
+def known_by_kind(driver: NicStatsRow | None, queue_drops: float | None) -> bool:
     """Whether the driver or its queues count what the ring or the port lost."""
     kinds = (getattr(driver, name, None) for name in ("ring_drops", "phy_discards"))
     return queue_drops is not None or any(value is not None for value in kinds)
 
 
-def _ring_of_link(row: Any, link_ring: str | None) -> float | None:
-    if link_ring is None:  # many drivers put one loss into both
+def _ring_of_link(row: LinkStatsRow, link_ring: str | None) -> float | None:
+    if link_ring is None:  # many drivers count one loss in both
         return largest(row.rx_missed_errors, row.rx_fifo_errors)
     count: float | None = getattr(row, link_ring) if link_ring else None
     return count
 
 
-def _of_link(row: Any) -> dict[str, Any]:
+def _of_link(row: LinkStatsRow) -> dict[str, float | None]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
@@ -110,7 +114,7 @@ def _of_link(row: Any) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _of_dev(row: Any) -> dict[str, Any]:
+def _of_dev(row: NetDevRow) -> dict[str, float | None]:
     return {
         "rx_bytes": row.rx_bytes, "tx_bytes": row.tx_bytes,
         "rx_packets": row.rx_packets, "tx_packets": row.tx_packets,
@@ -120,18 +124,18 @@ def _of_dev(row: Any) -> dict[str, Any]:
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """The sum of what is known; None when nothing is."""
+    """The sum of the known values; None without any."""
     known = [value for value in values if value is not None]
     return sum(known) if known else None
 
 
 def largest(*values: float | None) -> float | None:
-    """The largest of what is known; None when nothing is."""
+    """The largest known value; None without any."""
     return max((value for value in values if value is not None), default=None)
 
 
 def middle(values: Iterable[float]) -> float | None:
-    """The median; None of nothing. The standard library's `statistics` takes 10 ms to import."""
+    """The median; None without values. The module `statistics` takes 10 ms to import."""
     known = sorted(values)
     half = len(known) // 2
     if not known:
@@ -139,27 +143,27 @@ def middle(values: Iterable[float]) -> float | None:
     return known[half] if len(known) % 2 else (known[half - 1] + known[half]) / 2
 
 
-def qdiscs(entries: Iterable[Any]) -> dict[str, Qdisc]:
-    """The root qdisc of each interface with its drops (mq sums up those of its leaves)."""
-    found: dict[str, Qdisc] = {}
+def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, Qdisc]:
+    """The root qdisc of each interface with its drops (those of mq include its leaves)."""
+    roots: dict[str, Qdisc] = {}
     leaves: dict[str, str] = {}
     for entry in entries:
         row, rate = entry.now, entry.per_s
         if row.root:
             drops = rate.drops if rate is not None else None
-            found[row.interface] = Qdisc(row.kind, None, row.drops, drops)
+            roots[row.interface] = Qdisc(row.kind, None, row.drops, drops)
         elif row.parent != "ingress":
             leaves.setdefault(row.interface, row.kind)
     for name, kind in leaves.items():
-        root = found.get(name)
+        root = roots.get(name)
         if root is not None and root.kind in ("mq", "mqprio", "multiq"):
-            found[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
-    return found
+            roots[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
+    return roots
 
 
 @dataclass(frozen=True, slots=True)
 class Qdisc:
-    """An interface's queueing discipline."""
+    """The queueing discipline of an interface."""
 
     kind: str
     leaf: str | None = None
@@ -167,8 +171,8 @@ class Qdisc:
     drops_per_s: float | None = None
 
 
-def timeouts(queues: Iterable[Any]) -> tuple[Mapping[str, float], Mapping[str, float]]:
-    """Transmit watchdog firings by interface: counted, and per second."""
+def timeouts(queues: Iterable[Entry[QueueRow]]) -> tuple[Mapping[str, float], Mapping[str, float]]:
+    """Transmit queue timeouts by interface: the counts, and the rates per second."""
     counted: dict[str, float] = {}
     rates: dict[str, float] = {}
     for entry in queues:

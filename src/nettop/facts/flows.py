@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry
 from ..terms import formulas
@@ -16,6 +16,9 @@ from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
 from .landing import COMPUTED, Landing, Site, seen
+
+if TYPE_CHECKING:
+    from .rows import TcpRow, UdpRow
 
 MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
@@ -30,8 +33,8 @@ ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land t
 class Sockets:
     """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
 
-    tcp: list[tuple[float, Entry, Site]] = field(default_factory=list)
-    udp: list[Entry] = field(default_factory=list)
+    tcp: list[tuple[float, Entry[TcpRow], Site]] = field(default_factory=list)
+    udp: list[Entry[UdpRow]] = field(default_factory=list)
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
@@ -40,7 +43,7 @@ class Sockets:
 
     @classmethod
     def of(
-        cls, tcp: Sequence[Entry] | None, udp: Sequence[Entry], landing: Landing,
+        cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Landing,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
         """From the socket tables; `owners` is process and name by inode.
@@ -83,14 +86,15 @@ def uses(sockets: Sockets) -> dict[int, Use]:
             use.tx = (use.tx or 0.0) + (tx or 0.0)
         if site.nic is not None and moved > use.most:
             use.most, use.nic = moved, site.nic
-    for entry in sockets.udp:
-        owner = sockets.owners.get(entry.now.inode)
+    for datagrams in sockets.udp:
+        owner = sockets.owners.get(datagrams.now.inode)
         if owner is None:
             continue
         use = found.setdefault(owner[0], Use())
         use.udp += 1
-        if entry.per_s is not None and entry.per_s.drops is not None:
-            use.drops = (use.drops or 0.0) + entry.per_s.drops
+        drops = datagrams.rate("drops")
+        if drops is not None:
+            use.drops = (use.drops or 0.0) + drops
     return found
 
 
@@ -121,7 +125,7 @@ def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
     return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
 
 
-def _tcp(moved: float, entry: Entry, site: Site, sockets: Sockets, around: Around) -> Flow:
+def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, around: Around) -> Flow:
     row, rate = entry.now, entry.per_s
     rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
@@ -178,7 +182,7 @@ def _lost(
     return ratio, min(1.0, had / again) if again and had is not None else None
 
 
-def _full(row: Any, tx: float | None, rtt: float | None) -> bool | None:
+def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
     """Whether data on the way fills the send buffer while more could be on the way.
 
     The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
@@ -186,9 +190,9 @@ def _full(row: Any, tx: float | None, rtt: float | None) -> bool | None:
     leaves at once is never seen waiting. What is on the way on average is the rate times the round
     trip; what is there in the instant of the look may be nothing, just before it is filled again.
     """
-    if tx is None or rtt is None or None in (row.sndbuf, row.cwnd, row.mss):
+    if tx is None or rtt is None or row.sndbuf is None or row.cwnd is None or row.mss is None:
         return None
-    return bool(FULL * row.sndbuf <= tx * rtt <= ROOM * row.cwnd * row.mss)
+    return FULL * row.sndbuf <= tx * rtt <= ROOM * row.cwnd * row.mss
 
 
 def _place(
@@ -211,7 +215,7 @@ def _place(
     return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
 
 
-def _udp(entry: Entry, sockets: Sockets, around: Around) -> Flow:
+def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
     row, rate = entry.now, entry.per_s
     site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
     queue, why = _believed(site, around)
@@ -236,7 +240,7 @@ def _believed(site: Site, around: Around) -> tuple[str | None, str]:
     return (site.queue, site.why) if doubt is None else (None, doubt)
 
 
-def _matters(entry: Entry) -> bool:
+def _matters(entry: Entry[UdpRow]) -> bool:
     return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
 
 

@@ -1,14 +1,14 @@
-"""Facts from frames: every join there is, in the order in which they need each other.
+"""Facts from frames: all joins, in the order of their dependencies.
 
-A `Joiner` remembers what must persist between frames: joins of tables that stand still, which CPUs
-served each interface, the profile in force. It never touches the host and raises on no frame.
+A `Joiner` keeps results between frames: joins of tables that rarely change, the CPUs of each
+interface, the profile. It does not read the host and raises no exception for any frame.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Frame
 from . import Facts, flows, profile, single, sums, traffic, witness
@@ -21,9 +21,12 @@ from .landing import Landing
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .place import Place
-from .port import STILL, Port, first, ports
+from .port import STILL, Port, ports
 from .profile import guess
 from .wiring import Routes
+
+if TYPE_CHECKING:
+    from .rows import InterruptRow
 
 NEEDS: Final = (
     "addresses", "channels", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle", "drvinfo",
@@ -33,17 +36,17 @@ NEEDS: Final = (
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp",
     "softirqs", "softnet", "sysctl_files", "sysctls", "topology", "xdp_sockets",
 )  # fmt: skip
-"""The tables that facts are made of (and `netdev`, where `link_stats` cannot be read)."""
+"""The tables that facts are built from (and `netdev` if `link_stats` cannot be read)."""
 
 
 def needs() -> tuple[str, ...]:
-    """Every table that facts are made of, those of the kinds that build their own among them."""
+    """All tables that facts are built from, those of kinds with `build` included."""
     return (*NEEDS, *(table for kind in kinds().values() for table in kind.needs))
 
 
 @dataclass(slots=True)
 class Joiner:
-    """Makes the facts of one frame after another. `ssh_peer` is the far end of this session."""
+    """Builds the facts of successive frames. `ssh_peer` is the remote address of this session."""
 
     ssh_peer: str | None = None
     memo: Memo = field(default_factory=Memo)
@@ -51,13 +54,13 @@ class Joiner:
     chooser: profile.Chooser = field(default_factory=profile.Chooser)
     lines: Lines = field(default_factory=Lines)
     witness: witness.Witness = field(default_factory=witness.Witness)
-    shape: object = None  # another one when the interrupt lines are others
-    named: list[Any] = field(default_factory=list)
+    shape: object = None  # replaced when interrupt lines change
+    named: list[InterruptRow] = field(default_factory=list)
 
     def build(
         self, frame: Frame, profile: str | None = None, interface: str | None = None
     ) -> Facts:
-        """The facts of this moment; `interface` leaves only that one (and the ports below it)."""
+        """The facts of a frame; `interface` restricts them to that one and the ports below it."""
         tables = frame.tables
         place = self._place(frame)
         here = self._ports(frame, place)
@@ -83,7 +86,7 @@ class Joiner:
                 {e.now.interface: e for e in tables.get("nicstats", ())},
                 single.by_queue(tables.get("nicqueues", ())),
                 single.queue_drops(tables.get("nicqueues", ())),
-                still.fields.get("irqbalance"),
+                still.host.irqbalance,
                 flows_known=sockets.known,
                 af_xdp=frozenset(row.index for row in frame.rows("xdp_sockets"))
                 if "xdp_sockets" in tables
@@ -92,7 +95,7 @@ class Joiner:
             ),
             self.memory,
         )  # fmt: skip
-        doubts = self._doubts(landing, sockets, moment, still.fields.get("kernel"))
+        doubts = self._doubts(landing, sockets, moment, still.host.kernel)
         tasks = self.memo.get(
             "tasks",
             (tables.get("processes"),),
@@ -157,7 +160,7 @@ class Joiner:
         )
 
     def _lines(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
-        """Whose the interrupt lines are; made anew when a line, interface or owner changed."""
+        """The interrupt lines by interface; computed again if a line, port or owner changed."""
         entries = frame.tables.get("interrupts", ())
         before, self.named = self.named, rows(entries)
         moved = [(old, new) for old, new in zip(before, self.named, strict=False) if old is not new]
@@ -173,17 +176,17 @@ class Joiner:
         return self.lines
 
     def _assigned(self, frame: Frame, here: Mapping[str, Port]) -> Lines:
-        made = assign(
+        lines = assign(
             self.named,
             owners(frame.rows("irqs"), frame.rows("netclass")),
             aliases(frame.rows("netclass"), here),
             {name: port.driver for name, port in here.items()},
             queues(frame.rows("irqs")),
         )
-        if made == self.lines:
+        if lines == self.lines:
             return self.lines
-        self.memory.served.clear()  # it remembers by the lines' places
-        return made
+        self.memory.served.clear()  # its keys are the places of lines
+        return lines
 
     def _slots(
         self, frame: Frame, here: Mapping[str, Port], lines: Lines
@@ -198,7 +201,7 @@ class Joiner:
                 {name: port.node for name, port in here.items()},
                 lines,
                 {irq: row for row in frame.rows("irqs") if (irq := number(row.irq)) is not None},
-                {(row.interface, first(row, "queue")) for row in frame.rows("ntuple")},
+                {(row.interface, row.queue) for row in frame.rows("ntuple")},
             ),
         )
 
@@ -239,7 +242,7 @@ class Joiner:
         self, landing: Landing, sockets: flows.Sockets, moment: traffic.Moment,
         kernel: tuple[int, int] | None,
     ) -> Mapping[str, str]:  # fmt: skip
-        """Why RSS does not tell the queues of an interface; marks the nics that were judged."""
+        """Why the RSS table of an interface is doubtful; sets `rss_obeyed` of its Nic."""
         self.witness.forget(landing.ports)
         heard = {
             nic: self.witness.hear(
@@ -287,12 +290,12 @@ def build(
     frame: Frame, profile: str | None = None, interface: str | None = None,
     ssh_peer: str | None = None,
 ) -> Facts:  # fmt: skip
-    """The facts of a single frame, with nothing remembered."""
+    """The facts of a single frame, without results of earlier ones."""
     return Joiner(ssh_peer=ssh_peer).build(frame, profile, interface)
 
 
 def only(facts: Facts, interface: str) -> Facts:
-    """The facts of one interface and the ports below it; host, cores and processes stay whole."""
+    """The facts of one interface and the ports below it, with host, cores and all processes."""
     nic = next((nic for nic in facts.nics if nic.name == interface), None)
     names = {interface, *(nic.lower if nic is not None else ())}
     return Facts(
@@ -312,7 +315,7 @@ def _processes(
     tasks: Tasks, uses: dict[int, process.Use], found: Sequence[Flow],
     captures: Sequence[capture.Capture], cores: Mapping[int, Core], nics: Mapping[str, Nic],
 ) -> tuple[Process, ...]:  # fmt: skip
-    """Processes with what their flows and captures tell of interrupts."""
+    """The processes, with the interrupt CPUs of their flows and captures."""
     placed: set[int] = set()
     for flow in found:  # the busiest first
         if flow.pid in uses and flow.pid not in placed and flow.irq_cpu is not None:

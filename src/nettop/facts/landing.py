@@ -1,55 +1,58 @@
-"""Where a flow's packets land: interface, receive queue, and how that is known."""
+"""Interface and receive queue of a flow, and how they are known."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from .kinds.queue import Queue
 from .port import Port
 from .toeplitz import TRANSFORMS, Packet, key_bytes, queue_of
 from .wiring import Routes
 
+if TYPE_CHECKING:
+    from .rows import RssRow, TcpRow, UdpRow
+
 COMPUTED: Final = "computed from RSS"
-ALMOST: Final = 0.8  # of a NIC's traffic: such a flow and such a queue belong together
+ALMOST: Final = 0.8  # of a NIC's traffic: a flow and a queue with this share belong together
 
 
 class Site(NamedTuple):
-    """What stands still of a flow."""
+    """The properties of a flow that do not change."""
 
     id: str
     nic: str | None  # as routed
-    port: str | None  # the physical port below, where there is exactly one
+    port: str | None  # the physical port below, if there is exactly one
     queue: str | None
     why: str
 
 
 @dataclass(slots=True)
 class Landing:
-    """Finds the site of each flow once; made anew when routes, interfaces or RSS change.
+    """Computes the site of each flow once; replaced when routes, interfaces or RSS change.
 
-    The site of a flow that is not asked for during a whole frame is forgotten.
+    The site of a flow that is not requested during a whole frame is forgotten.
     """
 
     ports: Mapping[str, Port]
     routes: Routes
-    rss: Mapping[str, Any] = field(default_factory=dict)
-    known: dict[Any, Site] = field(default_factory=dict)  # asked for in this frame
-    before: dict[Any, Site] = field(default_factory=dict)  # asked for in the frame before
+    rss: Mapping[str, RssRow] = field(default_factory=dict)
+    known: dict[Hashable, Site] = field(default_factory=dict)  # requested in this frame
+    before: dict[Hashable, Site] = field(default_factory=dict)  # requested in the previous frame
 
     def begin(self) -> None:
-        """A frame begins."""
+        """Start a frame."""
         self.before, self.known = self.known, {}
 
-    def site(self, key: Any, protocol: str, row: Any) -> Site:
-        """The site of a socket; `key` is its own for as long as it lives."""
-        found = self.known.get(key)
-        if found is None:
-            found = self.known[key] = self.before.get(key) or self._find(protocol, row)
-        return found
+    def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Site:
+        """The site of a socket; `key` identifies it during its life."""
+        site = self.known.get(key)
+        if site is None:
+            site = self.known[key] = self.before.get(key) or self._find(protocol, row)
+        return site
 
-    def _find(self, protocol: str, row: Any) -> Site:
+    def _find(self, protocol: str, row: TcpRow | UdpRow) -> Site:
         name = f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
         bound = getattr(row, "interface", None)
         nic = bound or self.routes.interface(row.remote or "", row.local or "")
@@ -65,10 +68,10 @@ class Landing:
             port = self.ports[port.lower[0]]
         return Site(name, nic, port.name, *self._queue(protocol, row, port))
 
-    def _queue(self, protocol: str, row: Any, port: Port) -> tuple[str | None, str]:
-        if port.fixed.get("rx_queues") == 1:
+    def _queue(self, protocol: str, row: TcpRow | UdpRow, port: Port) -> tuple[str | None, str]:
+        if port.nic.rx_queues == 1:
             return "rx-0", "the only receive queue"
-        if port.fixed.get("ntuple_rules"):
+        if port.nic.ntuple_rules:
             return None, "steering rules may overrule RSS"
         rss = self.rss.get(port.name)
         if rss is None:
@@ -95,7 +98,7 @@ class Landing:
 
 
 def seen(share: float | None, queues: list[Queue] | None) -> str | None:
-    """The queue that the counters show: nearly all packets in one queue, nearly all of one flow."""
+    """The queue of a flow by counters: the flow and one queue have nearly all of the traffic."""
     if share is None or share < ALMOST:
         return None
     for queue in queues or ():

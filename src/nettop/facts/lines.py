@@ -1,32 +1,34 @@
-"""Which interrupt line serves which NIC queue, and which CPUs take it.
+"""The interrupt lines of each NIC queue, and the CPUs that take their interrupts.
 
-Whose a line is: sysfs lists a device's message-signalled interrupts (`msi_irqs`); where it does not
-(virtio, Xen, legacy lines) the name says so. Which queue: the kernel's own word where it has one
-(Linux 6.8, netdev netlink), else the name the driver gave it (`irqname`).
+The interface of a line comes from sysfs, which lists the message-signalled interrupts of a device
+(`msi_irqs`), else (virtio, Xen, legacy lines) from the name of the line. The queue comes from
+netdev netlink (Linux 6.8), else from the name that the driver gave the line (`irqname`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from .port import Port
+    from .rows import InterruptRow, IrqRow, NetClassRow
 
-SHARE: Final = 0.02  # a CPU with less of a NIC's interrupts, and of its even part, only looked in
+# a CPU with a smaller share of a NIC's interrupts, and of its even share, is ignored
+SHARE: Final = 0.02
 
 
 class Line(NamedTuple):
-    """One interrupt line of a NIC. `number` is None for what is no queue (link, events)."""
+    """One interrupt line of a NIC. `number` is None if it serves no queue (link, events)."""
 
-    place: int  # where it stands in the interrupts table
+    place: int  # index in the interrupts table
     irq: int | None
     name: str
     nic: str
     direction: str | None  # rx, tx, rxtx
     number: int | None
-    signalled: bool | None  # by message (MSI); None: the chip does not say
+    signalled: bool | None  # by message (MSI); None: unknown by the chip's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,34 +40,34 @@ class Lines:
 
 
 def assign(
-    rows: Sequence[Any], owners: Mapping[int, str], aliases: Mapping[str, str],
+    rows: Sequence[InterruptRow], owners: Mapping[int, str], aliases: Mapping[str, str],
     drivers: Mapping[str, str], served: Mapping[int, Sequence[str]] | None = None,
 ) -> Lines:  # fmt: skip
-    """Every NIC's lines.
+    """The lines of every NIC.
 
     `rows` is the interrupts table; `owners` the interface of an interrupt by sysfs; `aliases` the
     interface of a name, a bus address or a virtio device; `drivers` the interfaces' drivers;
-    `served` the queues (`eth0/rx-0`) that the kernel says an interrupt serves.
+    `served` the queues (`eth0/rx-0`) of an interrupt by netdev netlink.
     """
-    from ..terms import irqname  # its patterns take a while to compile: only where lines are joined
+    from ..terms import irqname  # late: its patterns take long to compile
 
     served = served or {}
-    mine: dict[str, list[tuple[int, Any, str]]] = {}
+    mine: dict[str, list[tuple[int, InterruptRow, str]]] = {}
     for place, row in enumerate(rows):
         irq = number(row.irq)
         owner = None if irq is None else owners.get(irq) or _of_queues(served.get(irq, ()))
-        told = [(_owner(action, aliases), action) for action in irqname.actions(row.name or "")]
-        for nic, action in told:
+        named = [(_owner(action, aliases), action) for action in irqname.actions(row.name or "")]
+        for nic, action in named:
             if nic is not None and owner in (None, nic):
                 mine.setdefault(nic, []).append((place, row, action))
                 break
         else:
             if owner is not None:
-                mine.setdefault(owner, []).append((place, row, told[0][1] if told else ""))
+                mine.setdefault(owner, []).append((place, row, named[0][1] if named else ""))
     by_nic: dict[str, tuple[Line, ...]] = {}
     by_queue: dict[tuple[str, str, int], Line] = {}
     for nic, found in mine.items():
-        lines = _told(nic, _lines(nic, found, drivers.get(nic)), served, by_queue)
+        lines = _with_served(nic, _lines(nic, found, drivers.get(nic)), served, by_queue)
         by_nic[nic] = lines
         for line in lines:
             if line.number is not None and line.direction is not None:
@@ -75,8 +77,8 @@ def assign(
     return Lines(by_nic, by_queue)
 
 
-def owners(irqs: Sequence[Any], netclass: Sequence[Any]) -> dict[int, str]:
-    """The interface of an interrupt by sysfs; one that several ports share is told by its name."""
+def owners(irqs: Sequence[IrqRow], netclass: Sequence[NetClassRow]) -> dict[int, str]:
+    """The interface of each interrupt by sysfs, without interrupts that several ports share."""
     found = {}
     for row in irqs:
         irq = number(row.irq)
@@ -85,15 +87,15 @@ def owners(irqs: Sequence[Any], netclass: Sequence[Any]) -> dict[int, str]:
     if found:
         return found
     claims: dict[int, set[str]] = {}
-    for row in netclass:
-        for text in row.irqs or ():
+    for device in netclass:
+        for text in device.irqs or ():
             irq = number(text)
             if irq is not None:
-                claims.setdefault(irq, set()).add(row.name)
+                claims.setdefault(irq, set()).add(device.name)
     return {irq: names.pop() for irq, names in claims.items() if len(names) == 1}
 
 
-def aliases(netclass: Sequence[Any], ports: Mapping[str, Port]) -> dict[str, str]:
+def aliases(netclass: Sequence[NetClassRow], ports: Mapping[str, Port]) -> dict[str, str]:
     """The interface of a name, a bus address or a virtio device."""
     found: dict[str, str] = {}
     for row in netclass:
@@ -101,7 +103,7 @@ def aliases(netclass: Sequence[Any], ports: Mapping[str, Port]) -> dict[str, str
             if alias:
                 found.setdefault(alias, row.name)
     for name, port in ports.items():
-        bus = port.fixed.get("bus")
+        bus = port.nic.bus
         if bus:
             found.setdefault(bus, name)
         if port.kind in ("nic", "wireless", "other"):
@@ -115,7 +117,9 @@ def _owner(action: str, aliases: Mapping[str, str]) -> str | None:
     return aliases.get(action) or aliases.get(irqname.queue_of(action).owner)
 
 
-def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> tuple[Line, ...]:
+def _lines(
+    nic: str, found: list[tuple[int, InterruptRow, str]], driver: str | None
+) -> tuple[Line, ...]:
     from ..terms import irqname
 
     places = irqname.places((action for _, _, action in found), driver or None)
@@ -127,7 +131,7 @@ def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> t
         for place, row, action in found
     ]  # fmt: skip
     if lines and all(line.number is None for line in lines):
-        # one line for everything: it carries the interface's bare name
+        # a single line for all queues has the name of the interface
         whole = [line for line in lines if line.name == nic] or lines[:1]
         lines = [
             line._replace(direction="rxtx", number=0) if line is whole[0] else line
@@ -136,11 +140,11 @@ def _lines(nic: str, found: list[tuple[int, Any, str]], driver: str | None) -> t
     return tuple(lines)
 
 
-def _told(
+def _with_served(
     nic: str, lines: tuple[Line, ...], served: Mapping[int, Sequence[str]],
     by_queue: dict[tuple[str, str, int], Line],
 ) -> tuple[Line, ...]:  # fmt: skip
-    """The lines with the kernel's word instead of their names', and its queues in `by_queue`."""
+    """The lines with the queues of netdev netlink, which are also added to `by_queue`."""
     out = []
     for line in lines:
         mine = [
@@ -159,13 +163,13 @@ def _told(
 
 
 def _of_queues(queues: Sequence[str]) -> str | None:
-    """The interface of queues that one interrupt serves; None when there is none, or several."""
+    """The interface of these queues; None without any, or for several interfaces."""
     names = {queue.rpartition("/")[0] for queue in queues}
     return names.pop() if len(names) == 1 else None
 
 
-def queues(irqs: Sequence[Any]) -> dict[int, tuple[str, ...]]:
-    """The queues that the kernel says an interrupt serves, from the irqs table."""
+def queues(irqs: Sequence[IrqRow]) -> dict[int, tuple[str, ...]]:
+    """The queues of each interrupt, from the irqs table."""
     return {irq: row.queues for row in irqs if row.queues and (irq := number(row.irq)) is not None}
 
 
@@ -177,24 +181,25 @@ def signalled(chip: str | None) -> bool | None:
     return False if "IO-APIC" in text or "XT-PIC" in text or "IOAPIC" in text else None
 
 
-def number(irq: Any) -> int | None:
-    """The interrupt's number; None for letters such as NMI."""
-    text = str(irq)
-    return int(text) if text.isascii() and text.isdigit() else None
+def number(irq: str) -> int | None:
+    """The number of an interrupt; None for letters such as NMI."""
+    return int(irq) if irq.isascii() and irq.isdigit() else None
 
 
 @dataclass(slots=True)
 class Served:
-    """Which CPUs take a NIC's receive interrupts: the last interval that had any."""
+    """The CPUs that took a NIC's receive interrupts in the last interval that had any."""
 
     cpus: tuple[int, ...] = ()
     top: int | None = None
     share: float | None = None
     moved: bool | None = None
-    homes: dict[int, int] = field(default_factory=dict)  # line's place → the CPU that took it all
+    homes: dict[int, int] = field(
+        default_factory=dict
+    )  # place of a line → the CPU that took all its interrupts
 
     def see(self, lines: Sequence[Line], rates: Sequence[Mapping[int, float] | None]) -> None:
-        """Take in one interval: interrupts per second by CPU, for each of `lines`."""
+        """Add one interval: interrupts per second by CPU, for each of `lines`."""
         sums: dict[int, float] = {}
         for line, by_cpu in zip(lines, rates, strict=True):
             if not by_cpu:
@@ -218,7 +223,7 @@ class Served:
 
 
 def by_cpu(rates: Iterable[Mapping[int, float] | None]) -> dict[int, float]:
-    """Interrupts per second of several lines together, by CPU."""
+    """The sum of several lines' interrupts per second, by CPU."""
     sums: dict[int, float] = {}
     for one in rates:
         if one:

@@ -1,44 +1,50 @@
-"""Joins of what stands still are made once and kept while their tables hold the same rows."""
+"""Results of slow joins, kept while their input tables hold the same rows."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from operator import is_
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..frame.rates import Entry
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_Row = TypeVar("_Row", bound="DataclassInstance")
 _T = TypeVar("_T")
 
 
 @dataclass(slots=True)
 class Memo:
-    """Values by name, each with the inputs it was made from."""
+    """Values by name, each with the inputs it was computed from."""
 
-    kept: dict[str, tuple[tuple[Any, ...], Any]] = field(default_factory=dict)
+    kept: dict[str, tuple[tuple[object, ...], Any]] = field(default_factory=dict)
 
     def get(
-        self, name: str, inputs: tuple[Any, ...], make: Callable[[], _T], *, rates: bool = False
+        self, name: str, inputs: tuple[object, ...], make: Callable[[], _T], *, rates: bool = False
     ) -> _T:
-        """The value made from these inputs; made anew when one is another object.
+        """The value of `make()`, computed again only if one of the inputs changed.
 
-        A sequence of entries is the same when its rows are: slow tables hand out the very list
-        again, some quick ones the very rows, and a table read afresh mostly equal ones. `rates`:
-        the value rests on rates too, so that only the very list will do.
+        Two sequences of entries are the same if their rows are the same objects or equal. With
+        `rates`, the value depends on rates too, so each input must be the same object.
         """
         old = self.kept.get(name)
         if old is not None and all(map(is_ if rates else same, old[0], inputs)):
             value: _T = old[1]
-            self.kept[name] = inputs, value  # the newer ones: next time they are the very same
+            self.kept[name] = (
+                inputs,
+                value,
+            )  # the newer objects: next time the comparison by identity succeeds
             return value
-        made = make()
-        self.kept[name] = inputs, made
-        return made
+        value = make()
+        self.kept[name] = inputs, value
+        return value
 
 
-def same(old: Any, new: Any) -> bool:
-    """Whether an input is the same as before: entries by their rows, names by value."""
+def same(old: object, new: object) -> bool:
+    """Whether an input is unchanged: entries are compared by row, other values by equality."""
     if old is new:
         return True
     if isinstance(old, tuple):
@@ -53,6 +59,6 @@ def same(old: Any, new: Any) -> bool:
     return True
 
 
-def rows(entries: Sequence[Any]) -> list[Any]:
-    """The rows of entries as they are now."""
+def rows(entries: Sequence[Entry[_Row]]) -> list[_Row]:
+    """The present rows of these entries."""
     return [entry.now for entry in entries]

@@ -1,26 +1,29 @@
-"""Where CPUs are: spots for the cores, nodes, and how many physical cores a set of CPUs has."""
+"""The online CPUs: their nodes and caches, and the physical cores of a set of CPUs."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .kinds.core import Spot
+
+if TYPE_CHECKING:
+    from .rows import TopologyRow
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The processors of a host that are online."""
+    """The online CPUs of a host."""
 
     spots: tuple[Spot, ...] = ()
     by_cpu: Mapping[int, Spot] = field(default_factory=dict)
     nodes: int = 1  # with CPUs
-    told: bool = False  # the topology was read; else only the numbers are known
+    known: bool = False  # the topology was read; else only the numbers are known
 
     @classmethod
-    def of(cls, topology: Sequence[Any], cpus: Iterable[int] = ()) -> Place:
-        """From the topology's rows; where there are none, from the bare CPU numbers."""
+    def of(cls, topology: Sequence[TopologyRow], cpus: Iterable[int] = ()) -> Place:
+        """From the rows of the topology table; without any, from the CPU numbers `cpus`."""
         spots = [
             Spot(
                 row.cpu,
@@ -34,12 +37,12 @@ class Place:
             for row in topology
             if row.online and row.cpu is not None
         ]
-        told = bool(spots)
+        known = bool(spots)
         if not spots:
             spots = [Spot(cpu) for cpu in cpus]
         spots.sort(key=lambda spot: spot.cpu)
         nodes = {spot.node for spot in spots if spot.node is not None}
-        return cls(tuple(spots), {spot.cpu: spot for spot in spots}, max(1, len(nodes)), told)
+        return cls(tuple(spots), {spot.cpu: spot for spot in spots}, max(1, len(nodes)), known)
 
     def node(self, cpu: int | None) -> int | None:
         """The NUMA node of a CPU."""
@@ -47,7 +50,7 @@ class Place:
         return spot.node if spot is not None else None
 
     def cores(self, cpus: Iterable[int]) -> int | None:
-        """How many physical cores these online CPUs are; None when their siblings are not told."""
+        """The number of physical cores of these CPUs; None if their siblings are not known."""
         found: set[tuple[int, ...]] = set()
         for cpu in cpus:
             spot = self.by_cpu.get(cpu)
@@ -59,7 +62,7 @@ class Place:
         return len(found) or None
 
     def firsts(self, cpus: Iterable[int]) -> tuple[int, ...]:
-        """One CPU of each physical core among these: the lowest number; () when not told."""
+        """The lowest CPU number of each physical core of these CPUs; () if not known."""
         found: dict[tuple[int, ...], int] = {}
         for cpu in sorted(cpus):
             spot = self.by_cpu.get(cpu)
@@ -76,12 +79,12 @@ class Place:
 
     @property
     def packages(self) -> int | None:
-        """Processor packages; None when not told."""
+        """The number of processor packages; None if not known."""
         return len({s.package for s in self.spots if s.package is not None}) or None
 
     @property
     def smt(self) -> bool | None:
-        """Whether some core runs more than one thread; None when not told."""
+        """Whether some core has more than one online thread; None if not known."""
         if not any(spot.core for spot in self.spots):
             return None
         return any(other in self.by_cpu for spot in self.spots for other in spot.siblings)

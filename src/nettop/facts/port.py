@@ -1,21 +1,29 @@
-"""What stands still of an interface: settings, limits, place. Joined once for many frames."""
+"""Settings, limits and topology of each interface: a join that many frames share."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from ..frame.rates import Tables
 from ..terms import formulas
 from . import wiring
-from .kinds.nic import Channels, Coalesce, Feature, Pause, Pcie, Ring
+from .kinds.nic import Channels, Coalesce, Feature, Nic, Pause, Pcie, Ring
 from .place import Place
 from .toeplitz import key_bytes, symmetric
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from .rows import FeatureRow, LinkRow, NetClassRow, PciRow, QueueRow, RssRow
+
+_Fact = TypeVar("_Fact", bound="DataclassInstance")
 
 
 @dataclass(frozen=True, slots=True)
 class Port:
-    """One interface: `fixed` are the fields of its Nic that do not change by themselves."""
+    """One interface. `nic` has its settings and limits, but no rates and no interrupts."""
 
     name: str
     kind: str
@@ -25,13 +33,13 @@ class Port:
     node: int | None
     local: frozenset[int]
     lower: tuple[str, ...]
-    link_ring: str | None = None  # the link statistic of a full ring; "": none; None: not known
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    nic: Nic
+    link_ring: str | None = None  # the link statistic of a full ring; "": none; None: unknown
 
 
 @dataclass(frozen=True, slots=True)
 class _Link:
-    """An interface as sysfs or /proc/net/dev tells it, where rtnetlink is not to be had."""
+    """An interface of sysfs or /proc/net/dev, in place of a row of `links`."""
 
     interface: str
     kind: str = ""
@@ -39,14 +47,14 @@ class _Link:
     loopback: bool = False
 
     def __getattr__(self, name: str) -> None:
-        """What only rtnetlink tells is unknown."""
+        """Fields that only rtnetlink has are unknown."""
 
 
-def ports(tables: Mapping[str, Sequence[Any]], place: Place) -> dict[str, Port]:
-    """Every interface, from the rows of the tables that stand still, by table name."""
-    classes = {row.name: row for row in tables.get("netclass", ())}
-    links = {row.interface: row for row in tables.get("links", ())}
-    # /sys may show the interfaces of another namespace (nsenter -n), or of a while ago
+def ports(tables: Tables, place: Place) -> dict[str, Port]:
+    """Every interface, from the rows of the tables in `STILL`."""
+    classes: dict[str, NetClassRow] = {row.name: row for row in tables.get("netclass", ())}
+    links: dict[str, LinkRow | _Link] = {row.interface: row for row in tables.get("links", ())}
+    # /sys may show other interfaces: of another namespace (nsenter -n) or of an earlier reading
     if not links:
         for name, row in classes.items():
             kind = row.devtype or "" if row.device is None else ""
@@ -56,7 +64,7 @@ def ports(tables: Mapping[str, Sequence[Any]], place: Place) -> dict[str, Port]:
             links[row.name] = _Link(row.name, loopback=row.name == "lo")
     kinds = {name: _kind(link, classes.get(name)) for name, link in links.items()}
     lower = wiring.lower_ports(kinds, _below(links, classes))
-    shared = {name: _by_name(tables.get(name, ())) for name in _ONE_ROW}
+    shared = {what: {_name(row): row for row in tables.get(what, ())} for what in _ONE_ROW}
     many = {name: _grouped(tables.get(name, ())) for name in _MANY_ROWS}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
     return {
@@ -79,29 +87,27 @@ STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 _WIRED: Final = ("nic", "wireless", "bond", "vlan")
 
 
-def _name(row: Any) -> str | None:
-    name: str | None = getattr(row, "interface", None) or getattr(row, "nic", None)
+def _name(row: object) -> str | None:
+    name: str | None = _get(row, "interface") or _get(row, "nic")
     return name
 
 
-def _by_name(rows: Sequence[Any]) -> dict[str | None, Any]:
-    return {_name(row): row for row in rows}
-
-
-def _grouped(rows: Sequence[Any]) -> dict[str | None, list[Any]]:
-    found: dict[str | None, list[Any]] = {}
+def _grouped(rows: Iterable[Any]) -> dict[str | None, list[Any]]:
+    groups: dict[str | None, list[Any]] = {}
     for row in rows:
-        found.setdefault(_name(row), []).append(row)
-    return found
+        groups.setdefault(_name(row), []).append(row)
+    return groups
 
 
-def _kind(link: Any, row: Any) -> str:
+def _kind(link: LinkRow | _Link, row: NetClassRow | None) -> str:
     device = link.parent or (row.device if row is not None else None)
     wireless = row is not None and row.devtype == "wlan"
     return wiring.kind_of(link, device, wireless=wireless)
 
 
-def _below(links: Mapping[str, Any], classes: Mapping[str, Any]) -> dict[str, set[str]]:
+def _below(
+    links: Mapping[str, LinkRow | _Link], classes: Mapping[str, NetClassRow]
+) -> dict[str, set[str]]:
     below: dict[str, set[str]] = {}
     for name, link in links.items():
         row = classes.get(name)
@@ -125,103 +131,101 @@ def _forwarding(sysctls: Mapping[str, str]) -> bool | None:
 
 
 def _port(
-    kind: str, link: Any, row: Any, place: Place, lower: tuple[str, ...],
-    one: Mapping[str, Any], many: Mapping[str, Sequence[Any]], *, forwarding: bool | None,
+    kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: Place,
+    lower: tuple[str, ...], one: Mapping[str, Any], many: Tables, *, forwarding: bool | None,
 ) -> Port:  # fmt: skip
-    name: str = link.interface
+    name = link.interface
     info, modes, queues = one["drvinfo"], one["linkmodes"], many["queues"]
-    driver = first(info, "driver") or first(row, "driver") or ""
-    mtu = first(link, "mtu") or first(row, "mtu")
-    node = first(row, "node") if place.nodes > 1 else None
-    local = tuple(cpu for cpu in first(row, "local_cpus") or () if cpu in place.by_cpu)
+    driver = _get(info, "driver") or _get(row, "driver") or ""
+    mtu = _get(link, "mtu") or _get(row, "mtu")
+    node = _get(row, "node") if place.nodes > 1 else None
+    local = tuple(cpu for cpu in _get(row, "local_cpus") or () if cpu in place.by_cpu)
     local = local or place.near(node)
-    # veth, tun and bridges name a speed that nothing keeps them to
-    speed = (first(modes, "speed") or first(row, "speed")) if kind in _WIRED else None
-    flags = first(row, "flags")
+    # the speed of veth, tun and bridges is a fixed number without meaning
+    speed = (_get(modes, "speed") or _get(row, "speed")) if kind in _WIRED else None
+    flags = _get(row, "flags")
     promisc = link.promisc if link.promisc is not None else _bit(flags, 0x100)
-    channels = Channels(**picked(one["channels"], Channels))
-    rss, pci = one["rss"], one["pci"]
-    key = first(rss, "key")
-    fixed: dict[str, Any] = {
-        "name": name,
-        "kind": kind,
-        "index": first(link, "index") or first(row, "index") or 0,
-        "driver": driver,
-        "driver_version": first(info, "version") or None,
-        "firmware": first(info, "firmware") or None,
-        "bus": first(row, "address") or first(row, "device") or link.parent or None,
-        "para": bool(first(info, "para")) or driver in wiring.PARAVIRTUAL,
-        "up": link.up if link.up is not None else _bit(flags, 0x1),
-        "carrier": link.carrier if link.carrier is not None else first(row, "carrier"),
-        "speed": speed,
-        "duplex": first(modes, "duplex") or first(row, "duplex"),
-        "mtu": mtu,
-        "max_mtu": link.max_mtu,
-        "txqueuelen": link.txqueuelen if link.txqueuelen is not None
-        else first(row, "tx_queue_len"),
-        "promisc": True if link.promiscuity else promisc,
-        "address": link.address,
-        "addresses": tuple(item.address for item in many["addresses"]),
-        "master": link.master or first(row, "master"),
-        "lower": lower,
-        "forwards": True if link.slave_kind in ("bridge", "openvswitch") else forwarding,
-        "node": node,
-        "local_cpus": local,
-        "node_cores": place.cores(local) if local else None,
-        "local_cores": place.firsts(local),
-        "rx_queues": _count(channels.rx, channels.combined, queues, "rx-", link.rx_queues),
-        "tx_queues": _count(channels.tx, channels.combined, queues, "tx-", link.tx_queues),
-        "rss_key": key,
-        "rss_table": first(rss, "table") or (),
-        "rss_symmetric": _symmetric(rss, key),
-        "rx_hash_udp4": first(rss, "hash_udp4"),
-        "ntuple_rules": len(many["ntuple"]) or _none_of(many["features"]),
-        **_steering(queues),
-        "threaded": first(row, "threaded"),
-        "defer_hard_irqs": first(row, "defer_hard_irqs"),
-        "gro_flush_timeout": first(row, "gro_flush_timeout"),
-        "gso_max_size": link.gso_max_size,
-        "gro_max_size": link.gro_max_size,
-        "tso_max_size": link.tso_max_size,
-        "fec": first(one["fec"], "active"),
-        "xdp": link.xdp is not None if link.index is not None else None,
-        "sriov_vfs": first(row, "sriov_vfs"),
-        "rdma": first(many["rdma"][0], "device") if many["rdma"] else None,
-        "module_power": first(one["module"], "rx_power"),
-        "module_temperature": first(one["module"], "temperature"),
-        "ring": Ring(**picked(one["rings"], Ring)),
-        "coalesce": Coalesce(**picked(one["coalesce"], Coalesce)),
-        "pause": Pause(**picked(one["pause"], Pause)),
-        "channels": channels,
-        "pcie": pcie(pci),
-        "features": tuple(
+    channels = _picked(one["channels"], Channels)
+    rss = one["rss"]
+    key = _get(rss, "key")
+    nic = Nic(
+        name=name,
+        kind=kind,
+        index=_get(link, "index") or _get(row, "index") or 0,
+        driver=driver,
+        driver_version=_get(info, "version") or None,
+        firmware=_get(info, "firmware") or None,
+        bus=_get(row, "address") or _get(row, "device") or link.parent or None,
+        para=bool(_get(info, "para")) or driver in wiring.PARAVIRTUAL,
+        up=link.up if link.up is not None else _bit(flags, 0x1),
+        carrier=link.carrier if link.carrier is not None else _get(row, "carrier"),
+        speed=speed,
+        duplex=_get(modes, "duplex") or _get(row, "duplex"),
+        mtu=mtu,
+        max_mtu=link.max_mtu,
+        txqueuelen=link.txqueuelen if link.txqueuelen is not None
+        else _get(row, "tx_queue_len"),
+        promisc=True if link.promiscuity else promisc,
+        address=link.address,
+        addresses=tuple(item.address for item in many["addresses"]),
+        master=link.master or _get(row, "master"),
+        lower=lower,
+        forwards=True if link.slave_kind in ("bridge", "openvswitch") else forwarding,
+        node=node,
+        local_cpus=local,
+        node_cores=place.cores(local) if local else None,
+        local_cores=place.firsts(local),
+        rx_queues=_count(channels.rx, channels.combined, queues, "rx-", link.rx_queues),
+        tx_queues=_count(channels.tx, channels.combined, queues, "tx-", link.tx_queues),
+        rss_key=key,
+        rss_table=_get(rss, "table") or (),
+        rss_symmetric=_symmetric(rss, key),
+        rx_hash_udp4=_get(rss, "hash_udp4"),
+        ntuple_rules=len(many["ntuple"]) or _none_of(many["features"]),
+        **_steering(queues),  # type: ignore[arg-type]
+        threaded=_get(row, "threaded"),
+        defer_hard_irqs=_get(row, "defer_hard_irqs"),
+        gro_flush_timeout=_get(row, "gro_flush_timeout"),
+        gso_max_size=link.gso_max_size,
+        gro_max_size=link.gro_max_size,
+        tso_max_size=link.tso_max_size,
+        fec=_get(one["fec"], "active"),
+        xdp=link.xdp is not None if link.index is not None else None,
+        sriov_vfs=_get(row, "sriov_vfs"),
+        rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,
+        module_power=_get(one["module"], "rx_power"),
+        module_temperature=_get(one["module"], "temperature"),
+        ring=_picked(one["rings"], Ring),
+        coalesce=_picked(one["coalesce"], Coalesce),
+        pause=_picked(one["pause"], Pause),
+        channels=channels,
+        pcie=pcie(one["pci"]),
+        features=tuple(
             Feature(item.name, on=item.on, wanted=item.wanted, fixed=item.fixed)
             for item in many["features"]
         ),
-        "private_flags": tuple((item.name, item.on) for item in many["privflags"]),
-    }  # fmt: skip
-    return Port(
-        name, kind, driver, speed, mtu, node, frozenset(local), lower, first(info, "link_ring"),
-        fixed,
+        private_flags=tuple((item.name, item.on) for item in many["privflags"]),
     )  # fmt: skip
+    return Port(
+        name, kind, driver, speed, mtu, node, frozenset(local), lower, nic, _get(info, "link_ring")
+    )
 
 
-def first(row: Any, name: str) -> Any:
-    """A field of a row that may be absent, as may be the field."""
+def _get(row: object, name: str) -> Any:
+    """A field of a row, either of which may be absent."""
     return None if row is None else getattr(row, name, None)
 
 
-def picked(row: Any, kind: type) -> dict[str, Any]:
-    """The fields of a fact that a row has under the same names."""
-    slots: Iterable[str] = kind.__slots__  # type: ignore[attr-defined]
-    return {name: first(row, name) for name in slots}
+def _picked(row: object, kind: type[_Fact]) -> _Fact:
+    """A fact from the fields of a row with the same names; None for a missing one."""
+    return kind(**{f.name: _get(row, f.name) for f in fields(kind)})
 
 
-def pcie(row: Any) -> Pcie:
-    """The slot, with what it carries after coding."""
-    speed, width = first(row, "speed"), first(row, "width")
-    usable = formulas.pcie_usable(speed, width) if speed and width else None
-    return Pcie(**{**picked(row, Pcie), "usable": usable})
+def pcie(row: PciRow | None) -> Pcie:
+    """The PCI Express link of a NIC, with the bit/s that it carries after line coding."""
+    link = _picked(row, Pcie)
+    usable = formulas.pcie_usable(link.speed, link.width) if link.speed and link.width else None
+    return replace(link, usable=usable)
 
 
 def _bit(flags: int | None, bit: int) -> bool | None:
@@ -229,19 +233,19 @@ def _bit(flags: int | None, bit: int) -> bool | None:
 
 
 def _count(
-    own: int | None, combined: int | None, queues: Sequence[Any], prefix: str, made: int | None
+    own: int | None, combined: int | None, queues: Sequence[QueueRow], prefix: str, most: int | None
 ) -> int | None:
-    """Queues in use: what the driver says, else what sysfs lists, else what was allocated."""
-    told = (own or 0) + (combined or 0)
+    """Queues in use by the driver, else listed in sysfs, else allocated (`most`)."""
+    used = (own or 0) + (combined or 0)
     listed = sum(row.name.startswith(prefix) for row in queues)
-    return told or listed or made
+    return used or listed or most
 
 
-def _symmetric(rss: Any, key: str | None) -> bool | None:
-    """Whether both directions of a flow reach one queue, by transform or by key."""
-    if first(rss, "symmetric"):
+def _symmetric(rss: RssRow | None, key: str | None) -> bool | None:
+    """Whether both directions of a flow reach the same queue, by transform or by key."""
+    if rss is not None and rss.symmetric:
         return True
-    if key is None or first(rss, "function") != "toeplitz":
+    if key is None or rss is None or rss.function != "toeplitz":
         return None
     try:
         return symmetric(key_bytes(key))
@@ -249,16 +253,16 @@ def _symmetric(rss: Any, key: str | None) -> bool | None:
         return None
 
 
-def _none_of(features: Sequence[Any]) -> int | None:
-    """No steering rules: known to be 0 where the feature exists and is off."""
+def _none_of(features: Sequence[FeatureRow]) -> int | None:
+    """0 steering rules if the feature exists and is off, else None."""
     for row in features:
         if row.name == "rx-ntuple-filter":
             return None if row.on else 0
     return None
 
 
-def _steering(queues: Sequence[Any]) -> dict[str, bool | None]:
-    """RPS, RFS and XPS of the interface; None where no queue has the file."""
+def _steering(queues: Sequence[QueueRow]) -> dict[str, bool | None]:
+    """RPS, RFS and XPS of the interface; None if no queue has the file."""
     rps = [row.rps_cpus for row in queues if row.rps_cpus is not None]
     rfs = [row.rps_flow_cnt for row in queues if row.rps_flow_cnt is not None]
     xps = [row.xps_cpus for row in queues if row.xps_cpus is not None]

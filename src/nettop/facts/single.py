@@ -1,9 +1,9 @@
-"""What facts take from one table alone, and the numbers of a sysctl's text."""
+"""Values that facts take from one table alone, and the numbers in the text of a sysctl."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING
 
 from ..frame.rates import Entry
 from .counters import total
@@ -11,43 +11,54 @@ from .kinds import path
 from .kinds.queue import Counted
 from .port import Port
 
+if TYPE_CHECKING:
+    from .rows import (
+        DropReasonRow,
+        NicQueueRow,
+        PacketSocketRow,
+        RdmaRow,
+        SocketOwnerRow,
+        SysctlLineRow,
+    )
+
 
 def triple(text: str | None) -> tuple[int, ...]:
-    """The numbers of a sysctl such as tcp_rmem; empty when it is absent or holds none."""
+    """The numbers of a sysctl such as tcp_rmem; empty if absent or not numbers."""
     words = (text or "").split()
     return (
         tuple(map(int, words)) if all(word.isascii() and word.isdigit() for word in words) else ()
     )
 
 
-def harmful(lines: Iterable[Any]) -> list[str]:
+def harmful(lines: Iterable[SysctlLineRow]) -> list[str]:
     """The harmful lines of sysctl files, as `file:line key=value`."""
     return [f"{row.file}:{row.line} {row.key}={row.value}" for row in lines if row.harmful]
 
 
-def socket_owners(found: Sequence[Any]) -> dict[int, tuple[int, str]]:
+def socket_owners(rows: Sequence[SocketOwnerRow]) -> dict[int, tuple[int, str]]:
     """The process (number, name) that holds each socket, by inode."""
-    return {row.inode: (row.pid, row.name) for row in found if row.inode and row.pid is not None}
+    return {row.inode: (row.pid, row.name) for row in rows if row.inode and row.pid is not None}
 
 
-def captured(entries: Sequence[Entry], here: Mapping[str, Port]) -> frozenset[str]:
-    """The interfaces that captures listen on; a capture of all is one of every NIC."""
+def captured(entries: Sequence[Entry[PacketSocketRow]], here: Mapping[str, Port]) -> frozenset[str]:
+    """The interfaces that captures are bound to; an unbound capture counts for every NIC."""
     names = indices(here)
-    found = {names[e.now.index] for e in entries if e.now.index in names}
+    bound = {names[e.now.index] for e in entries if e.now.index in names}
     if any(not e.now.index for e in entries):
-        found |= {name for name, port in here.items() if port.kind == "nic"}
-    return frozenset(found)
+        bound |= {name for name, port in here.items() if port.kind == "nic"}
+    return frozenset(bound)
 
 
 def indices(here: Mapping[str, Port]) -> dict[int, str]:
     """The name of each interface by its index."""
-    return {port.fixed["index"]: name for name, port in here.items() if port.fixed.get("index")}
+    return {port.nic.index: name for name, port in here.items() if port.nic.index}
 
 
-def by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
-    """What each queue moved; nothing of an interface whose queues never counted any.
+def by_queue(entries: Sequence[Entry[NicQueueRow]]) -> dict[tuple[str, str], Counted]:
+    """Rates of each queue; none of an interface whose queues all count zero.
 
-    A veth's count only what XDP or NAPI took through its rings: their noughts are no rates.
+    The queues of a veth count only packets that XDP or NAPI passes through its rings, so their
+    zeros are no rates.
     """
     counting = {e.now.interface for e in entries if e.now.packets or e.now.bytes or e.now.drops}
     return {
@@ -57,33 +68,33 @@ def by_queue(entries: Sequence[Entry]) -> dict[tuple[str, str], Counted]:
     }
 
 
-def queue_drops(entries: Sequence[Entry]) -> dict[str, tuple[int, float | None]]:
+def queue_drops(entries: Sequence[Entry[NicQueueRow]]) -> dict[str, tuple[int, float | None]]:
     """Packets lost at the rings of all receive queues, by interface: counted, and per second."""
-    found: dict[str, tuple[int, float | None]] = {}
+    drops: dict[str, tuple[int, float | None]] = {}
     for entry in entries:
         row, rate = entry.now, entry.per_s
         if row.drops is None or not row.queue.startswith("rx-"):
             continue
-        whole, per_s = found.get(row.interface, (0, None))
+        whole, per_s = drops.get(row.interface, (0, None))
         lost = rate.drops if rate is not None else None
-        found[row.interface] = whole + row.drops, total((per_s, lost))
-    return found
+        drops[row.interface] = whole + row.drops, total((per_s, lost))
+    return drops
 
 
-def rdma(entries: Sequence[Entry]) -> dict[str, bool]:
-    """Whether RDMA moves packets on an interface, by its port's own counters."""
-    found: dict[str, bool] = {}
+def rdma(entries: Sequence[Entry[RdmaRow]]) -> dict[str, bool]:
+    """Whether RDMA moves packets on an interface, by the counters of its port."""
+    active: dict[str, bool] = {}
     for entry in entries:
         rate = entry.per_s
         if entry.now.nic and rate is not None and rate.rx_packets is not None:
             moves = bool(rate.rx_packets or rate.tx_packets)
-            found[entry.now.nic] = found.get(entry.now.nic, False) or moves
-    return found
+            active[entry.now.nic] = active.get(entry.now.nic, False) or moves
+    return active
 
 
-def drop_reasons(entries: Sequence[Entry] | None) -> path.Reasons | None:
-    """Why packets were dropped, most frequent first; None where that is not counted."""
+def drop_reasons(entries: Sequence[Entry[DropReasonRow]] | None) -> path.Reasons | None:
+    """Drop reasons with packets per second, most frequent first; None if not counted."""
     if entries is None or not any(entry.per_s is not None for entry in entries):
         return None
-    found = [(entry.now.reason, rate) for entry in entries if (rate := entry.rate("packets"))]
-    return tuple(sorted(found, key=lambda pair: (-pair[1], pair[0])))
+    reasons = [(entry.now.reason, rate) for entry in entries if (rate := entry.rate("packets"))]
+    return tuple(sorted(reasons, key=lambda pair: (-pair[1], pair[0])))

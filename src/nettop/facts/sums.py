@@ -1,23 +1,25 @@
-"""The host fact: kernel, places, sums over cores and flows, services and sockets' memory."""
+"""The host fact: kernel, CPUs, services, and sums over cores, NICs and flows."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
-from ..frame.rates import Frame
+from ..frame.rates import Entry, Frame, Tables
 from .counters import middle, total
 from .kinds.core import Core, Load
 from .kinds.flow import Flow
 from .kinds.host import Host
 from .kinds.nic import Nic
 from .place import Place
-from .port import first
 
-# counters and gauges of the snmp table that the host has under the same names
+if TYPE_CHECKING:
+    from .rows import ConntrackRow, KernelRow, ServiceRow
+
+# counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
     "tcp_out", "tcp_in", "tcp_retrans", "tcp_timeouts", "listen_overflows", "listen_drops",
     "rcvq_drops", "backlog_drops", "zero_windows", "prune_called", "memory_pressures", "mtup_fail",
@@ -34,7 +36,7 @@ STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_fil
 
 @dataclass(frozen=True, slots=True)
 class Sums:
-    """What the other facts add to the host's."""
+    """The other facts that the host adds up."""
 
     cores: Sequence[Core] = ()
     nics: Sequence[Nic] = ()
@@ -45,48 +47,49 @@ class Sums:
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
-    """The host's fields that stand still, and its sysctls by name."""
+    """A host with the fields that rarely change, and its sysctls by name."""
 
-    fields: Mapping[str, Any] = field(default_factory=dict)
+    host: Host
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
 
-def fixed(tables: Mapping[str, Sequence[Any]], place: Place, legacy: Sequence[str]) -> Fixed:
-    """What stands still, from the rows of the tables in `STILL`; `legacy` the harmful lines."""
-    kernel = next(iter(tables.get("kernel", ())), None)
-    services = {row.name: row for row in tables.get("services", ())}
+def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
+    """The host of the rows of the tables in `STILL`; `legacy` are the harmful sysctl lines."""
+    kernel: KernelRow | None = next(iter(tables.get("kernel", ())), None)
+    services: dict[str, ServiceRow] = {row.name: row for row in tables.get("services", ())}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
     types = {row.type for row in tables.get("iommu", ()) if row.type is not None}
     clocks = [row.max_frequency for row in tables.get("cpufreq", ()) if row.max_frequency]
-    release, cmdline = first(kernel, "release") or "", first(kernel, "cmdline") or ""
+    release = kernel.release if kernel is not None else ""
+    cmdline = (kernel.cmdline if kernel is not None else None) or ""
     forwards = [sysctls[name] for name in _FORWARDING if name in sysctls]
     return Fixed(
-        {
-            "name": first(kernel, "hostname") or "",
-            "kernel": version(release),
-            "release": release,
-            "cpus": len(place.spots),
-            "cores": place.cores(place.by_cpu),
-            "nodes": place.nodes,
-            "packages": place.packages,
-            "smt": place.smt,
-            "max_frequency": max(clocks, default=None),
-            "memory": first(kernel, "memory"),
-            "page": first(kernel, "page") or 4096,
-            "virtual": first(kernel, "virtual"),
-            "container": first(kernel, "container"),
-            "root": first(kernel, "admin"),
-            "cmdline": cmdline,
-            "irqbalance": first(services.get("irqbalance"), "running"),
-            "tuned": _tuned(services.get("tuned")),
-            "network_manager": first(services.get("NetworkManager"), "running"),
-            "networkd": first(services.get("networkd"), "running"),
-            "forwarding": any(value != "0" for value in forwards) if forwards else None,
-            "iommu": min(types, default=None),
-            "iommu_pt": "iommu=pt" in cmdline.split() if cmdline else None,
-            "legacy": tuple(legacy),
-            "rps_flow_entries": whole(sysctls.get("net.core.rps_sock_flow_entries")),
-        },
+        Host(
+            name=(kernel.hostname if kernel is not None else None) or "",
+            kernel=version(release),
+            release=release,
+            cpus=len(place.spots),
+            cores=place.cores(place.by_cpu),
+            nodes=place.nodes,
+            packages=place.packages,
+            smt=place.smt,
+            max_frequency=max(clocks, default=None),
+            memory=kernel.memory if kernel is not None else None,
+            page=(kernel.page if kernel is not None else None) or 4096,
+            virtual=kernel.virtual if kernel is not None else None,
+            container=kernel.container if kernel is not None else None,
+            root=kernel.admin if kernel is not None else None,
+            cmdline=cmdline,
+            irqbalance=_running(services.get("irqbalance")),
+            tuned=_tuned(services.get("tuned")),
+            network_manager=_running(services.get("NetworkManager")),
+            networkd=_running(services.get("networkd")),
+            forwarding=any(value != "0" for value in forwards) if forwards else None,
+            iommu=min(types, default=None),
+            iommu_pt="iommu=pt" in cmdline.split() if cmdline else None,
+            legacy=tuple(legacy),
+            rps_flow_entries=whole(sysctls.get("net.core.rps_sock_flow_entries")),
+        ),
         sysctls,
     )
 
@@ -95,18 +98,20 @@ _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
 
 
 def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> Host:
-    """The host in this moment."""
+    """The host in this frame; `load` by CPU."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
-    values = dict(zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True))
+    values: dict[str, float | None] = dict(
+        zip(RATES, _RATES(rate) if rate is not None else _NO_RATES, strict=True)
+    )
     values |= zip(NOW, _NOW(now) if now is not None else _NO_NOW, strict=True)
     sent, again = values["tcp_out"], values["tcp_retrans"]
-    track = next(iter(frame.tables.get("conntrack", ())), None)
-    return Host(
-        **still.fields,
-        **values,
-        **_flows(sums),
-        **_nettop(frame, sums.nics),
+    track: Entry[ConntrackRow] | None = next(iter(frame.tables.get("conntrack", ())), None)
+    return replace(
+        still.host,
+        **values,  # type: ignore[arg-type]
+        **_flows(sums),  # type: ignore[arg-type]
+        **_nettop(frame, sums.nics),  # type: ignore[arg-type]
         retransmit_ratio=again / sent if again is not None and sent else None,
         busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
         idle=sum(one.idle for one in load.values()) / len(load) if load else None,
@@ -116,7 +121,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         flow_limited=total(core.flow_limited for core in sums.cores),
         conntrack=track.now.count if track is not None else None,
         conntrack_max=track.now.most if track is not None else None,
-        conntrack_drops=first(track.per_s, "drops") if track is not None else None,
+        conntrack_drops=track.rate("drops") if track is not None else None,
         firewall=_firewall(frame, track),
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
@@ -125,7 +130,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     )
 
 
-def _flows(sums: Sums) -> dict[str, Any]:
+def _flows(sums: Sums) -> dict[str, float | None]:
     bulk = [flow for flow in sums.flows if flow.bulk]
     moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
     return {
@@ -140,7 +145,7 @@ def _flows(sums: Sums) -> dict[str, Any]:
     }
 
 
-def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, Any]:
+def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, float | bool | None]:
     own = next(iter(frame.tables.get("meself", ())), None)
     if own is None:
         return {}
@@ -155,10 +160,10 @@ def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, Any]:
     }
 
 
-def _firewall(frame: Frame, track: Any) -> bool | None:
-    """Whether connections are tracked: the file is there only with nf_conntrack.
+def _firewall(frame: Frame, track: object) -> bool | None:
+    """Whether connections are tracked; the conntrack file exists only with nf_conntrack.
 
-    Where no kernel parameter can be read, its absence says nothing.
+    None if no kernel parameter could be read, because then its absence has no meaning.
     """
     if track is not None:
         return True
@@ -166,25 +171,29 @@ def _firewall(frame: Frame, track: Any) -> bool | None:
     return False if absent and frame.tables.get("sysctls") else None
 
 
-def _tuned(row: Any) -> str | None:
+def _running(row: ServiceRow | None) -> bool | None:
+    return row.running if row is not None else None
+
+
+def _tuned(row: ServiceRow | None) -> str | None:
     return row.detail if row is not None and row.running is not False else None
 
 
-def _most(values: Any) -> float | None:
+def _most(values: Iterable[float | None]) -> float | None:
     return max((value for value in values if value is not None), default=None)
 
 
-def _any(values: Any) -> bool | None:
+def _any(values: Iterable[bool | None]) -> bool | None:
     known = [value for value in values if value is not None]
     return any(known) if known else None
 
 
 def version(release: str) -> tuple[int, int] | None:
-    """The kernel's version from its release; None when it has none."""
+    """The version (major, minor) in a kernel release; None if there is none."""
     found = re.match(r"(\d{1,4})\.(\d{1,4})", release, re.ASCII)
     return (int(found[1]), int(found[2])) if found else None
 
 
 def whole(text: str | None) -> int | None:
-    """The whole number a sysctl holds; None when it holds none."""
+    """The integer of a sysctl; None for any other text."""
     return int(text) if text is not None and re.fullmatch(r"-?\d{1,18}", text, re.ASCII) else None

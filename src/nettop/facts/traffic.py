@@ -1,10 +1,10 @@
-"""Nics and their queues in one moment: what stands still, with rates, interrupts and drops."""
+"""NICs and their queues in one moment: settings with rates, interrupts and drops."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Final
+from collections.abc import Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from ..frame.rates import Entry, Frame
 from ..terms import formulas
@@ -12,19 +12,25 @@ from . import counters
 from .counters import Parts
 from .kinds import queue
 from .kinds.core import Load
-from .kinds.nic import Nic
+from .kinds.nic import Counters, Nic
 from .kinds.queue import Counted, Queue, Slot
 from .lines import Lines, Served, by_cpu
 from .place import Place
 from .port import Port
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+    from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow
+
+_Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = Counted()
 _QUIET: Final[Mapping[int, float]] = {}
 
 
 @dataclass(slots=True)
 class Moment:
-    """What one frame says of interfaces, by name."""
+    """The interfaces of one frame; rates are interrupts per second by CPU."""
 
     nics: tuple[Nic, ...] = ()
     queues: tuple[Queue, ...] = ()
@@ -36,10 +42,10 @@ class Moment:
 
 @dataclass(slots=True)
 class Memory:
-    """What persists: which CPUs served each interface, and the nics that did not change."""
+    """Kept between frames: the CPUs of each interface, and unchanged NICs with their inputs."""
 
     served: dict[str, Served] = field(default_factory=dict)
-    still: dict[str, tuple[tuple[Any, ...], Nic]] = field(default_factory=dict)
+    still: dict[str, tuple[tuple[object, ...], Nic]] = field(default_factory=dict)
 
     def forget(self, names: Container[str]) -> None:
         """Forget the interfaces that are not among `names`."""
@@ -50,23 +56,23 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class Around:
-    """What other tables say about interfaces: flows, captures, the SSH session, per-queue rates."""
+    """Values of other tables about interfaces, by interface name."""
 
     flows: Mapping[str, int] = field(default_factory=dict)
     captured: Container[str] = ()
     ssh: Container[str] = ()
-    driver: Mapping[str, Entry] = field(default_factory=dict)  # nicstats by interface
+    driver: Mapping[str, Entry[NicStatsRow]] = field(default_factory=dict)
     by_queue: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
     # packets lost at receive queues by interface: counted, per second
     queue_drops: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
     irqbalance: bool | None = None
     flows_known: bool = False
-    af_xdp: Container[int] | None = None  # indices of interfaces; None: cannot be told
-    rdma: Mapping[str, bool] = field(default_factory=dict)  # whether RDMA moves packets there
+    af_xdp: Container[int] | None = None  # indexes of interfaces; None: unknown
+    rdma: Mapping[str, bool] = field(default_factory=dict)  # whether RDMA moves packets
 
 
 def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, float] | None]:
-    """Rates by CPU of every line of /proc/interrupts, by place; sums them up by CPU."""
+    """Rates by CPU of every line of /proc/interrupts, in their order; sets the sums of `moment`."""
     entries = frame.tables.get("interrupts", ())
     rates: list[Mapping[int, float] | None] = [
         _QUIET if entry.still else None if (rate := entry.per_s) is None else rate.by_cpu
@@ -91,8 +97,12 @@ def build(
     rates = interrupts(frame, lines, moment)
     for name, found in lines.by_nic.items():
         memory.served.setdefault(name, Served()).see(found, [rates[line.place] for line in found])
-    links = {e.now.interface: e for e in frame.tables.get("link_stats", ())}
-    devs = {} if links else {e.now.name: e for e in frame.tables.get("netdev", ())}
+    links: dict[str, Entry[LinkStatsRow]] = {
+        e.now.interface: e for e in frame.tables.get("link_stats", ())
+    }
+    devs: dict[str, Entry[NetDevRow]] = (
+        {} if links else {e.now.name: e for e in frame.tables.get("netdev", ())}
+    )
     whole = {
         name: (entry.per_s.rx_packets, entry.per_s.tx_packets)
         for name, entry in (links or devs).items()
@@ -100,18 +110,18 @@ def build(
     }
     _queues(moment, slots, rates, place, load, around, memory, whole)
     qdiscs = counters.qdiscs(frame.tables.get("qdiscs", ()))
-    pauses = {e.now.interface: e for e in frame.tables.get("pause", ())}
-    flags = {e.now.interface: e for e in frame.tables.get("links", ())}
+    pauses: dict[str, Entry[PauseRow]] = {e.now.interface: e for e in frame.tables.get("pause", ())}
+    flags: dict[str, Entry[LinkRow]] = {e.now.interface: e for e in frame.tables.get("links", ())}
     watchdog, watchdog_rates = counters.timeouts(frame.tables.get("queues", ()))
     entries = frame.tables.get("interrupts", ())
     out = []
     for name, port in ports.items():
         mine = lines.by_nic.get(name, ())
-        counted = {"link": links.get(name), "dev": devs.get(name), "pause": pauses.get(name),
-                   "driver": around.driver.get(name), "flags": flags.get(name)}  # fmt: skip
+        link, dev, driver = links.get(name), devs.get(name), around.driver.get(name)
+        pause, flag = pauses.get(name), flags.get(name)
         qdisc = qdiscs.get(name)
         flows = around.flows.get(name, 0) if around.flows_known else None
-        inputs = (port, *counted.values(), qdisc, flows, name in around.captured,
+        inputs = (port, link, dev, driver, pause, flag, qdisc, flows, name in around.captured,
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
                   _bound(port, around), around.queue_drops.get(name))  # fmt: skip
         old = memory.still.get(name)
@@ -122,7 +132,11 @@ def build(
         lost, lost_per_s = around.queue_drops.get(name, (None, None))
         per_s = counters.fold(
             Parts(
-                **{what: e.per_s for what, e in counted.items() if e is not None},
+                _rate(link),
+                _rate(dev),
+                _rate(driver),
+                _rate(pause),
+                _rate(flag),
                 qdisc_drops=qdisc.drops_per_s if qdisc is not None else None,
                 interrupts=_sum(rates[line.place] for line in mine),
                 timeouts=watchdog_rates.get(name),
@@ -133,7 +147,11 @@ def build(
         )
         total = counters.fold(
             Parts(
-                **{what: e.now for what, e in counted.items() if e is not None},
+                _now(link),
+                _now(dev),
+                _now(driver),
+                _now(pause),
+                _now(flag),
                 qdisc_drops=qdisc.drops if qdisc is not None else None,
                 interrupts=counters.total(entries[line.place].now.total for line in mine),
                 timeouts=watchdog.get(name),
@@ -142,10 +160,10 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
-        nic = Nic(
-            **port.fixed,
-            **_placed(port, lines, moment, memory, around),
-            **_loads(port, per_s),
+        nic = replace(
+            port.nic,
+            **_placed(port, lines, moment, memory, around),  # type: ignore[arg-type]
+            **_loads(port, per_s),  # type: ignore[arg-type]
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
@@ -178,16 +196,24 @@ def _ports_down(port: Port, ports: Mapping[str, Port]) -> int | None:
     """How many ports of a bond are up and have no link; None of any other interface."""
     if port.kind != "bond" or not port.lower:
         return None
-    below = [ports[name].fixed for name in port.lower if name in ports]
-    return sum(one["up"] is not False and one["carrier"] is False for one in below)
+    below = [ports[name].nic for name in port.lower if name in ports]
+    return sum(one.up is not False and one.carrier is False for one in below)
+
+
+def _now(entry: Entry[_Row] | None) -> _Row | None:
+    return entry.now if entry is not None else None
+
+
+def _rate(entry: Entry[_Row] | None) -> _Row | None:
+    return entry.per_s if entry is not None else None
 
 
 def _bound(port: Port, around: Around) -> bool | None:
-    return None if around.af_xdp is None else port.fixed.get("index") in around.af_xdp
+    return None if around.af_xdp is None else port.nic.index in around.af_xdp
 
 
-def _same(old: tuple[Any, ...], new: tuple[Any, ...]) -> bool:
-    """Whether nothing changed: ports and entries are compared by identity, the rest by value."""
+def _same(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
+    """Whether no input changed: ports and entries are compared by identity, others by value."""
     return all(
         a is b or (not isinstance(a, Port | Entry) and a == b)
         for a, b in zip(old, new, strict=True)
@@ -209,7 +235,7 @@ def _queues(
         spot = spots.get(cpu) if cpu is not None else None
         busy = load.get(cpu) if cpu is not None else None
         packets = whole.get(slot.nic)
-        made = queue.make(
+        one = queue.make(
             slot,
             cpu,
             spot.node if spot is not None else None,
@@ -218,15 +244,15 @@ def _queues(
             packets[slot.direction == "tx"] if packets is not None else None,
             busy.softirq if busy is not None else None,
         )
-        out.append(made)
-        moment.by_nic.setdefault(slot.nic, []).append(made)
+        out.append(one)
+        moment.by_nic.setdefault(slot.nic, []).append(one)
     moment.queues = tuple(out)
 
 
 def _placed(
     port: Port, lines: Lines, moment: Moment, memory: Memory, around: Around
-) -> dict[str, Any]:
-    """Where its interrupts go, and how evenly its queues are filled."""
+) -> dict[str, object]:
+    """The fields of a Nic about its interrupts and the balance of its queues."""
     mine = lines.by_nic.get(port.name, ())
     queues = moment.by_nic.get(port.name, ())
     receive = [q for q in queues if q.direction == "rx"]
@@ -249,22 +275,21 @@ def _placed(
 
 
 def _by_hand(queues: Sequence[Queue], irqbalance: bool | None) -> bool | None:
-    """Whether someone placed its interrupts: narrower than all CPUs, not as the driver hints.
+    """Whether a user set its affinities: fewer than all CPUs, and not the driver's hint.
 
-    irqbalance narrows them too: where it runs, or that is not known, nothing can be told.
+    None if irqbalance, which sets affinities too, runs or may run.
     """
-    told = [q for q in queues if q.irq is not None and q.allowed]
-    if not told or irqbalance is None or irqbalance:
+    known = [q for q in queues if q.irq is not None and q.allowed]
+    if not known or irqbalance is None or irqbalance:
         return None
-    widest = max(len(q.allowed) for q in told)
-    return any(q.hint != q.allowed and (len(q.allowed) < widest or bool(q.hint)) for q in told)
+    widest = max(len(q.allowed) for q in known)
+    return any(q.hint != q.allowed and (len(q.allowed) < widest or bool(q.hint)) for q in known)
 
 
-def _loads(port: Port, rate: Any) -> dict[str, Any]:
-    """Mean packets, and how full the wire is.
+def _loads(port: Port, rate: Counters) -> dict[str, float | None]:
+    """The fields of a Nic about packet sizes and the load of the link.
 
-    For full-sized packets that is the payload against what TCP can carry at this MTU; small packets
-    count with what they take on the wire, so that a flood of them fills it too.
+    The load is computed from the bytes on the wire, so that many small packets fill a link too.
     """
     speed = port.speed
     return {
@@ -285,5 +310,5 @@ def _load(size: float | None, count: float | None, speed: float | None) -> float
     return formulas.counted_to_wire(size, count) / speed
 
 
-def _sum(rates: Any) -> float | None:
+def _sum(rates: Iterable[Mapping[int, float] | None]) -> float | None:
     return counters.total(sum(rate.values()) for rate in rates if rate is not None)

@@ -1,11 +1,14 @@
-"""How interfaces hang together and which one a packet takes: kinds, lower ports, routes."""
+"""Kinds of interfaces, the ports below them, and the interface of a packet by its route."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final, Protocol
+
+if TYPE_CHECKING:
+    from .rows import AddressRow, RouteRow
 
 _SAME: Final = {"veth": "veth", "bond": "bond", "team": "bond", "bridge": "bridge", "vlan": "vlan",
                 "openvswitch": "bridge"}  # fmt: skip
@@ -16,17 +19,33 @@ _TUNNELS: Final = frozenset(
 _LOOPBACK: Final = 772  # ARPHRD_LOOPBACK and the three kinds of IEEE 802.11
 _WIRELESS: Final = frozenset({801, 802, 803})
 _ENDS: Final = 256  # pairs of addresses whose interface is remembered
-_DEPTH: Final = 8  # a VLAN on a bond on …: deeper is a loop
+_DEPTH: Final = 8  # levels of a stack such as a VLAN on a bond; a deeper one is a loop
 PARAVIRTUAL: Final = frozenset(
     "virtio_net ena gve vmxnet3 hv_netvsc mana xen-netfront vif xen_netfront xen:vif netvsc "
     "virtio-net".split()
 )
 
 
-def kind_of(link: Any, device: str | None, *, wireless: bool = False) -> str:
+class Link(Protocol):
+    """What the kind of an interface depends on; a row of `links` has it."""
+
+    @property
+    def kind(self) -> str:
+        """Kind of a software interface by rtnetlink, e.g. veth; empty for hardware."""
+
+    @property
+    def type(self) -> int | None:
+        """ARPHRD type."""
+
+    @property
+    def loopback(self) -> bool:
+        """The loopback interface."""
+
+
+def kind_of(link: Link, device: str | None, *, wireless: bool = False) -> str:
     """Kind of an interface: nic veth bond bridge vlan tunnel loopback wireless or other.
 
-    `device` is what the interface sits on (a PCI, virtio, USB, Xen or VMBus address), if anything.
+    `device` is the address of its PCI, virtio, USB, Xen or VMBus device, if it has one.
     """
     if link.loopback or link.type == _LOOPBACK:
         return "loopback"
@@ -42,9 +61,9 @@ def kind_of(link: Any, device: str | None, *, wireless: bool = False) -> str:
 def lower_ports(
     kinds: Mapping[str, str], below: Mapping[str, Iterable[str]]
 ) -> dict[str, tuple[str, ...]]:
-    """The physical ports under each interface that is none itself.
+    """The physical ports below each interface that is not a physical port.
 
-    `below` says what each stands on directly: a bond's or bridge's members, a VLAN's parent.
+    `below` are the interfaces directly below: members of a bond or bridge, the parent of a VLAN.
     """
     return {
         name: tuple(sorted(_ports(name, kinds, below, _DEPTH)))
@@ -67,9 +86,9 @@ def _ports(
 
 @dataclass(slots=True)
 class Routes:
-    """Which interface a packet to an address leaves by: the longest prefix of the main table.
+    """The outgoing interface of an address: the longest matching prefix of the main table.
 
-    Policy routing is not followed; a wrong guess there shows as a flow on the wrong interface.
+    Policy routing (ip-rule(8)) is ignored; with it a flow may be shown at the wrong interface.
     """
 
     # by IP version, the longest first: bits of the host part, and the interface of each network
@@ -78,9 +97,9 @@ class Routes:
     known: dict[tuple[str, str], str | None] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, routes: Sequence[Any], addresses: Sequence[Any]) -> Routes:
+    def of(cls, routes: Sequence[RouteRow], addresses: Sequence[AddressRow]) -> Routes:
         """From the rows of the `routes` and `addresses` tables."""
-        found = cls()
+        result = cls()
         networks: dict[tuple[int, int], dict[int, str]] = {}
         for row in sorted(routes, key=lambda row: (row.metric or 0, row.interface or "")):
             if row.table not in (None, 254):
@@ -93,14 +112,14 @@ class Routes:
             same = networks.setdefault((net.version, host), {})
             same.setdefault(int(net.network_address) >> host, row.interface)
         for (version, host), same in sorted(networks.items()):
-            found.prefixes.setdefault(version, []).append((host, same))
-        for row in addresses:
-            if row.address:
-                found.own[row.address] = row.interface
-        return found
+            result.prefixes.setdefault(version, []).append((host, same))
+        for own in addresses:
+            if own.address:
+                result.own[own.address] = own.interface
+        return result
 
     def interface(self, remote: str, local: str = "") -> str | None:
-        """The interface of a flow; None when no route tells and the local address is nobody's."""
+        """The interface of a flow; None if neither a route nor the local address gives one."""
         ends = (remote, local)
         if ends not in self.known:
             if len(self.known) >= _ENDS:

@@ -1,27 +1,27 @@
-"""Whether the queues count what RSS would bring them: the NIC's own counters against the hash.
+"""Check of the RSS table against the counters of the queues.
 
-The table that a driver shows need not be the one in force. Accelerated RFS, an RSS context or a
-driver's own filters steer past it, and Linux's virtio_net made a table at probe that it did not
-send to the device before 6.12 (commit dc749b7b0608): until somebody writes it, a tap behind the
-device steers by itself. A queue that counts fewer bytes than its flows received cannot be theirs.
+The table that a driver shows may not be in force. Accelerated RFS, an RSS context or filters of the
+driver override it, and before Linux 6.12 virtio_net did not send the table that it created at probe
+to the device (commit dc749b7b0608): until the table is written, a tap behind the device steers by
+itself. A queue that counts fewer bytes than the flows assigned to it received is not their queue.
 """
 
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from .kinds.queue import Queue
 
 EXCESS: Final = 1.25  # times the queue's count; headers and repeats are in the count only
-TRICKLE: Final = 125_000.0  # bytes/s; less of a queue proves nothing
-MOST: Final = 0.8  # of all that the queues count: then their agreement is proof
+TRICKLE: Final = 125_000.0  # bytes/s; a lower rate of a queue proves nothing
+MOST: Final = 0.8  # of all bytes of the queues: at this share agreement is proof
 SENDS_ITS_TABLE: Final = (6, 12)  # Linux, whose virtio_net gives the device the table it shows
 
 
 class Verdict(NamedTuple):
-    """`obeyed`: the NIC spreads as its table says; None: nothing tells. `why` when it does not."""
+    """`obeyed`: the NIC follows its table; None: unknown. `why` gives the reason if not True."""
 
     obeyed: bool | None = None
     why: str = ""
@@ -37,21 +37,21 @@ UNSENT: Final = Verdict(
 
 @dataclass(slots=True)
 class Witness:
-    """Remembers the last verdict on each interface, for as long as its RSS stays the same."""
+    """Remembers the last verdict on each interface while its RSS settings stay the same."""
 
-    known: dict[str, tuple[Any, Verdict]] = field(default_factory=dict)
+    known: dict[str, tuple[object, Verdict]] = field(default_factory=dict)
 
     def hear(
-        self, nic: str, rss: Any, flows: Mapping[str, float], queues: Sequence[Queue],
+        self, nic: str, rss: object, flows: Mapping[str, float], queues: Sequence[Queue],
         otherwise: Verdict = NOTHING,
     ) -> Verdict:  # fmt: skip
-        """The verdict now; `otherwise` is held as long as the counters say nothing."""
-        told = weigh(flows, queues)
+        """The present verdict; `otherwise` applies until the counters give one."""
+        verdict = weigh(flows, queues)
         old = self.known.get(nic)
-        if told is NOTHING:
-            told = old[1] if old is not None and old[0] == rss else otherwise
-        self.known[nic] = rss, told
-        return told
+        if verdict is NOTHING:
+            verdict = old[1] if old is not None and old[0] == rss else otherwise
+        self.known[nic] = rss, verdict
+        return verdict
 
     def forget(self, names: Container[str]) -> None:
         """Forget the interfaces that are not among `names`."""
@@ -60,10 +60,10 @@ class Witness:
 
 
 def weigh(flows: Mapping[str, float], queues: Sequence[Queue]) -> Verdict:
-    """Compare what flows received, by the queue that RSS gives them, with what the queues count.
+    """Compare the bytes/s of flows, by the queue that RSS assigns, with those of the queues.
 
-    Sockets and counters are read one after the other, so that a rate of one may stand above the
-    other's for all flows alike: then the flows are taken for all that was counted.
+    Sockets and counters are read one after the other, so the sum of the flows may exceed that of
+    the queues; the rates of the flows are then scaled down to it.
     """
     counted = {
         one.name: one.bytes_per_s
@@ -86,7 +86,7 @@ def weigh(flows: Mapping[str, float], queues: Sequence[Queue]) -> Verdict:
 
 
 def suspected(driver: str, kernel: tuple[int, int] | None) -> Verdict:
-    """What to hold of a table before any counter was heard."""
+    """The verdict on a table before any counter was read."""
     return UNSENT if driver == "virtio_net" and (kernel or (0, 0)) < SENDS_ITS_TABLE else NOTHING
 
 

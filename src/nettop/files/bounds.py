@@ -16,6 +16,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+Table = dict[str, Any]
+"""A TOML table: text, numbers, booleans, dates, lists and tables, which the reader must check."""
+
 _MIB: Final = 1 << 20
 PIECE: Final = 1 << 16  # bytes per read; most kernel files are shorter
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -206,7 +209,7 @@ def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:
                 raise exceeded("line", path)
 
 
-def toml(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
+def toml(path: str | os.PathLike[str], name: str) -> Table:
     """The tables of a TOML file, within the bound of that name.
 
     OSError if it cannot be read, ValueError (one sentence) for invalid or too deeply nested TOML.
@@ -214,7 +217,7 @@ def toml(path: str | os.PathLike[str], name: str) -> dict[str, Any]:
     return tables(read(path, name).decode("utf-8"))
 
 
-def tables(text: str) -> dict[str, Any]:
+def tables(text: str) -> Table:
     """The tables of a TOML text; ValueError (one sentence) if invalid or nested too deeply."""
     import tomllib
 
@@ -235,7 +238,10 @@ def tables(text: str) -> dict[str, Any]:
 
 
 def document(text: str | bytes) -> Any:
-    """The value of a JSON text; ValueError (one sentence) if invalid or nested too deeply."""
+    """The value of a JSON text, which the caller must check.
+
+    ValueError (one sentence) if invalid or nested too deeply.
+    """
     import json
 
     try:
@@ -246,7 +252,7 @@ def document(text: str | bytes) -> Any:
     return found
 
 
-def _must_be_shallow(value: Any) -> None:
+def _must_be_shallow(value: object) -> None:
     layer = [value] if isinstance(value, (dict, list)) else []
     for _ in range(BOUNDS["depth"].most):
         layer = [
@@ -265,7 +271,7 @@ def _too_deep() -> ValueError:
     return ValueError(f"more than {bound}, the bound of {bound.what}")
 
 
-def number(value: Any) -> bool:
+def number(value: object) -> bool:
     """Whether the value is a finite number within the bound of numbers."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return False

@@ -1,5 +1,5 @@
-"""Rows, rates and frames: what collectors give and facts take.
+"""Rows, rates and frames: what collectors return and facts are built from.
 
-Takes rows of frozen dataclasses and gives them back with rates. Values only: nothing here reads
-the host. A newcomer adds nothing here: a new row class stands in its collector.
+Takes rows (instances of frozen dataclasses) and returns them with the rates of their counters. The
+folder holds values only and does not read the host. A new row class belongs in its collector.
 """

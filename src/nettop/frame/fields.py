@@ -1,71 +1,77 @@
-"""Fields and row classes: what a collector declares of what it reads.
+"""Field declarations of row classes, and what is derived from them.
 
-A row is a frozen dataclass whose fields say what they are: a *label* (part of the row's key), a
-*counter* (only grows; shown per second), a *vector* (counters by CPU, sparse), or a *gauge* (is
-what it is). Rates, JSON, rule names, help texts and units all come from that one declaration.
+A row is a frozen dataclass. Each field is a *label* (part of the row's key), a *counter* (only
+grows; shown per second), a *vector* (sparse counters by CPU) or a *gauge* (a present value). Rates,
+JSON, the names that rules use, help texts and units all come from this one declaration.
 """
 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import MISSING, field, fields
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar
 
-_Kind = TypeVar("_Kind")
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-
-def label(help: str, **options: Any) -> Any:  # noqa: A002
-    """A field that names the row: part of its key."""
-    return field(metadata={"kind": "label", "help": help, "unit": ""}, **options)
-
-
-def counter(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
-    """A field that only grows; its rate is `unit` per second. None when the host does not say."""
-    return field(metadata={"kind": "counter", "help": help, "unit": unit}, **options)
+_Row = TypeVar("_Row", bound="DataclassInstance")
+_Value = TypeVar("_Value")
+_REQUIRED: Any = MISSING  # the default of a field that has none, of any type
 
 
-def vector(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
-    """Counters by CPU number, sparse (`{cpu: count}`, absent is zero); so is the rate."""
-    return field(metadata={"kind": "vector", "help": help, "unit": unit}, **options)
+def label(help: str, *, default: _Value = _REQUIRED) -> _Value:  # noqa: A002
+    """A field that is part of the row's key."""
+    return field(default=default, metadata={"kind": "label", "help": help, "unit": ""})
 
 
-def gauge(help: str, unit: str = "", **options: Any) -> Any:  # noqa: A002
-    """A field that is what it is now, in `unit`."""
-    return field(metadata={"kind": "gauge", "help": help, "unit": unit}, **options)
+def counter(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value:  # noqa: A002
+    """A field that only grows; its rate is in `unit` per second. None if the host has no value."""
+    return field(default=default, metadata={"kind": "counter", "help": help, "unit": unit})
 
 
-def light(kind: type[_Kind]) -> type[_Kind]:
-    """A row class declared as a dataclass and made as a named tuple, for thousands of rows.
+def vector(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value:  # noqa: A002
+    """Counters by CPU number: `{cpu: count}`, where an absent CPU counts zero; so is the rate."""
+    return field(default=default, metadata={"kind": "vector", "help": help, "unit": unit})
 
-    `fields`, `replace`, labels and rates work as for any row; one costs a quarter of the time.
+
+def gauge(help: str, unit: str = "", *, default: _Value = _REQUIRED) -> _Value:  # noqa: A002
+    """A field with a present value in `unit`, for which a rate has no meaning."""
+    return field(default=default, metadata={"kind": "gauge", "help": help, "unit": unit})
+
+
+def light(kind: type[_Row]) -> type[_Row]:
+    """Turn a row class declared as a dataclass into a named tuple, for tables of thousands of rows.
+
+    `fields`, `replace`, labels and rates work as for any row. Creating one takes a quarter of the
+    time of a frozen dataclass.
     """
-    every = fields(kind)  # type: ignore[arg-type]
-    make: Any = namedtuple  # noqa: PYI024 - its fields are known only here
-    made: Any = make(
+    every = fields(kind)
+    make: Callable[..., type[_Row]] = namedtuple  # type: ignore[assignment]  # noqa: PYI024
+    row = make(
         kind.__name__,
         [f.name for f in every],
         defaults=[f.default for f in every if f.default is not MISSING],
         module=kind.__module__,
     )
-    made.__doc__ = kind.__doc__
-    made.__dataclass_fields__ = {f.name: f for f in every}
-    return cast("type[_Kind]", made)
+    row.__doc__ = kind.__doc__
+    row.__dataclass_fields__ = {f.name: f for f in every}
+    return row
 
 
 @cache
-def key_of(kind: Any) -> Callable[[Any], Any]:
-    """The function that gives a row's key: its label, or the tuple of its labels."""
+def key_of(kind: type[DataclassInstance]) -> Callable[[object], Hashable]:
+    """The function that returns a row's key: its label, a tuple of its labels, or () if none."""
     names = [f.name for f in fields(kind) if f.metadata.get("kind") == "label"]
     if not names:
         return lambda _row: ()
     return attrgetter(*names)
 
 
-def describe(kind: type) -> list[dict[str, str]]:
-    """What each field of a row or fact is: name, kind, help, unit."""
+def describe(kind: type[DataclassInstance]) -> list[dict[str, str]]:
+    """Name, kind, help, unit and `required` (true or false) of each field of a row or fact."""
     return [
         {
             "name": f.name,
@@ -78,8 +84,11 @@ def describe(kind: type) -> list[dict[str, str]]:
     ]
 
 
-def values(row: Any, only: Sequence[str] = ()) -> dict[str, Any]:
-    """A row as a dict (JSON keys are text), of all its fields or of some kinds only."""
+def values(row: DataclassInstance, only: Sequence[str] = ()) -> dict[str, object]:
+    """A row as a dict for JSON; `only` restricts it to fields of these kinds.
+
+    The keys of vectors become text.
+    """
     found = {}
     for f in fields(row):
         if only and f.metadata.get("kind") not in only:

@@ -1,37 +1,43 @@
-"""Entries, rates and the frame: one sample of everything wanted.
+"""Entries, rates and frames: one sample of the tables that a user asked for.
 
-A counter's rate is its growth per second since the row of the same key in the frame before.
+The rate of a counter is its growth per second since the row with the same key in the previous
+frame.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cache, partial
 from itertools import chain, repeat
 from operator import attrgetter, sub, truediv
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Self, TypeVar
 
 from .fields import key_of
 
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
-class Entry:
-    """One row now, and the same row with its counters per second; not to be changed.
+_Row = TypeVar("_Row", bound="DataclassInstance")
 
-    `per_s` is None on the first frame. A counter that went back (device or namespace re-made,
-    32-bit wrap) or is unknown has the rate None: never a negative or absurd one. Rates are worked
-    out when first asked for: of ten thousand sockets only the busiest are.
+
+class Entry(Generic[_Row]):
+    """One row, and the same row with its counters per second. Immutable for callers.
+
+    `now` is the row as read. `per_s` is None in the first frame. The rate of a counter is None if
+    the counter is unknown or decreased (device or namespace created again, 32-bit wrap). Rates are
+    computed at the first access, because of ten thousand sockets only the busiest are shown.
     """
 
     __slots__ = ("_before", "_per_s", "_seconds", "now", "still")
 
     def __init__(
-        self, now: Any, per_s: Any | None = None, *,
-        before: Any | None = None, seconds: float = 0.0, still: bool = False,
+        self, now: _Row, per_s: _Row | None = None, *,
+        before: _Row | None = None, seconds: float = 0.0, still: bool = False,
     ) -> None:  # fmt: skip
-        """`per_s`, or what it is made from: the row `before`, so many seconds ago.
+        """Take `per_s` as given, or compute it later from the row `before`, `seconds` earlier.
 
-        `still`: the row is the object that it was before, so that all rates are zero.
+        `still`: the collector returned the same object twice, so all rates are zero.
         """
         self.now = now
         self.still = still
@@ -40,8 +46,8 @@ class Entry:
         self._seconds = seconds
 
     @property
-    def per_s(self) -> Any | None:
-        """The row with every counter as a rate."""
+    def per_s(self) -> _Row | None:
+        """The row with every counter replaced by its rate; None without a previous row."""
         before = self._before  # read once: two threads may ask
         if before is None:
             return self._per_s
@@ -50,15 +56,16 @@ class Entry:
         return rates
 
     def rate(self, counter: str) -> float | None:
-        """One counter's rate, without working out the others."""
+        """The rate of one counter, without computing the others."""
         before = self._before
         if before is None:
             known: float | None = getattr(self._per_s, counter, None)
             return known
-        was, now = getattr(before, counter), getattr(self.now, counter)
+        was: float | None = getattr(before, counter)
+        now: float | None = getattr(self.now, counter)
         if was is None or now is None or now < was or self._seconds <= 0:
             return None
-        return (now - was) / self._seconds  # type: ignore[no-any-return]
+        return (now - was) / self._seconds
 
     def __eq__(self, other: object) -> bool:
         """Equal rows and rates."""
@@ -73,38 +80,47 @@ class Entry:
         return f"Entry({self.now!r}, {self.per_s!r})"
 
 
+Tables = Mapping[str, Sequence[Any]]
+"""Rows by table; the name of the table decides their class, that of its collector."""
+
+
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One sample: monotonic and wall seconds, tables by name, what could not be read, costs."""
+    """One sample of the host. The name of a table decides the class of its rows."""
 
-    at: float
-    wall: float
-    tables: Mapping[str, Sequence[Entry]]
-    missing: Mapping[str, str] = field(default_factory=dict)
-    cost: Mapping[str, float] = field(default_factory=dict)
+    at: float  # seconds of the source's monotonic clock
+    wall: float  # seconds since the epoch
+    tables: Mapping[str, Sequence[Entry[Any]]]
+    missing: Mapping[str, str] = field(default_factory=dict)  # table → why it could not be read
+    cost: Mapping[str, float] = field(default_factory=dict)  # table → seconds that reading it took
 
     def rows(self, table: str) -> list[Any]:
-        """The rows of a table as they are now; empty when it was not read."""
+        """The present rows of a table; empty if it was not read."""
         return [entry.now for entry in self.tables.get(table, ())]
 
 
-class Partly(tuple[Any, ...]):  # noqa: SLOT001 - a tuple's kind cannot have slots with names
-    """The rows of a table of which a part could not be read; `why` is the sentence that says so."""
+class Partly(tuple[_Row, ...]):  # noqa: SLOT001 - a subclass of tuple cannot have named slots
+    """The rows of a table of which a part could not be read; `why` is the sentence about it."""
 
     why: str
 
-    def __new__(cls, rows: Iterable[Any], why: str) -> Self:
-        """The rows, as they would be without the part that is missing."""
-        made = super().__new__(cls, rows)
-        made.why = why
-        return made
+    def __new__(cls, rows: Iterable[_Row], why: str) -> Self:
+        """Take the rows that could be read."""
+        partly = super().__new__(cls, rows)
+        partly.why = why
+        return partly
+
+
+class _Plan(NamedTuple):
+    """How the rates of a row class are computed."""
+
+    moving: tuple[tuple[int, bool], ...]  # position of each counter, and whether it is a vector
+    values: Callable[[object], list[Any]]
+    make: Callable[[list[Any]], Any]  # a row of these values
 
 
 @cache
-def _plan(
-    kind: Any,
-) -> tuple[tuple[tuple[int, bool], ...], Callable[[Any], list[Any]], Callable[[list[Any]], Any]]:
-    """Where a row's counters stand (and whether vectors); a row as a list; a list as a row."""
+def _plan(kind: type[DataclassInstance]) -> _Plan:
     every = fields(kind)
     moving = tuple(
         (place, f.metadata["kind"] == "vector")
@@ -113,20 +129,21 @@ def _plan(
     )
     names = [f.name for f in every]
     if issubclass(kind, tuple):
-        return moving, list, partial(tuple.__new__, kind)
+        values: Callable[[Any], list[object]] = list
+        return _Plan(moving, values, partial(tuple.__new__, kind))
     if len(names) == 1:
-        return moving, lambda row: [getattr(row, names[0])], lambda out: kind(*out)
-    getter: Callable[[Any], tuple[Any, ...]] = attrgetter(*names)
-    return moving, lambda row: list(getter(row)), lambda out: kind(*out)
+        return _Plan(moving, lambda row: [getattr(row, names[0])], lambda out: kind(*out))
+    getter = attrgetter(*names)
+    return _Plan(moving, lambda row: list(getter(row)), lambda out: kind(*out))
 
 
 @cache
-def _run(kind: Any) -> slice | None:
-    """Where a light row's counters stand, when they are plain and side by side."""
-    moving = _plan(kind)[0]
+def _run(kind: type[DataclassInstance]) -> slice | None:
+    """The positions of a light row's counters if they are adjacent and none is a vector."""
+    moving = _plan(kind).moving
     places = [place for place, _ in moving]
-    beside = places and places == list(range(places[0], places[-1] + 1))
-    if not beside or not issubclass(kind, tuple) or any(sparse for _, sparse in moving):
+    adjacent = places and places == list(range(places[0], places[-1] + 1))
+    if not adjacent or not issubclass(kind, tuple) or any(sparse for _, sparse in moving):
         return None
     return slice(places[0], places[-1] + 1)
 
@@ -148,39 +165,47 @@ def _vector_rate(
     return rates
 
 
-def per_second(old: Any | None, new: Any, seconds: float) -> Any | None:
-    """`new` with every counter as a rate over `seconds` since `old`; None without a usable past."""
+def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
+    """`new` with every counter as a rate over the `seconds` since `old`.
+
+    None if there is no `old` or no time has passed; a single rate is None as for `Entry`.
+    """
     if old is None or seconds <= 0:
         return None
-    kind: Any = type(new)
+    kind = type(new)
     run = _run(kind)
-    if run is not None:
+    if run is not None:  # both rows are light, that is tuples
+        now: tuple[float, ...] = new  # type: ignore[assignment]
+        was: tuple[float, ...] = old  # type: ignore[assignment]
         try:
-            steps = list(map(sub, new[run], old[run]))
-        except TypeError:  # one of them is unknown
+            steps = list(map(sub, now[run], was[run]))
+        except TypeError:  # a counter is unknown
             steps = [-1]
         if min(steps) >= 0:
             rates = map(truediv, steps, repeat(seconds))
-            return tuple.__new__(kind, (*new[: run.start], *rates, *new[run.stop :]))
-    moving, values, made = _plan(kind)
+            return tuple.__new__(kind, (*now[: run.start], *rates, *now[run.stop :]))  # type: ignore[type-var]
+    moving, values, make = _plan(kind)
     if not moving:
         return new
     before, out = values(old), values(new)
     for place, sparse in moving:
-        was, now = before[place], out[place]
+        first, last = before[place], out[place]
         if sparse:
-            out[place] = _vector_rate(was, now, seconds)
+            out[place] = _vector_rate(first, last, seconds)
         else:
-            step = None if was is None or now is None else now - was
+            step = None if first is None or last is None else last - first
             out[place] = None if step is None or step < 0 else step / seconds
-    return made(out)
+    row: _Row = make(out)
+    return row
 
 
-def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Sequence[Entry]:
-    """Pair each row with its predecessor of the same key; an unchanged row keeps its entry.
+def entries(
+    rows: Sequence[_Row], before: Sequence[Entry[_Row]], seconds: float
+) -> Sequence[Entry[_Row]]:
+    """Pair each row with the previous row of the same key, `seconds` earlier.
 
-    A row object that a collector hands out twice (it parses only what changed) and whose rates were
-    already zero costs one comparison.
+    A collector that parses only what changed returns the same row object again. Such a row with
+    rates of zero keeps its entry, which costs one comparison.
     """
     if not rows:
         return []
@@ -188,22 +213,20 @@ def entries(rows: Sequence[Any], before: Sequence[Entry], seconds: float) -> Seq
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):
         return before
-    kind: Any = type(rows[0])
-    key = key_of(kind)
-    past: Mapping[Any, Entry] | None = None
+    key = key_of(type(rows[0]))
+    past: Mapping[Hashable, Entry[_Row]] | None = None
     out = []
-    for row, beside in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one has no end
-        old = beside
+    for row, old in zip(rows, chain(before, repeat(None))):  # noqa: B905 - one is endless
         if old is not None and old.now is row:
             if old.still:
                 out.append(old)
             else:
                 out.append(Entry(row, before=row, seconds=seconds, still=seconds > 0))
             continue
-        name = key(row)
-        if old is None or key(old.now) != name:  # rows came or went: no longer in step
+        name, last = key(row), old
+        if last is None or key(last.now) != name:  # a row came or went, so positions differ
             if past is None:
                 past = {key(e.now): e for e in before}
-            old = past.get(name)
-        out.append(Entry(row, before=old.now if old is not None else None, seconds=seconds))
+            last = past.get(name)
+        out.append(Entry(row, before=last.now if last is not None else None, seconds=seconds))
     return out

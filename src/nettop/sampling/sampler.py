@@ -1,15 +1,16 @@
-"""The only loop in the program: a frame each interval, from whatever source."""
+"""The sampling loop: one frame in each interval, from any source."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from types import MappingProxyType
-from typing import Any
+from types import MappingProxyType, ModuleType
+from typing import Any, NamedTuple
 
 from .. import collect
-from ..frame.rates import Frame, Partly, entries
+from ..collect import Memory
+from ..frame.rates import Entry, Frame, Partly, entries
 from ..host.source import Source
 from ..terms.errors import sentence
 
@@ -19,39 +20,41 @@ _NONE: Mapping[str, float] = MappingProxyType({})
 
 @dataclass
 class Sampler:
-    """Takes frames; remembers only what the next one needs."""
+    """Takes frames, and remembers what the next one needs."""
 
     source: Source
     last: Frame | None = None
-    taken: dict[str, tuple[float, float]] = field(default_factory=dict)  # of which frame, and when
+    taken: dict[str, tuple[float, float]] = field(
+        default_factory=dict
+    )  # at which frame and time, in seconds
     stale: set[str] = field(default_factory=set)
-    memory: dict[str, dict[str, Any]] = field(default_factory=dict)
+    memory: dict[str, Memory] = field(default_factory=dict)
 
     def refresh(self, names: Collection[str] = ()) -> None:
-        """Read these dear tables (all, when none is named) afresh in the next frame."""
+        """Read these tables (all if none is named) in the next frame, whatever their interval."""
         self.stale.update(names or self.taken)
 
     def anew(self) -> Sampler:
-        """One for a source that begins anew: without rates, but with what was made of texts."""
+        """A sampler for a recording that restarts: no rates, only memory of `TIMELESS` tables."""
         timeless = {n: m for n, m in self.memory.items() if collect.timeless(n)}
         return Sampler(self.source, memory=timeless)
 
     def take(self, wanted: Collection[str], waits: Mapping[str, float] = _NONE) -> Frame:
-        """One frame; of `wanted`, those in `waits` may be so many seconds old.
+        """Take one frame; tables in `waits` may be that many seconds old.
 
-        A collector that fails is a sentence in `missing`, never an exception; so is what one of
-        them could not read of its table (`Partly`).
+        A collector that fails gives a sentence in `missing` and never an exception. So does a table
+        of which a part could not be read (`Partly`).
         """
         source = self.source
         at = source.now()
         old = self.last
-        tables: dict[str, Any] = {}
+        tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
         todo = sorted(wanted)
         for name in todo:
             try:
-                module, every, instead, memory_of, kept_open = _plan(name)
+                module, every, instead, memory, kept_open = _plan(name)
             except KeyError:
                 missing[name] = "no such collector"
                 continue
@@ -69,12 +72,12 @@ class Sampler:
                     continue
             if since is _NEVER[1] and kept_open:
                 source.keep_open(kept_open)
-            begun = source.now()  # its own time: on a large host the tables of a frame lie apart
+            begun = source.now()  # per table: on a large host reading a frame takes long
             self.stale.discard(name)
             self.taken[name] = at, begun
             try:
-                if memory_of is not None:
-                    rows = module.update(source, self.memory.setdefault(memory_of, {}))
+                if memory is not None:
+                    rows = module.update(source, self.memory.setdefault(memory, {}))
                 else:
                     rows = module.read(source)
                 if isinstance(rows, Partly):
@@ -90,22 +93,30 @@ class Sampler:
         return self.last
 
 
-@cache
-def _plan(name: str) -> tuple[Any, float, str, str | None, tuple[str, ...]]:
-    """A collector's module, seconds between readings, fallback, memory key and files kept open.
+class _Plan(NamedTuple):
+    """What a collector declares (see `nettop.collect`)."""
 
-    Cached: to look up absent attributes in every frame costs as much as reading a small table.
-    """
+    module: ModuleType
+    every: float  # seconds
+    instead: str
+    memory: str | None  # its key; None for a collector without `update`
+    kept_open: tuple[str, ...]
+
+
+@cache
+def _plan(name: str) -> _Plan:
+    """Cached, because looking up absent attributes costs as much as reading a small table."""
     module = collect.collector(name)
     own = getattr(module, "MEMORY", name) if hasattr(module, "update") else None
     files = getattr(module, "KEEP_OPEN", ())
-    return module, getattr(module, "EVERY", 0.0), getattr(module, "ELSE", name), own, files
+    every: float = getattr(module, "EVERY", 0.0)
+    return _Plan(module, every, getattr(module, "ELSE", name), own, files)
 
 
 def frames(
     source: Source, wanted: Callable[[], Collection[str]], interval: Callable[[], float]
 ) -> Iterator[Frame]:
-    """Frames `interval()` seconds apart on the source's clock, until a recording ends."""
+    """Frames `interval()` seconds apart on the source's clock; a recording ends them."""
     sampler = Sampler(source)
     due = source.now()
     while True:

@@ -1,5 +1,5 @@
 """Values and notation: CPU lists, IRQ names, units, text cells, formulas, error sentences.
 
-Takes and gives plain values. Nothing here reads the host, the clock or a configuration file. A
-newcomer adds here what two higher folders need and what is about notation only.
+Takes and returns plain values. Nothing here reads the host, the clock or a configuration file. A
+module belongs here if it is about notation only and several higher folders need it.
 """

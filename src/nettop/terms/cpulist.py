@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from typing import Final
 
 LIMIT: Final = 65536
-"""No kernel is built for more CPUs (CONFIG_NR_CPUS stops far below); a larger number is a fault."""
+"""Larger CPU numbers are refused: CONFIG_NR_CPUS is far below on all architectures."""
 
 _NONE: Final = ("", "(null)", "<none>")
 
@@ -18,7 +18,7 @@ _NONE: Final = ("", "(null)", "<none>")
 def parse(text: str) -> tuple[int, ...]:
     """The CPUs of a list such as `0-3,8`, ascending; empty for an empty list.
 
-    ValueError when it is not a list of CPU numbers.
+    ValueError if it is not a list of CPU numbers.
     """
     text = text.strip(" \t\n\0")
     if text in _NONE:
@@ -35,12 +35,12 @@ def parse(text: str) -> tuple[int, ...]:
 
 
 def one(text: str) -> int:
-    """The CPU of a number such as `17`; ValueError when it is none."""
+    """The CPU of a number such as `17`; ValueError for other text."""
     return _number(text, text)
 
 
 def text(cpus: Iterable[int]) -> str:
-    """A list as short as the kernel writes it: `0-3,8`; empty for no CPU."""
+    """The list in the kernel's notation, `0-3,8`; empty for no CPU."""
     parts: list[str] = []
     run: list[int] = []
     for cpu in sorted(set(cpus)):
@@ -56,7 +56,7 @@ def text(cpus: Iterable[int]) -> str:
 def parse_mask(mask: str) -> tuple[int, ...]:
     """The CPUs of a mask such as `f` or `00000010,00000000`, ascending.
 
-    ValueError when it is not hexadecimal in comma groups.
+    ValueError if it is not hexadecimal in groups of 8 digits.
     """
     groups = mask.strip(" \t\n\0").removeprefix("0x").split(",")
     if len(groups) * 32 > LIMIT or not all(_hexadecimal(group) for group in groups):
@@ -70,7 +70,7 @@ def parse_mask(mask: str) -> tuple[int, ...]:
 
 
 def mask(cpus: Iterable[int]) -> str:
-    """A mask in groups of 32 bits, most significant first; `0` for no CPU."""
+    """The mask in groups of 32 bits, most significant first; `0` for no CPU. ValueError."""
     bits = 0
     for cpu in cpus:
         if not 0 <= cpu < LIMIT:

@@ -1,4 +1,4 @@
-"""What can be the name of a network device: dev_valid_name(), net/core/dev.c."""
+"""Valid names of network devices: dev_valid_name(), net/core/dev.c."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ _REFUSED: Final = frozenset(b"/: \t\n\v\f\r\xa0\0")  # isspace() of the kernel i
 
 
 def valid(name: str) -> bool:
-    """Whether the kernel would let a device have this name."""
+    """Whether the kernel accepts this name for a device."""
     raw = os.fsencode(name)
     return 0 < len(raw) <= LONGEST and name not in (".", "..") and not _REFUSED & set(raw)

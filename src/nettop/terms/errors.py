@@ -1,4 +1,4 @@
-"""What went wrong, in one sentence."""
+"""Error messages of one sentence."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ class Refused(Exception):  # noqa: N818
     """One sentence for the user and the exit code: 2 usage, 3 could not look, 4 not done."""
 
     def __init__(self, sentence: str, code: int = 2) -> None:
-        """`sentence` names what is at fault and what to do."""
+        """`sentence` names the cause and what to do."""
         super().__init__(sentence)
         self.code = code
 
 
 def sentence(error: BaseException) -> str:
-    """One sentence for an exception: the kernel's words and the file, or the message itself."""
+    """One sentence for an exception: the kernel's message and the file, or its own message."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.strerror}: {error.filename}" if error.filename else str(error.strerror)
     if error.args and isinstance(error.args[0], str):  # str(KeyError) would be its repr
@@ -27,5 +27,5 @@ def nearest(name: str, known: Iterable[str]) -> str:
     """` (did you mean …?)` to append to a sentence; empty when no known name is similar."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" (did you mean {found[0]}?)" if found else ""
+    matches = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" (did you mean {matches[0]}?)" if matches else ""

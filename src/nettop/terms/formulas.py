@@ -1,4 +1,4 @@
-"""What is possible: packet rates, goodput, windows, rings, interrupts, buses; all pure arithmetic.
+"""Limits by arithmetic: packet rates, goodput, windows, rings, interrupts, buses.
 
 Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A frame on the wire is
 8 bytes of preamble and start, 14 of header (4 more for each VLAN tag), the payload (46 at least),
@@ -21,7 +21,7 @@ IPV6: Final = 40
 TCP: Final = 20
 UDP: Final = 8
 TIMESTAMPS: Final = 12  # the TCP option with its padding
-ON_WIRE: Final = PREAMBLE + GAP  # what a frame costs beyond its own bytes
+ON_WIRE: Final = PREAMBLE + GAP  # byte times in addition to the frame
 AROUND_PAYLOAD: Final = PREAMBLE + HEADER + FCS + GAP
 
 
@@ -69,15 +69,15 @@ def udp_wire_bytes(payload: int, *, ipv6: bool = False, vlans: int = 0) -> float
 
 
 def wire_seconds(wire: float, rate: float) -> float:
-    """How long `wire` byte times last at `rate`: the least spacing of such packets."""
+    """The duration of `wire` byte times at `rate`: the minimum spacing of such packets."""
     return 8 * wire / rate
 
 
 def counted_to_wire(bytes_per_s: float, packets_per_s: float, *, fcs: bool = False) -> float:
     """Bit/s on the wire from interface counters; `fcs`: this driver counts the check sequence.
 
-    Wrong for interfaces that count super-packets (veth, virtio, loopback): one count may stand for
-    64 KiB that nobody framed.
+    Wrong for interfaces that count super-packets (veth, virtio, loopback): one packet may have
+    64 KiB and no framing.
     """
     return 8 * (bytes_per_s + (ON_WIRE if fcs else ON_WIRE + FCS) * packets_per_s)
 
@@ -85,7 +85,7 @@ def counted_to_wire(bytes_per_s: float, packets_per_s: float, *, fcs: bool = Fal
 def counted_to_payload(
     bytes_per_s: float, packets_per_s: float, *, ipv6: bool = False, fcs: bool = False
 ) -> float:
-    """Bit/s of TCP payload, were every packet TCP with timestamps; never below zero."""
+    """Bit/s of TCP payload if every packet is TCP with timestamps; at least zero."""
     head = HEADER + (IPV6 if ipv6 else IPV4) + TCP + TIMESTAMPS + (FCS if fcs else 0)
     return max(0.0, 8 * (bytes_per_s - head * packets_per_s))
 
@@ -101,7 +101,7 @@ def window_cap(window: float, rtt: float) -> float:
 
 
 def capture_rate(packets: float, size: float, seconds: float) -> float:
-    """Bit/s that a capture took, by the packets it kept."""
+    """Bit/s of a capture, by the packets of `size` bytes that it kept."""
     return packets * size * 8 / seconds
 
 
@@ -111,17 +111,17 @@ def loss_percent(offered: float, taken: float) -> float:
 
 
 def framing_ceiling(rate: float, size: float) -> float:
-    """Bit/s that counters show at most: `size`-byte packets on a full link, overhead uncounted."""
+    """The highest bit/s of counters: `size`-byte packets on a full link, without overhead."""
     return rate * size / (size + ON_WIRE)
 
 
 def framed_loss_percent(captured: float, rate: float, size: float) -> float:
-    """Percent lost of a full link, preamble and gap not taken for loss."""
+    """Percent lost of a full link; preamble and gap do not count as loss."""
     return 100 * (1 - captured / framing_ceiling(rate, size))
 
 
 def pause_seconds(quanta: int, rate: float) -> float:
-    """How long one pause frame stops the sender (802.3 annex 31B: a quantum is 512 bit times)."""
+    """Seconds that one pause frame stops the sender (802.3 annex 31B: a quantum is 512 bits)."""
     return quanta * 512 / rate
 
 
@@ -136,7 +136,7 @@ def packets_per_interrupt(packets_per_s: float, usecs: float) -> float:
 
 
 def ring_seconds(ring: float, packets_per_s: float) -> float:
-    """How long a ring of that many descriptors takes to fill when nobody empties it."""
+    """Seconds until a ring of `ring` descriptors is full if it is not emptied."""
     return ring / packets_per_s
 
 
@@ -156,7 +156,7 @@ def pcie_usable(gigatransfers: float, lanes: int) -> float:
 
 
 def segments(size: int, segment: int) -> int:
-    """Packets that TSO or GSO makes of one send."""
+    """The number of packets that TSO or GSO creates from one send."""
     return ceil(size / segment)
 
 

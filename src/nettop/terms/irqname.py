@@ -1,8 +1,8 @@
-"""Whose queue an interrupt is, by the name its driver gave it: pure text, no host.
+"""The device and queue of an interrupt, by the name that its driver gave it.
 
-Names are a habit of each driver, not an interface: where sysfs lists a device's interrupts
-(`msi_irqs`), it says whose they are, and the name only which queue. The owner told here is a
-candidate, to be compared with the interfaces, bus addresses and virtio devices a host has.
+Names are conventions of each driver and no stable interface. If sysfs lists the interrupts of a
+device (`msi_irqs`), only the queue is taken from the name. The owner returned here is a candidate,
+to be compared with the interfaces, bus addresses and virtio devices of the host.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from typing import Final
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where an interrupt belongs. `number` is None for what is no queue (link, admin, events).
+    """Device and queue of an interrupt. `number` is None without a queue (link, admin, events).
 
     `owner` is an interface name, a bus address such as `0000:41:00.0`, or a virtio device such as
-    `virtio2`; `direction` is rx, tx, rxtx, or None when the name does not tell.
+    `virtio2`; `direction` is rx, tx, rxtx, or None if not in the name.
     """
 
     owner: str

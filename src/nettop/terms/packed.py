@@ -1,7 +1,7 @@
-"""Rows of figures by name, as bytes: what is kept of thousands of moments.
+"""Rows of numbers by name, packed into bytes, for the history of thousands of moments.
 
-A Python object takes some 25 bytes for a number and 50 for a name. Here a number takes 4 or 8, and
-the names are those of the moment before while they are equal.
+A Python object takes about 25 bytes for a number and 50 for a name. Here a number takes 4 or 8
+bytes, and successive moments share equal names.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ _LARGEST: Final = 3e38  # of a float of 32 bits
 
 
 class Layout(Generic[_T]):
-    """How a kind of row is packed: a letter a field, as `struct` has them.
+    """How rows of one class are packed: one letter of `struct` for each field.
 
-    `f`: a figure of about seven digits. `Q`: a count of 64 bits, exact. Either may be None.
+    `f`: a float of about seven digits. `Q`: an exact 64-bit count. Both may be None.
     """
 
     def __init__(self, kind: type[_T], letters: str) -> None:
-        """`kind` takes as many values as there are `letters`."""
+        """`kind` takes one argument for each of `letters`."""
         self.kind = kind
         self.letters = letters
         self.struct = struct.Struct(f"={letters}")
@@ -34,8 +34,8 @@ class Layout(Generic[_T]):
         return self.struct.pack(*[_packed(letter, value) for letter, value in fields])
 
     def unpack(self, data: bytes, place: int) -> _T:
-        """The row at that place."""
-        values: tuple[Any, ...] = self.struct.unpack_from(data, place * self.struct.size)
+        """The row at this index."""
+        values: tuple[float, ...] = self.struct.unpack_from(data, place * self.struct.size)
         return self.kind(*[None if v == _UNKNOWN or isnan(v) else v for v in values])
 
 
@@ -46,7 +46,7 @@ def _packed(letter: str, value: float | None) -> float:
 
 
 class Packed(Mapping[str, _T]):
-    """Rows by name; a row is made when it is asked for."""
+    """Rows by name; a row is unpacked at each access."""
 
     __slots__ = ("_data", "_layout", "_names")
 
@@ -57,14 +57,14 @@ class Packed(Mapping[str, _T]):
         self._data = data
 
     def then(self, rows: Mapping[str, Sequence[float | None]]) -> Packed[_T]:
-        """The rows of the next moment, which share what names they can with these."""
+        """The rows of the next moment, which share equal names with these."""
         known = {name: name for name in self._names}
         names = tuple([known.get(name, name) for name in rows])
         data = b"".join(map(self._layout.pack, rows.values()))
         return Packed(self._layout, self._names if names == self._names else names, data)
 
     def only(self, names: Collection[str]) -> Packed[_T]:
-        """Without the rows of other names; these very ones when there are no others."""
+        """The rows of `names`; the same object if there are no others."""
         places = [place for place, name in enumerate(self._names) if name in names]
         if len(places) == len(self._names):
             return self
@@ -73,7 +73,7 @@ class Packed(Mapping[str, _T]):
         return Packed(self._layout, tuple(self._names[p] for p in places), b"".join(rows))
 
     def __getitem__(self, name: str) -> _T:
-        """The row of that name; KeyError without one."""
+        """The row of this name; KeyError without one."""
         try:
             place = self._names.index(name)
         except ValueError:
@@ -81,7 +81,7 @@ class Packed(Mapping[str, _T]):
         return self._layout.unpack(self._data, place)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """The row of that name: a graph asks thousands of moments for it."""
+        """The row of this name, else `default`; a graph calls it for thousands of moments."""
         names = self._names
         return self._layout.unpack(self._data, names.index(name)) if name in names else default
 
@@ -90,5 +90,5 @@ class Packed(Mapping[str, _T]):
         return iter(self._names)
 
     def __len__(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return len(self._names)

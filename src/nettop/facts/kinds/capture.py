@@ -1,4 +1,4 @@
-"""A packet socket: who captures where, with what ring, losing how much."""
+"""A packet capture: its process, interface, ring and losses."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from ...frame.fields import gauge, label, light
+from ...frame.rates import Entry
 from ..kind import Kind
 from .core import Core
 from .nic import Nic
 from .process import Tasks
 from .queue import Queue
+
+if TYPE_CHECKING:
+    from ..rows import PacketSocketRow
 
 
 @light
@@ -68,11 +72,11 @@ KIND = Kind(
 CONTROL: Final = frozenset(
     "dhclient dhcpcd dhcpd udhcpc systemd-network systemd-resolve NetworkManager nm-dispatcher "
     "lldpd lldpad wpa_supplicant hostapd connmand arping keepalived ptp4l".split()
-)  # programs that talk to the link itself; their packet sockets are no capture
+)  # programs of the link itself; their packet sockets are no captures
 ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
 
 
-def listens(row: Any, name: str | None) -> bool:
+def listens(row: PacketSocketRow, name: str | None) -> bool:
     """Whether a packet socket is a capture: a ring, a fanout group, or all protocols.
 
     DHCP clients and LLDP daemons have packet sockets too, for a few frames of their own.
@@ -84,7 +88,7 @@ def listens(row: Any, name: str | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """What the other facts say of a capture's surroundings."""
+    """The other facts that a capture is joined with."""
 
     names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
@@ -94,7 +98,9 @@ class Scene:
     queues: Mapping[str, Sequence[Queue]] = field(default_factory=dict)  # by interface
 
 
-def of(entries: Sequence[Any], owners: Mapping[int, tuple[int, str]]) -> list[Any]:
+def of(
+    entries: Sequence[Entry[PacketSocketRow]], owners: Mapping[int, tuple[int, str]]
+) -> list[Entry[PacketSocketRow]]:
     """The entries of the packet_sockets table that are captures."""
     return [
         entry
@@ -103,28 +109,28 @@ def of(entries: Sequence[Any], owners: Mapping[int, tuple[int, str]]) -> list[An
     ]
 
 
-def build(entries: Sequence[Any], scene: Scene) -> tuple[Capture, ...]:
+def build(entries: Sequence[Entry[PacketSocketRow]], scene: Scene) -> tuple[Capture, ...]:
     """A fact for each capture."""
     groups = Counter(e.now.fanout for e in entries if e.now.fanout is not None)
     return tuple(_make(entry, scene, groups) for entry in entries)
 
 
-def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
+def _make(entry: Entry[PacketSocketRow], scene: Scene, groups: Mapping[int, int]) -> Capture:
     row, rate = entry.now, entry.per_s
     name = scene.names.get(row.index) if row.index else None
     pid, process = scene.owners.get(row.inode, (None, None))
     task = scene.tasks.by_pid.get(pid) if pid is not None else None
     cpu = task.cpu if task is not None else None
     core = scene.cores.get(cpu) if cpu is not None else None
-    heard = [
+    nics = [
         nic
         for nic in scene.nics.values()
         if nic.name == name or (name is None and nic.kind == "nic")
     ]
-    taken = {c for nic in heard for c in receiving(nic, scene.queues.get(nic.name, ()))}
-    beside = {s for c in taken if c in scene.cores for s in scene.cores[c].siblings}
-    nodes = {nic.node for nic in heard if nic.node is not None}
-    arrives = sum(nic.per_s.rx_bytes or 0.0 for nic in heard)
+    taken = {c for nic in nics for c in receiving(nic, scene.queues.get(nic.name, ()))}
+    siblings = {s for c in taken if c in scene.cores for s in scene.cores[c].siblings}
+    nodes = {nic.node for nic in nics if nic.node is not None}
+    arrives = sum(nic.per_s.rx_bytes or 0.0 for nic in nics)
     return Capture(
         row.inode, name, pid, process, row.type, row.ring_version, row.ring_bytes,
         row.ring_bytes / arrives if row.ring_bytes and arrives else None,
@@ -132,18 +138,18 @@ def _make(entry: Any, scene: Scene, groups: Mapping[int, int]) -> Capture:
         row.fanout, groups.get(row.fanout) if row.fanout is not None else None,
         cpu, core.node if core is not None else None,
         cpu in taken if cpu is not None and taken else None,
-        cpu in beside if cpu is not None and taken else None,
+        cpu in siblings if cpu is not None and taken else None,
         core.node not in nodes if core is not None and core.node is not None and nodes else None,
         100.0 - core.idle if core is not None and core.idle is not None else None,
         task.row.nice if task is not None else None,
-        _elsewhere(cpu, taken, heard, scene.cores),
+        _elsewhere(cpu, taken, nics, scene.cores),
     )  # fmt: skip
 
 
 def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
-    """The CPUs that take its packets off its queues.
+    """The CPUs that receive the packets of its queues.
 
-    A device without interrupts (veth) is received where its sender runs, unless RPS names CPUs.
+    Packets of a device without interrupts (veth) are received on the sender's CPU, or by RPS.
     """
     if nic.irq_cpus or nic.kind == "nic":
         return nic.irq_cpus
@@ -151,8 +157,8 @@ def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
 
 
 def _elsewhere(
-    cpu: int | None, taken: Collection[int], heard: Sequence[Nic], cores: Mapping[int, Core]
+    cpu: int | None, taken: Collection[int], nics: Sequence[Nic], cores: Mapping[int, Core]
 ) -> tuple[int, ...]:
     own = cores.get(cpu) if cpu is not None else None
-    near = {c for nic in heard for c in nic.local_cpus} or set(cores)
+    near = {c for nic in nics for c in nic.local_cpus} or set(cores)
     return tuple(sorted(near - {*taken, cpu, *(own.siblings if own is not None else ())}))

@@ -6,14 +6,18 @@ import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from operator import attrgetter
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from ...frame.fields import gauge, label, light
+from ...frame.rates import Entry
 from .. import distance
 from ..kind import Kind
 
-BUSIEST: Final = 24  # processes without sockets that are shown for the CPU they use
-SITS: Final = 1.0  # percent of a CPU from which a process counts as sitting there
+if TYPE_CHECKING:
+    from ..rows import ProcessRow
+
+BUSIEST: Final = 24  # processes without sockets that are listed for their CPU time
+SITS: Final = 1.0  # percent of a CPU; a process with more is listed at the core
 NAMED: Final = 4  # processes named at a core
 
 
@@ -67,7 +71,7 @@ KIND = Kind(
 
 @dataclass(slots=True)
 class Use:
-    """What one process has of the network, summed over its sockets."""
+    """The network use of one process, summed over its sockets; rates are bytes/s and packets/s."""
 
     rx: float | None = None
     tx: float | None = None
@@ -81,23 +85,23 @@ class Use:
 
     @property
     def networked(self) -> bool:
-        """Whether it moves packets, not only could."""
+        """Whether it moves packets or captures, not only has sockets."""
         return bool(self.rx or self.tx or self.captures or self.drops)
 
 
 class Task(NamedTuple):
-    """A process as the kernel accounts for it, its threads together."""
+    """The CPU time of a process with all its threads, as percent of one CPU."""
 
-    row: Any
-    user: float | None  # percent of one CPU
+    row: ProcessRow
+    user: float | None
     system: float | None
     wait: float | None
-    cpu: int | None  # where its busiest thread ran
+    cpu: int | None  # of its busiest thread
 
 
 @dataclass(frozen=True, slots=True)
 class Tasks:
-    """All processes of a frame, and what sits on each CPU."""
+    """All processes of a frame, and the busiest of each CPU."""
 
     by_pid: Mapping[int, Task] = field(default_factory=dict)
     on_cpu: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
@@ -105,8 +109,8 @@ class Tasks:
     busiest: Sequence[int] = ()
 
     @classmethod
-    def of(cls, entries: Sequence[Any]) -> Tasks:
-        """From the processes table: processes, and the threads of the busy ones."""
+    def of(cls, entries: Sequence[Entry[ProcessRow]]) -> Tasks:
+        """From the processes table, which also has the threads of busy processes."""
         busiest: dict[int, tuple[float, int | None]] = {}
         threaded: set[int] = set()
         sits: dict[int, list[tuple[float, str]]] = {}
@@ -130,7 +134,7 @@ class Tasks:
             if soft and spent is not None and row.cpu is not None:
                 ksoftirqd[row.cpu] = spent
             cpu = busiest[row.pid][1] if row.pid in busiest else row.cpu
-            if spent == 0.0 and row.waited is None:  # as most do: nothing
+            if spent == 0.0 and row.waited is None:  # as most processes
                 by_pid[row.pid] = Task(row, 0.0, 0.0, None, cpu)
                 continue
             rate = entry.per_s
@@ -151,17 +155,17 @@ def build(
 ) -> tuple[Process, ...]:  # fmt: skip
     """The processes that have sockets or captures, and the busiest of the others.
 
-    `nodes` is the NUMA node of each interface.
+    Sorted by network use, then CPU time. `nodes` is the NUMA node of each interface.
     """
     wanted = dict.fromkeys([*(pid for pid in uses if pid in tasks.by_pid), *tasks.busiest])
     none = Use()
-    made = [
+    chosen = [
         _make(pid, tasks.by_pid[pid], uses.get(pid, none), cores, nodes)
         for pid in wanted
         if not tasks.by_pid[pid].row.kernel or pid in uses
     ]
-    made.sort(key=lambda one: (not one.networked, -(one.user or 0.0) - (one.system or 0.0)))
-    return tuple(made)
+    chosen.sort(key=lambda one: (not one.networked, -(one.user or 0.0) - (one.system or 0.0)))
+    return tuple(chosen)
 
 
 def _make(
@@ -188,12 +192,12 @@ def _load(task: Task) -> float:
     return (task.user or 0.0) + (task.system or 0.0)
 
 
-def _spent(rate: Any) -> float | None:
+def _spent(rate: ProcessRow | None) -> float | None:
     if rate is None or rate.user is None or rate.system is None:
         return None
-    return 100.0 * float(rate.user + rate.system)
+    return 100.0 * (rate.user + rate.system)
 
 
-def _percent(rate: Any, name: str) -> float | None:
+def _percent(rate: ProcessRow | None, name: str) -> float | None:
     value = getattr(rate, name) if rate is not None else None
     return None if value is None else 100.0 * value

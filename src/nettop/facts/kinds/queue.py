@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from operator import attrgetter
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
 from ..lines import Line, Lines
+
+if TYPE_CHECKING:
+    from ..rows import IrqRow, QueueRow
 
 
 @light
@@ -51,7 +54,7 @@ KIND = Kind(
 
 
 class Counted(NamedTuple):
-    """What a driver counts of one queue, per second; None: not told."""
+    """The rates of one queue by its driver's counters, per second; None: not counted."""
 
     packets: float | None = None
     bytes: float | None = None
@@ -59,7 +62,7 @@ class Counted(NamedTuple):
 
 
 class Slot(NamedTuple):
-    """What stands still of a queue: its line, affinities and steering."""
+    """The settings of a queue: its interrupt line, affinities and steering."""
 
     nic: str
     name: str
@@ -81,15 +84,16 @@ class Slot(NamedTuple):
 
 
 def slots(
-    rows: Sequence[Any], kinds: Mapping[str, str], nodes: Mapping[str, int | None], lines: Lines,
-    irqs: Mapping[int, Any], steered: Container[tuple[str, int]],
+    rows: Sequence[QueueRow], kinds: Mapping[str, str], nodes: Mapping[str, int | None],
+    lines: Lines, irqs: Mapping[int, IrqRow], steered: Container[tuple[str, int]],
 ) -> tuple[Slot, ...]:  # fmt: skip
     """Every queue of hardware and veth interfaces.
 
-    `rows` is the queues table (where it is empty, the lines tell); `irqs` the rows of the irqs
-    table by number; `steered` the receive queues (interface, number) that a steering rule names.
+    `rows` is the queues table (if an interface has none, its lines are used); `irqs` the rows of
+    the irqs table by number; `steered` the receive queues (interface, number) of steering rules.
     """
     found = []
+    named: dict[tuple[str, str], QueueRow | None]
     named = {(row.nic, row.name): row for row in rows if kinds.get(row.nic) in ("nic", "veth")}
     listed = {nic for nic, _ in named}
     for nic, way, number in lines.by_queue:
@@ -119,10 +123,10 @@ def slots(
 
 
 def served_by(slot: Slot, rates: Mapping[int, float] | None, seen: Mapping[int, int]) -> int | None:
-    """The CPU that serves a queue: the one that took its interrupts, else the one that should.
+    """The CPU that serves a queue: the one that took its interrupts, else by affinity.
 
-    Effective affinity is read rarely and missing on some kernels; `seen` remembers, by the line's
-    place, the CPU that took its interrupts before.
+    `seen` is the CPU that took the interrupts of a line before, by the line's place. It is needed
+    because effective affinity is read rarely and missing on some kernels.
     """
     if rates:
         return max(rates, key=rates.__getitem__) if len(rates) > 1 else next(iter(rates))
@@ -137,7 +141,7 @@ def make(
     slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: Counted,
     whole: float | None, core_si: float | None,
 ) -> Queue:  # fmt: skip
-    """One queue now; `whole` is the NIC's packets per second in that direction."""
+    """One queue; `whole` is the NIC's packets per second in its direction."""
     line = slot.line
     packets = counted.packets
     known = node is not None and slot.node is not None
@@ -153,6 +157,6 @@ def make(
 
 
 def skew(packets: Sequence[float]) -> float | None:
-    """The busiest queue against the mean; None for fewer than two queues or no packets."""
+    """The rate of the busiest queue over the mean; None for fewer than two queues or no packets."""
     whole = sum(packets)
     return max(packets) * len(packets) / whole if len(packets) > 1 and whole > 0 else None

@@ -1,15 +1,14 @@
 """Netlink messages and attributes: bytes to dicts and back, by tables.
 
-A table maps an attribute's number to its name and form. Everything here is pure; whatever the
-bytes, the only error is ValueError. Layout: include/uapi/linux/netlink.h; numbers are in host byte
-order.
+A table maps the number of an attribute to its name and form. The functions are pure, and their only
+error is ValueError. Layout: include/uapi/linux/netlink.h; numbers are in host byte order.
 """
 
 from __future__ import annotations
 
 import struct
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -24,9 +23,8 @@ _WIDTHS: Final = frozenset("BHIQi")
 class Field:
     """One attribute: its name and its form.
 
-    Forms: `B H I Q` unsigned of 8 to 64 bits, `i` signed; `text`; `raw` bytes; `flag` (there or
-    not); `bits` (an ethtool bitset); `nest` (attributes of the `inner` table) and `many` (the same,
-    repeated).
+    Forms: `B H I Q` unsigned of 8 to 64 bits, `i` signed of 32; `text`; `raw` bytes; `flag` (bool);
+    `bits` (an ethtool bitset); `nest` (attributes of the `inner` table), `many` (a list of them).
     """
 
     name: str
@@ -35,11 +33,17 @@ class Field:
 
 
 Table = Mapping[int, Field]
+Attributes = dict[str, Any]
+"""Decoded attributes by name; the form of each field decides the type of its value.
+
+Numbers are int, `text` is str, `raw` bytes, `flag` bool, `bits` Bits, `nest` Attributes and `many`
+a list of Attributes. An absent attribute has no entry.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Bits:
-    """An ethtool bitset: the bits set, those that mean something, and how many there are."""
+    """An ethtool bitset: the bits that are set, the bits that are valid, and their number."""
 
     value: int
     mask: int
@@ -51,13 +55,13 @@ class Bits:
 
 
 def numbered(first: int, names: str) -> dict[int, Field]:
-    """A table of consecutive numbers from `first`: `"rx_max rx tx_push:B"` (form after a colon)."""
+    """A table with consecutive numbers from `first`: `"rx_max rx tx_push:B"` (name:form)."""
     words = (word.partition(":") for word in names.split())
     return dict(enumerate((Field(name, form or "I") for name, _, form in words), first))
 
 
 def messages(reply: bytes) -> Iterator[tuple[int, int, int]]:
-    """Each message of a reply: its type, and where what follows its header begins and ends."""
+    """Type, and start and end of the payload, of each message; ValueError if it is cut off."""
     at, end = 0, len(reply)
     while at < end:
         if end - at < HEADER.size:
@@ -70,7 +74,7 @@ def messages(reply: bytes) -> Iterator[tuple[int, int, int]]:
 
 
 def attributes(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, int]]:
-    """Each attribute between two places: its number, and where its payload begins and ends."""
+    """Number, and start and end of the payload, of each attribute; ValueError if it is cut off."""
     if end > len(data):
         raise ValueError("attributes are cut off")
     while end - start >= _ATTRIBUTE.size:
@@ -81,9 +85,9 @@ def attributes(data: bytes, start: int, end: int) -> Iterator[tuple[int, int, in
         start += (length + 3) & ~3
 
 
-def decode(data: bytes, start: int, end: int, table: Table) -> dict[str, Any]:
-    """The attributes that the table knows, by name; an attribute that is not there has no entry."""
-    out: dict[str, Any] = {}
+def decode(data: bytes, start: int, end: int, table: Table) -> Attributes:
+    """The attributes of the table in `data[start:end]`, by name; ValueError for a damaged one."""
+    out: Attributes = {}
     for kind, a, e in attributes(data, start, end):
         field = table.get(kind)
         if field is None:
@@ -95,7 +99,7 @@ def decode(data: bytes, start: int, end: int, table: Table) -> dict[str, Any]:
     return out
 
 
-def _value(data: bytes, start: int, end: int, field: Field) -> Any:
+def _value(data: bytes, start: int, end: int, field: Field) -> object:
     form = field.form
     if form in _WIDTHS:
         if not 1 <= end - start <= 8:
@@ -113,7 +117,7 @@ def _value(data: bytes, start: int, end: int, field: Field) -> Any:
 
 
 def text(raw: bytes) -> str:
-    """A NUL-terminated string; bytes that are not UTF-8 survive as surrogates."""
+    """A NUL-terminated string; bytes that are not UTF-8 become surrogates."""
     return raw.split(b"\0", 1)[0].decode("utf-8", "surrogateescape")
 
 
@@ -146,8 +150,8 @@ def attribute(number: int, payload: bytes) -> bytes:
     return _ATTRIBUTE.pack(length, number) + payload + bytes(-length & 3)
 
 
-def encode(table: Table, values: Mapping[str, Any]) -> bytes:
-    """The attributes for these values; ValueError for a name or value the table does not take."""
+def encode(table: Table, values: Mapping[str, object]) -> bytes:
+    """The bytes of these attributes; ValueError for a name or value that the table lacks."""
     numbers = {field.name: (number, field) for number, field in table.items()}
     parts = []
     for name, value in values.items():
@@ -156,7 +160,8 @@ def encode(table: Table, values: Mapping[str, Any]) -> bytes:
         number, field = numbers[name]
         if field.form == "many":
             inner = field.inner or {}
-            parts += [attribute(number | NESTED, encode(inner, one)) for one in value]
+            entries: Iterable[Attributes] = value  # type: ignore[assignment]
+            parts += [attribute(number | NESTED, encode(inner, one)) for one in entries]
         else:
             nested = NESTED if field.form in {"nest", "bits"} else 0
             parts.append(attribute(number | nested, _payload(field, value)))
@@ -181,7 +186,7 @@ def _payload(field: Field, value: Any) -> bytes:
 
 
 def _named_bits(changes: Mapping[str, bool]) -> bytes:
-    """A bitset that touches only the named bits (`{"rx-gro": False}`)."""
+    """A bitset that changes only the named bits (`{"rx-gro": False}`)."""
     bits = b"".join(
         attribute(
             1 | NESTED, attribute(2, name.encode() + b"\0") + (attribute(3, b"") if on else b"")

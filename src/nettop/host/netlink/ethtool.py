@@ -1,7 +1,8 @@
-"""The ethtool netlink family: its tables, reading one or every device, and setting.
+"""The ethtool netlink family: its tables, reads of one or every device, and writes.
 
 Numbers: include/uapi/linux/ethtool_netlink_generated.h; meaning: Documentation/networking/
-ethtool-netlink.rst. Messages before Linux 5.6 do not exist, most are of 5.7: see `legacy`.
+ethtool-netlink.rst. The first messages came with Linux 5.6, most with 5.7; `legacy` is for older
+kernels.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ from __future__ import annotations
 import errno
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from ..request import Request
 from ..source import Source
-from .codec import NESTED, Field, Table, attribute, decode, encode, messages, numbered
+from .codec import NESTED, Attributes, Field, Table, attribute, decode, encode, messages, numbered
 from .kernel import Kernel
 
 _COMPACT, _STATISTICS = 1, 4  # ETHTOOL_FLAG_COMPACT_BITSETS, ETHTOOL_FLAG_STATS
@@ -21,7 +22,7 @@ _HEADER: Final = {**numbered(1, "index name:text flags"), 4: Field("phy")}
 NO_LIST: Final = frozenset(
     {errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ETIMEDOUT}
 )
-"""Errors after which it is of no use to ask each device by itself."""
+"""Errors after which reading each device separately would fail too."""
 
 _MODERATION: Final = {1: Field("steps", "many", numbered(1, "usec packets completions"))}
 _COALESCE: Final = {
@@ -123,8 +124,8 @@ STRING_SETS: Final[Mapping[str, int]] = {
 }  # fmt: skip
 
 
-def one(source: Source, what: str, device: str, **values: Any) -> dict[str, Any]:
-    """One message of one device; OSError says why not (EOPNOTSUPP: the driver has none)."""
+def one(source: Source, what: str, device: str, **values: int) -> Attributes:
+    """The message `what` of one device; `values` select a part. OSError (EOPNOTSUPP: none)."""
     message = MESSAGES[what]
     body = _header(device, message.flags, message.header) + encode(message.table, values)
     tail = "".join(f"/{value}" for value in values.values())
@@ -134,11 +135,11 @@ def one(source: Source, what: str, device: str, **values: Any) -> dict[str, Any]
     raise OSError(errno.ENODATA, "the kernel gave no answer", device)
 
 
-def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
-    """One message of every device, by name; a device whose driver has none is not there.
+def every(source: Source, what: str) -> dict[str, Attributes]:
+    """The message `what` of every device that has it, by device name. OSError.
 
-    One question for all. A driver that answers with an error would end the kernel's list there
-    (net/ethtool/netlink.c): then each device is asked by itself, and those with errors left out.
+    One request covers all devices. An error of one driver ends the kernel's list
+    (net/ethtool/netlink.c); each device is then read separately, and those with errors left out.
     """
     message = MESSAGES[what]
     body = _header(None, message.flags, message.header)
@@ -159,8 +160,8 @@ def every(source: Source, what: str) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _answers(reply: bytes, message: Message) -> list[tuple[str, dict[str, Any]]]:
-    """Each device's answer with its name; 4 bytes of generic header come first."""
+def _answers(reply: bytes, message: Message) -> list[tuple[str, Attributes]]:
+    """Name and attributes of each device; 4 bytes of generic header come first."""
     table = {**message.table, message.header: Field("device", "nest", _HEADER)}
     out = []
     for _kind, start, end in messages(reply):
@@ -172,14 +173,14 @@ def _answers(reply: bytes, message: Message) -> list[tuple[str, dict[str, Any]]]
 
 
 def _header(device: str | None, flags: int = 0, number: int = 1) -> bytes:
-    values: dict[str, Any] = {} if device is None else {"name": device}
+    values: Attributes = {} if device is None else {"name": device}
     if flags:
         values["flags"] = flags
     return attribute(number | NESTED, encode(_HEADER, values))
 
 
 def strings(source: Source, which: str, device: str | None = None) -> tuple[str, ...]:
-    """The names of a string set's bits; private flags have other names on every device."""
+    """The names of the bits of a string set; private flags have other names on every device."""
     number = STRING_SETS[which]
     inner = attribute(1 | NESTED, encode(_SET, {"id": number}))
     body = _header(device) + attribute(2 | NESTED, inner)
@@ -199,12 +200,12 @@ def _strings(reply: bytes, number: int) -> tuple[str, ...]:
     return ()
 
 
-def put(kernel: Kernel, what: str, device: str, values: Mapping[str, Any]) -> None:
+def put(kernel: Kernel, what: str, device: str, values: Mapping[str, object]) -> None:
     """Set values of one device: `put(kernel, "rings", "eth0", {"rx": 1024})`.
 
-    Features and private flags take names: `{"rx-gro": False}`; every other field of
-    `MESSAGES[what]` keeps its name. Errors: OSError with the kernel's sentence; ValueError for an
-    unknown name. The kernel may round, or refuse in part: read back.
+    Features and private flags are set by name: `{"rx-gro": False}`; other fields have the names of
+    `MESSAGES[what]`. OSError with the kernel's message, ValueError for an unknown name. The kernel
+    may round values or apply a part only, so the caller must read them back.
     """
     message = MESSAGES[what]
     if message.put is None:

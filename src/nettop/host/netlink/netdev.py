@@ -1,19 +1,20 @@
-"""The netdev family: each queue's interrupt, and statistics that no longer stand in `ethtool -S`.
+"""The netdev family: the interrupt of each queue, and statistics by queue.
 
 net/core/netdev-genl.c: NETDEV_CMD_QUEUE_GET and NAPI_GET (Linux 6.8), QSTATS_GET (6.10). Numbers:
-include/uapi/linux/netdev.h. Drivers move there: virtio_net of today counts packets by queue only
-here. Only a driver that says so (netif_napi_set_irq) has its interrupts told: virtio_net has not.
+include/uapi/linux/netdev.h. Recent drivers have statistics by queue only here and not in
+`ethtool -S`, e.g. virtio_net. Interrupts are listed only for drivers that call
+netif_napi_set_irq(), which virtio_net does not.
 """
 
 from __future__ import annotations
 
 import struct
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from ..request import Request
 from ..source import Source
-from .codec import Table, attribute, decode, messages, numbered
+from .codec import Attributes, Table, attribute, decode, messages, numbered
 from .ethtool import NO_LIST
 from .route import names
 
@@ -31,10 +32,10 @@ _QSTATS: Final = {
 }
 
 
-def queue_statistics(source: Source) -> dict[int, dict[str, dict[str, Any]]]:
-    """By interface index and queue (`rx-0`): what the driver counts. OSError on older kernels.
+def queue_statistics(source: Source) -> dict[int, dict[str, Attributes]]:
+    """The driver's counts by interface index and queue (`rx-0`). OSError on older kernels.
 
-    A driver's error would end the kernel's list there: then each device is asked by itself.
+    An error of one driver ends the kernel's list; each device is then read separately.
     """
     request = Request("netdev", _QSTATS_GET, _BY_QUEUE, "netdev/queues", dump=True)
     try:
@@ -42,31 +43,31 @@ def queue_statistics(source: Source) -> dict[int, dict[str, dict[str, Any]]]:
     except OSError as error:
         if error.errno in NO_LIST:
             raise
-    found: dict[int, dict[str, dict[str, Any]]] = {}
+    counts: dict[int, dict[str, Attributes]] = {}
     for index, name in names(source).items():
         body = attribute(1, struct.pack("=I", index)) + _BY_QUEUE
         request = Request("netdev", _QSTATS_GET, body, f"netdev/queues/{name}", dump=True)
-        with suppress(OSError):  # its driver has none, or is the one at fault
-            found |= parse(source.netlink(request))
-    return found
+        with suppress(OSError):  # its driver has none, or caused the error
+            counts |= parse(source.netlink(request))
+    return counts
 
 
-def parse(reply: bytes) -> dict[int, dict[str, dict[str, Any]]]:
-    """The answer's queues; ValueError when it is cut off."""
-    found: dict[int, dict[str, dict[str, Any]]] = {}
+def parse(reply: bytes) -> dict[int, dict[str, Attributes]]:
+    """The queues of an answer; ValueError if it is cut off."""
+    counts: dict[int, dict[str, Attributes]] = {}
     for _kind, start, end in messages(reply):
         values = decode(reply, start + 4, end, _QSTATS)
         if "index" in values and "queue" in values:
             way = "tx" if values.get("type") else "rx"
-            found.setdefault(values["index"], {})[f"{way}-{values['queue']}"] = values
-    return found
+            counts.setdefault(values["index"], {})[f"{way}-{values['queue']}"] = values
+    return counts
 
 
 def interrupts(source: Source) -> dict[int, tuple[tuple[int, str], ...]]:
-    """The queues that an interrupt serves, each an interface's index and a name such as `rx-0`.
+    """The queues of each interrupt: interface index and a name such as `rx-0`.
 
-    Through the NAPI instance that serves both; OSError on older kernels, ValueError for an answer
-    that is cut off. An interrupt of which the driver does not tell is not there.
+    They are joined by their NAPI instance. Interrupts that the driver does not report are left out.
+    OSError on older kernels, ValueError for an answer that is cut off.
     """
     known = {}
     for values in _each(source, _NAPI_GET, _NAPI, "netdev/napis"):
@@ -83,6 +84,6 @@ def interrupts(source: Source) -> dict[int, tuple[tuple[int, str], ...]]:
     return found
 
 
-def _each(source: Source, kind: int, table: Table, name: str) -> list[dict[str, Any]]:
+def _each(source: Source, kind: int, table: Table, name: str) -> list[Attributes]:
     reply = source.netlink(Request("netdev", kind, b"", name, dump=True))
     return [decode(reply, start + 4, end, table) for _kind, start, end in messages(reply)]

@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from typing import Final, TypedDict
 
+from ...collect.sockets_tcp import Row as TcpRow
 from ...frame.rates import Entry
 from ...host.source import Live
 from ...sampling.sampler import Sampler
@@ -76,7 +77,7 @@ def measure(trial: Trial) -> Measured:
     return fold(rows, trial.options.to)
 
 
-def second(entries: Sequence[Entry], to: str, seconds: float) -> list[Row]:
+def second(entries: Sequence[Entry[TcpRow]], to: str, seconds: float) -> list[Row]:
     """The row of the connections to `to` in this interval; empty without connections."""
     own = [e for e in entries if e.now.remote == to and e.per_s is not None]
     if not own:
@@ -98,7 +99,7 @@ def second(entries: Sequence[Entry], to: str, seconds: float) -> list[Row]:
     return [row]
 
 
-def waits(entry: Entry) -> Waits:
+def waits(entry: Entry[TcpRow]) -> Waits:
     """The limits of a sender by the chronographs of tcp_info.
 
     Empty for a connection that mostly receives, and before Linux 4.9.
@@ -128,7 +129,7 @@ def waits(entry: Entry) -> Waits:
     }
 
 
-def _bytes(entry: Entry) -> float:
+def _bytes(entry: Entry[TcpRow]) -> float:
     rates = entry.per_s
     return float((rates.bytes_acked or 0) + (rates.bytes_received or 0)) if rates else 0.0
 

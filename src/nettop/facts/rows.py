@@ -1,0 +1,40 @@
+"""The row classes of the tables that facts are built from. Imported for annotations only."""
+
+from __future__ import annotations
+
+from ..collect.addresses import Row as AddressRow
+from ..collect.conntrack import Row as ConntrackRow
+from ..collect.drop_reasons import Row as DropReasonRow
+from ..collect.features import Row as FeatureRow
+from ..collect.interrupts import Row as InterruptRow
+from ..collect.irqs import Row as IrqRow
+from ..collect.kernel import Row as KernelRow
+from ..collect.link_stats import Row as LinkStatsRow
+from ..collect.links import Row as LinkRow
+from ..collect.netclass import Row as NetClassRow
+from ..collect.netdev import Row as NetDevRow
+from ..collect.nicqueues import Row as NicQueueRow
+from ..collect.nicstats import Row as NicStatsRow
+from ..collect.packet_sockets import Row as PacketSocketRow
+from ..collect.pause import Row as PauseRow
+from ..collect.pci import Row as PciRow
+from ..collect.processes import Row as ProcessRow
+from ..collect.qdiscs import Row as QdiscRow
+from ..collect.queues import Row as QueueRow
+from ..collect.rdma import Row as RdmaRow
+from ..collect.routes import Row as RouteRow
+from ..collect.rss import Row as RssRow
+from ..collect.services import Row as ServiceRow
+from ..collect.socket_owners import Row as SocketOwnerRow
+from ..collect.sockets_tcp import Row as TcpRow
+from ..collect.sockets_udp import Row as UdpRow
+from ..collect.sysctl_files import Row as SysctlLineRow
+from ..collect.topology import Row as TopologyRow
+
+__all__ = [
+    "AddressRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "InterruptRow", "IrqRow",
+    "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow", "NetDevRow", "NicQueueRow",
+    "NicStatsRow", "PacketSocketRow", "PauseRow", "PciRow", "ProcessRow", "QdiscRow", "QueueRow",
+    "RdmaRow", "RouteRow", "RssRow", "ServiceRow", "SocketOwnerRow", "SysctlLineRow", "TcpRow",
+    "TopologyRow", "UdpRow",
+]  # fmt: skip
