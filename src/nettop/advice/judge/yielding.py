@@ -13,7 +13,7 @@ _HOST: Final = "host"
 
 @dataclass(slots=True)
 class Held:
-    """Where a rule holds: the targets, and the interfaces that these are about."""
+    """Where a rule is reported: the targets, and the interfaces that these are about."""
 
     over: str
     targets: set[str] = field(default_factory=set)
@@ -27,7 +27,10 @@ class Held:
 
 
 class Yields:
-    """Where the rules that others yield to hold, gathered while a moment is judged."""
+    """Where the rules that others yield to are reported, gathered while a moment is judged.
+
+    A muted rule, or one that has not held for long enough yet, silences no other.
+    """
 
     def __init__(self, asked: Collection[str]) -> None:
         """`asked`: the names of all rules that others yield to."""
@@ -35,7 +38,7 @@ class Yields:
         self._held: dict[str, Held] = {}
 
     def add(self, rule: Rule, target: str, fact: Any) -> None:
-        """The rule holds on that target, whether it may say so yet or not."""
+        """The rule is to be reported on that target, or in its place one that it yields to."""
         if rule.id in self._asked:
             held = self._held.setdefault(rule.id, Held(rule.over))
             held.targets.add(target)
