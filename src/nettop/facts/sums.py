@@ -16,19 +16,21 @@ from .kinds.host import Host
 from .kinds.nic import Nic
 from .place import Place
 from .port import first
+from .single import triple
 
 # counters and gauges of the snmp table that the host has under the same names
 RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_timeouts", "listen_overflows", "listen_drops",
-    "rcvq_drops", "backlog_drops", "zero_windows", "prune_called", "memory_pressures", "mtup_fail",
-    "mtup_success", "reno_recovery", "udp_in", "udp_rcvbuf_errors", "udp_sndbuf_errors",
-    "frag_creates", "reasm_fails",
+    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_timeouts", "listen_overflows",
+    "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
+    "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
+    "udp_rcvbuf_errors", "udp_sndbuf_errors", "frag_creates", "reasm_fails",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
+_GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
 STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
 
 
@@ -105,7 +107,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     return Host(
         **still.fields,
         **values,
-        **_flows(sums),
+        **_flows(sums, still.sysctls),
         **_nettop(frame, sums.nics),
         retransmit_ratio=again / sent if again is not None and sent else None,
         busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
@@ -121,11 +123,13 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
+        tunnels=sum(nic.kind == "tunnel" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
 
 
-def _flows(sums: Sums) -> dict[str, Any]:
+def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, Any]:
+    cap = triple(sysctls.get("net.ipv4.tcp_rmem"))
     bulk = [flow for flow in sums.flows if flow.bulk]
     moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
     return {
@@ -134,10 +138,29 @@ def _flows(sums: Sums) -> dict[str, Any]:
         "max_rtt": _most(flow.rtt for flow in bulk),
         "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),
-        "receive_bdp": _most(flow.bdp for flow in bulk if flow.direction == "receive"),
+        "receive_bdp": _receive_bdp(sums.flows, cap),
         "send_bdp": _most(flow.bdp for flow in bulk if flow.direction == "send"),
         "worst_sndbuf_limited": _most(flow.sndbuf_limited for flow in bulk),
     }
+
+
+def _receive_bdp(flows: Sequence[Flow], cap: Sequence[int]) -> float | None:
+    """0 when no buffer has grown to the maximum; None when that maximum is not known."""
+    if len(cap) < 3:
+        return None
+    return _most(_in_flight(flow) for flow in flows if _at_cap(flow, cap)) or 0.0
+
+
+def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
+    """Whether the receive buffer has grown to the maximum of tcp_rmem, and could not further."""
+    if flow.direction != "receive" or flow.rcvbuf is None or flow.rcvbuf_fixed:
+        return False
+    return flow.rcvbuf >= _GROWN * cap[2]
+
+
+def _in_flight(flow: Flow) -> float | None:
+    """Bytes in flight at the rate that the flow really has."""
+    return None if flow.rx_per_s is None or flow.rtt is None else flow.rx_per_s * flow.rtt
 
 
 def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, Any]:
