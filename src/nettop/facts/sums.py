@@ -123,7 +123,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
-        tunnels=sum(nic.kind == "tunnel" for nic in sums.nics),
+        tunnels=sum(nic.kind == "tunnel" and nic.driver != "tun" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
 

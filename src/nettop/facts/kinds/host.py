@@ -93,7 +93,9 @@ class Host:
     )
     max_speed: float | None = gauge("fastest physical link", "bit/s", default=None)
     captures: int = gauge("packet sockets", "sockets", default=0)
-    tunnels: int = gauge("tunnel interfaces: VXLAN, Geneve, GRE …", "interfaces", default=0)
+    tunnels: int = gauge(
+        "tunnel interfaces without TUN/TAP: VXLAN, Geneve, GRE …", "interfaces", default=0
+    )
     legacy: tuple[str, ...] = gauge(
         "harmful lines in sysctl files, as file:line key=value", default=()
     )
