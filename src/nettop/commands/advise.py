@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings. Exit code 1: one is at or above --fail-on."""
+    """Print the findings. Exit code 1: one is at or above --fail-on; 3: not enough to judge by."""
+    from ..views.enough import shortfall
+
     source = open_source(args)
     last = look(source, args)
     findings = last.judgement.findings
@@ -63,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(source, last, args)
     level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    return int(any(SEVERITIES.index(found.severity) <= level for found in findings))
+    if any(SEVERITIES.index(found.severity) <= level for found in findings):
+        return 1
+    return 0 if shortfall(last.frame) is None else 3
 
 
 def look(source: Source, args: argparse.Namespace) -> Observation:
@@ -95,6 +99,8 @@ def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, Any]:
     """The --json document: findings with evidence, sources and changes, and unreadable tables."""
+    from ..views.enough import shortfall
+
     profile = last.facts.profile
     found = {
         "host": source.host,
@@ -103,6 +109,8 @@ def document(
         "findings": [finding_json(source, found) for found in last.judgement.findings],
         "missing": dict(last.frame.missing),
     }
+    if (lacking := shortfall(last.frame)) is not None:
+        found["shortfall"] = lacking
     if everything:
         found["silent"] = [
             {"rule": silent.rule, "target": silent.target, "because": silent.because}
@@ -140,12 +148,16 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
+    from ..views.enough import shortfall
 
     facts = last.facts
     profile = facts.profile
     say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
-    if not findings:
+    lacking = shortfall(last.frame)
+    if lacking is not None:
+        say(f"Not enough to judge this host: {lacking}.")
+    elif not findings:
         print("No problem found.")
     alike, told = Counter(found.rule for found in findings), Counter[str]()
     for found in findings:

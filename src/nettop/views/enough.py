@@ -1,0 +1,37 @@
+"""Whether what was read of a host is enough to judge it by.
+
+Rules need rates. A copy of /proc and /sys stands still, a single sample has nothing to compare
+with, and half a recording lacks counters: a host without findings is then not known to be sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ..frame.rates import Entry, Frame
+
+_PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
+_MOVES: Final = ("idle", "user", "system", "rx_packets", "tx_packets")
+
+
+def shortfall(frame: Frame) -> str | None:
+    """What is missing for a judgement, a phrase; None when nothing is."""
+    ports = [entry for name in _PORTS for entry in frame.tables.get(name, ())]
+    if not ports:
+        return "the counters of the interfaces could not be read"
+    rates = [*_rates((*ports, *frame.tables.get("cpu", ())))]
+    if not rates:
+        return "one sample has no rates"
+    if not any(rates):
+        return "no counter changed between the samples: this is a copy, not a running host"
+    return None
+
+
+def _rates(entries: Iterable[Entry]) -> Iterable[float]:
+    """The known rates of counters that move on every running host."""
+    for entry in entries:
+        for name in _MOVES:
+            rate = entry.rate(name) if hasattr(entry.now, name) else None
+            if rate is not None:
+                yield rate
