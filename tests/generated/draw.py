@@ -44,11 +44,11 @@ def bare(draw: Random, seed: str, kind: str, cpus: int, **more: object) -> Host:
     made = Host(f"{kind}:{seed}", kind, kernel, release, cpus)
     for name, value in more.items():
         setattr(made, name, value)
+    memory = made.memory // 4  # pages; tcp_mem as tcp_init_mem() sets it
+    made.sysctls = dict(_SYSCTLS)
     if kernel >= (6, 18):
         made.sysctls |= {"net.core.rmem_max": "4194304", "net.core.wmem_max": "4194304",
                          "net.ipv4.tcp_rmem": "4096\t131072\t33554432"}  # fmt: skip
-    memory = made.memory // 4  # pages; tcp_mem as tcp_init_mem() sets it
-    made.sysctls = dict(_SYSCTLS)
     made.sysctls["net.ipv4.tcp_mem"] = f"{memory * 3 // 32}\t{memory // 8}\t{memory * 3 // 16}"
     return made
 
