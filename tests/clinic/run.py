@@ -61,9 +61,9 @@ def generated(count: int, only: str, one: str | None) -> int:
     from generated.sound import KINDS
 
     if one:
-        name, _, seed = one.partition(":")
+        name, _, number = one.partition(":")
         made = score.sick if name in FAULTS else score.sound
-        print(archive(made(name, int(seed or 0))), end="")
+        print(archive(made(name, int(number or 0))), end="")
         return 0
     tally = score.Tally()
     for seed in range(count):

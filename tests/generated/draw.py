@@ -121,14 +121,14 @@ def finish(draw: Random, made: Host) -> None:
             next(pids), name, cpu=draw.choice(made.on_node(main.node)),
             user=draw.uniform(0.02, 0.2), system=draw.uniform(0.01, 0.08),
         )  # fmt: skip
-        port = draw.choice((80, 443, 5432, 6379, 8080))
+        number = draw.choice((80, 443, 5432, 6379, 8080))
         process.inodes.append(inode := inode + 1)
-        made.listeners.append(Listener(port, draw.randrange(3), 4096, inode))
+        made.listeners.append(Listener(number, draw.randrange(3), 4096, inode))
         subnet = main.address.rpartition(".")[0] or "10.9.9"
-        for number in range(draw.randrange(2, 8)):
+        for client in range(draw.randrange(2, 8)):
             process.inodes.append(inode := inode + 1)
             made.flows.append(Flow(
-                f"{subnet}.{draw.randrange(2, 250)}", port, 40000 + number,
+                f"{subnet}.{draw.randrange(2, 250)}", number, 40000 + client,
                 tx=draw.uniform(1e3, 4e5), rx=draw.uniform(1e3, 2e5), rtt=draw.randrange(120, 900),
                 min_rtt=110, pid=process.pid, inode=inode,
             ))  # fmt: skip
