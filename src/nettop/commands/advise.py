@@ -67,7 +67,7 @@ def run(args: argparse.Namespace) -> int:
     level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
     if any(SEVERITIES.index(found.severity) <= level for found in findings):
         return 1
-    return 0 if shortfall(last.frame) is None else 3
+    return 0 if shortfall(last.frame, live=source.live) is None else 3
 
 
 def look(source: Source, args: argparse.Namespace) -> Observation:
@@ -109,7 +109,7 @@ def document(
         "findings": [finding_json(source, found) for found in last.judgement.findings],
         "missing": dict(last.frame.missing),
     }
-    if (lacking := shortfall(last.frame)) is not None:
+    if (lacking := shortfall(last.frame, live=source.live)) is not None:
         found["shortfall"] = lacking
     if everything:
         found["silent"] = [
@@ -154,7 +154,7 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     profile = facts.profile
     say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
-    lacking = shortfall(last.frame)
+    lacking = shortfall(last.frame, live=source.live)
     if lacking is not None:
         say(f"Not enough to judge this host: {lacking}.")
     elif not findings:

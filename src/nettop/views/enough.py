@@ -12,18 +12,23 @@ from typing import Final
 from ..frame.rates import Entry, Frame
 
 _PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
-_MOVES: Final = ("idle", "user", "system", "rx_packets", "tx_packets")
+_MOVES: Final = (
+    "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
+)  # fmt: skip
 
 
-def shortfall(frame: Frame) -> str | None:
-    """What is missing for a judgement, a phrase; None when nothing is."""
+def shortfall(frame: Frame, *, live: bool) -> str | None:
+    """What is missing for a judgement, a phrase; None when nothing is.
+
+    `live`: this running machine, which may count nothing in a few milliseconds.
+    """
     ports = [entry for name in _PORTS for entry in frame.tables.get(name, ())]
     if not ports:
         return "the counters of the interfaces could not be read"
     rates = [*_rates((*ports, *frame.tables.get("cpu", ())))]
     if not rates:
         return "one sample has no rates"
-    if not any(rates):
+    if not live and not any(rates):
         return "no counter changed between the samples: this is a copy, not a running host"
     return None
 
