@@ -61,8 +61,9 @@ lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
 	@$(PY) -m pip install --quiet --disable-pip-version-check virtme-ng
 	@$(PY) tests/lab/boot.py $(or $(TOPOLOGY),two-nodes) --shell
 
-clinic: $(READY) ## print the scoreboard of diagnoses
+clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (COUNT=100 a fault)
 	@$(PY) tests/clinic/run.py
+	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100)
 
 clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
 	@$(PY) tests/clinic/run.py --full

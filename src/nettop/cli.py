@@ -1,8 +1,9 @@
 """The command line: parse arguments and run one command, a module of `commands/`.
 
 Exit codes: 0 no finding, or done; 1 findings at or above --fail-on, or a verdict other than better;
-2 usage error or unknown name; 3 the host could not be read, or a write to stdout failed; 4 not done
-(refused, conflict, not permitted); 5 reverted; 130 interrupted; 141 the reader closed the pipe.
+2 usage error or unknown name; 3 the host could not be read or judged, or a write to stdout failed;
+4 not done (refused, conflict, not permitted); 5 reverted; 130 interrupted; 141 the reader closed
+the pipe.
 """
 
 from __future__ import annotations

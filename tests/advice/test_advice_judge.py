@@ -225,14 +225,32 @@ def test_a_rule_yields_where_another_says_it_better(rule: Any) -> None:
     assert "speaks" not in silent["again", "eth1"]
 
 
-def test_a_muted_rule_is_not_said_by_another(rule: Any) -> None:
+def test_a_muted_rule_silences_no_other(rule: Any) -> None:
     rules = [rule(WHEN, "ring"), rule(f'yields = ["ring"]\n{WHEN}', "again")]
-    assert judged(rules, at(1.0, nic=DROPS), window=0, muted=["ring"]).findings == ()
+    for muted in ("ring", "ring@eth0"):
+        found = judged(rules, at(1.0, nic=DROPS), window=0, muted=[muted])
+        assert [one.rule for one in found.findings] == ["again"]
+        assert [one.rule for one in found.muted] == ["ring"]
+    elsewhere = judged(rules, at(1.0, nic=DROPS), window=0, muted=["ring@eth1"])
+    assert [one.rule for one in elsewhere.findings] == ["ring"]
 
 
-def test_a_rule_yields_already_while_the_other_waits(rule: Any) -> None:
-    rules = [rule(f"{WHEN}\nhold = 9", "ring"), rule(f'yields = ["ring"]\n{WHEN}', "again")]
-    assert judged(rules, at(1.0, nic=DROPS)).findings == ()
+def test_a_rule_that_has_not_held_for_long_enough_silences_no_other(rule: Any) -> None:
+    judge = Judge([rule(f"{WHEN}\nhold = 9", "ring"), rule(f'yields = ["ring"]\n{WHEN}', "again")])
+    found = [
+        [one.rule for one in judge.judge(at(second, nic=DROPS)).findings]
+        for second in (1.0, 5.0, 10.0, 11.0)
+    ]
+    assert found == [["again"], ["again"], ["ring"], ["ring"]]
+
+
+def test_a_rule_in_whose_place_another_is_reported_silences_the_third(rule: Any) -> None:
+    rules = [
+        rule(WHEN, "ring"),
+        rule(f'yields = ["ring"]\n{WHEN}', "again"),
+        rule(f'yields = ["again"]\n{WHEN}', "third"),
+    ]
+    assert [one.rule for one in judged(rules, at(1.0, nic=DROPS), window=0).findings] == ["ring"]
 
 
 def test_remedies(rule: Any) -> None:

@@ -93,7 +93,7 @@ def test_its_process_and_the_sums() -> None:
     assert process.irq_cpu == facts.flows[0].irq_cpu
     host = facts.host
     assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 4e-4)
-    assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, None)
+    assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, 0.0)
     assert facts.nics[1].flows == 1
     assert facts.cores[0].processes == ("iperf3[7]",)
 

@@ -32,7 +32,8 @@ _SUMS: Final[Mapping[str, str]] = {
     "tcp_in": "Tcp.InSegs", "tcp_out": "Tcp.OutSegs", "tcp_retrans": "Tcp.RetransSegs",
     "tcp_errors": "Tcp.InErrs", "tcp_checksum_errors": "Tcp.InCsumErrors",
     "tcp_resets": "Tcp.OutRsts", "tcp_established": "Tcp.CurrEstab",
-    "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_timeouts": "TcpExt.TCPTimeouts",
+    "tcp_opened": "Tcp.ActiveOpens Tcp.PassiveOpens", "tcp_active": "Tcp.ActiveOpens",
+    "tcp_timeouts": "TcpExt.TCPTimeouts",
     "tcp_lost_retransmit": "TcpExt.TCPLostRetransmit",
     "tcp_spurious": "TcpExt.TCPSpuriousRTOs", "tcp_fast_retransmits": "TcpExt.TCPFastRetrans",
     "listen_overflows": "TcpExt.ListenOverflows", "listen_drops": "TcpExt.ListenDrops",
@@ -67,6 +68,7 @@ class Row:
     tcp_resets: int | None = counter("resets sent", "segments")
     tcp_established: int | None = gauge("connections established", "connections")
     tcp_opened: int | None = counter("connections opened, in both directions", "connections")
+    tcp_active: int | None = counter("outgoing connections opened", "connections")
     tcp_timeouts: int | None = counter("retransmission timeouts", "events")
     tcp_lost_retransmit: int | None = counter("retransmissions lost again", "segments")
     tcp_spurious: int | None = counter("spurious retransmission timeouts", "events")

@@ -54,7 +54,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the findings. Exit code 1: one is at or above --fail-on."""
+    """Print the findings. Exit code 1: one is at or above --fail-on; 3: not enough to judge by."""
+    from ..views.enough import shortfall
+
     source = open_source(args)
     last = observe(source, args)
     findings = last.judgement.findings
@@ -63,7 +65,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         _print(source, last, args)
     level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    return int(any(SEVERITIES.index(finding.severity) <= level for finding in findings))
+    if any(SEVERITIES.index(finding.severity) <= level for finding in findings):
+        return 1
+    return 0 if shortfall(last.frame, live=source.live) is None else 3
 
 
 def observe(source: Source, args: argparse.Namespace) -> Observation:
@@ -95,6 +99,8 @@ def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
     """The --json document: findings with evidence, sources and changes, and unreadable tables."""
+    from ..views.enough import shortfall
+
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
@@ -104,6 +110,8 @@ def document(
         "missing": dict(last.frame.missing),
         "link_only": link_only(last.facts),
     }
+    if (lacking := shortfall(last.frame, live=source.live)) is not None:
+        values["shortfall"] = lacking
     if everything:
         values["silent"] = [
             {"rule": result.rule, "target": result.target, "because": result.because}
@@ -142,13 +150,17 @@ def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
     from ..facts.kinds.path import LINK_ONLY
+    from ..views.enough import shortfall
 
     facts = last.facts
     profile = facts.profile
     print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
     findings = last.judgement.findings
-    if not findings:
-        print("No problem found" + _unmeasured(source, last) + ".")
+    lacking = shortfall(last.frame, live=source.live)
+    if lacking is not None:
+        print_lines(f"Not enough to judge this host: {lacking}.")
+    elif not findings:
+        print("No problem found.")
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
     for finding in findings:
         printed[finding.rule] += 1
@@ -171,15 +183,6 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
 def link_only(facts: Facts) -> list[str]:
     """The interfaces with a link whose drops are not known by kind."""
     return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
-
-
-def _unmeasured(source: Source, last: Observation) -> str:
-    """That there are no rates to judge and why; empty where there are some."""
-    if not source.live and not source.ends:
-        return " in the settings; there are no rates, because the files of a directory stand still"
-    if not any(row.per_s for rows in last.frame.tables.values() for row in rows):
-        return " in the settings; there are no rates, because only one sample can be read"
-    return ""
 
 
 def _print_finding(source: Source, finding: Finding) -> None:

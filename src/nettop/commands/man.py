@@ -44,7 +44,7 @@ EXITS = (
     ("0", "no finding, or done"),
     ("1", "findings at or above --fail-on, or a verdict other than better"),
     ("2", "usage error, or unknown name"),
-    ("3", "the host could not be read, or a write to stdout failed"),
+    ("3", "the host could not be read or judged, or a write to stdout failed"),
     ("4", "not done: refused, conflict or not permitted"),
     ("5", "reverted, because the change was not confirmed"),
     ("130", "interrupted"),

@@ -15,22 +15,24 @@ from .kinds.flow import Flow
 from .kinds.host import Host
 from .kinds.nic import Nic
 from .place import Place
+from .single import triple
 
 if TYPE_CHECKING:
     from .rows import ConntrackRow, KernelRow, ServiceRow
 
 # counters and gauges of the snmp table that Host has under the same names
 RATES: Final = (
-    "tcp_out", "tcp_in", "tcp_retrans", "tcp_timeouts", "listen_overflows", "listen_drops",
-    "rcvq_drops", "backlog_drops", "zero_windows", "prune_called", "memory_pressures", "mtup_fail",
-    "mtup_success", "reno_recovery", "udp_in", "udp_rcvbuf_errors", "udp_sndbuf_errors",
-    "frag_creates", "reasm_fails",
+    "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_timeouts", "listen_overflows",
+    "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
+    "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
+    "udp_rcvbuf_errors", "udp_sndbuf_errors", "frag_creates", "reasm_fails",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
+_GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
 STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
 
 
@@ -110,7 +112,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
     return replace(
         still.host,
         **values,  # type: ignore[arg-type]
-        **_flows(sums),  # type: ignore[arg-type]
+        **_flows(sums, still.sysctls),  # type: ignore[arg-type]
         **_nettop(frame, sums.nics),  # type: ignore[arg-type]
         retransmit_ratio=again / sent if again is not None and sent else None,
         busiest_cpu=min(load, key=lambda cpu: load[cpu].idle) if load else None,
@@ -126,11 +128,13 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
+        tunnels=sum(nic.kind == "tunnel" and nic.driver != "tun" for nic in sums.nics),
         manual_affinity=_any(nic.manual_affinity for nic in sums.nics),
     )
 
 
-def _flows(sums: Sums) -> dict[str, float | None]:
+def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
+    cap = triple(sysctls.get("net.ipv4.tcp_rmem"))
     bulk = [flow for flow in sums.flows if flow.bulk]
     moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
     return {
@@ -139,10 +143,29 @@ def _flows(sums: Sums) -> dict[str, float | None]:
         "max_rtt": _most(flow.rtt for flow in bulk),
         "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),
-        "receive_bdp": _most(flow.bdp for flow in bulk if flow.direction == "receive"),
+        "receive_bdp": _receive_bdp(sums.flows, cap),
         "send_bdp": _most(flow.bdp for flow in bulk if flow.direction == "send"),
         "worst_sndbuf_limited": _most(flow.sndbuf_limited for flow in bulk),
     }
+
+
+def _receive_bdp(flows: Sequence[Flow], cap: Sequence[int]) -> float | None:
+    """0 when no buffer has grown to the maximum; None when that maximum is not known."""
+    if len(cap) < 3:
+        return None
+    return _most(_in_flight(flow) for flow in flows if _at_cap(flow, cap)) or 0.0
+
+
+def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
+    """Whether the receive buffer has grown to the maximum of tcp_rmem, and could not further."""
+    if flow.direction != "receive" or flow.rcvbuf is None or flow.rcvbuf_fixed:
+        return False
+    return flow.rcvbuf >= _GROWN * cap[2]
+
+
+def _in_flight(flow: Flow) -> float | None:
+    """Bytes in flight at the rate that the flow really has."""
+    return None if flow.rx_per_s is None or flow.rtt is None else flow.rx_per_s * flow.rtt
 
 
 def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, float | bool | None]:

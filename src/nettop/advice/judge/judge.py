@@ -76,28 +76,30 @@ class Judge:
         began = facts.at if self._at is None else self._at  # rates cover the time since then
         rows = _Rows(moment)
         since: dict[On, float] = {}
-        held: list[tuple[Judged, object, str]] = []
+        held: list[tuple[Judged, object, str, bool]] = []
         yields = Yields(self._before)
         for alike in self._alike:
             for judged, row in alike.true_on(rows.of(alike), moment):
                 rule = judged.rule
                 target = alike.label(row[0])
                 since[rule.id, target] = self._since.get((rule.id, target), began)
-                yields.add(rule, target, row[0])
-                held.append((judged, row[0], target))
+                wait = rule.hold if self.window is None else min(rule.hold, self.window)
+                if facts.at - since[rule.id, target] + slack < wait:
+                    continue
+                mutes = self._mutes(rule, target, row[0])
+                if not mutes:
+                    yields.add(rule, target, row[0])
+                held.append((judged, row[0], target, mutes))
         self._since, self._at = since, facts.at
         findings: list[Finding] = []
         muted: list[Finding] = []
         instead: dict[On, str] = {}
-        for judged, fact, target in held:
+        for judged, fact, target, mutes in held:
             rule = judged.rule
             seconds = facts.at - since[rule.id, target]
-            wait = rule.hold if self.window is None else min(rule.hold, self.window)
-            if seconds + slack < wait:
-                continue
             other = yields.to(rule, target, fact)
             if other is None:
-                group = muted if self._mutes(rule, target, fact) else findings
+                group = muted if mutes else findings
                 group.append(_finding(judged, moment, fact, target, seconds))
             else:
                 instead[rule.id, target] = other

@@ -16,7 +16,7 @@ _HOST: Final = "host"
 
 @dataclass(slots=True)
 class Held:
-    """Where a rule holds: the targets, and the interfaces that these are about."""
+    """Where a rule is reported: the targets, and the interfaces that these are about."""
 
     over: str
     targets: set[str] = field(default_factory=set)
@@ -30,7 +30,10 @@ class Held:
 
 
 class Yields:
-    """Where the rules that others yield to hold, collected while a moment is judged."""
+    """Where the rules that others yield to are reported, collected while a moment is judged.
+
+    A muted rule, or one that has not held for long enough yet, silences no other.
+    """
 
     def __init__(self, names: Collection[str]) -> None:
         """`names`: all rules that others yield to."""
@@ -38,7 +41,7 @@ class Yields:
         self._held: dict[str, Held] = {}
 
     def add(self, rule: Rule, target: str, fact: object) -> None:
-        """Record that the rule holds on that target, whether its `hold` is over or not."""
+        """Record that the rule is to be reported on that target, or one that it yields to."""
         if rule.id in self._names:
             held = self._held.setdefault(rule.id, Held(rule.over))
             held.targets.add(target)

@@ -36,6 +36,7 @@ class Host:
     )
     tcp_retrans: float | None = gauge("retransmitted TCP segments", "segments/s", default=None)
     retransmit_ratio: float | None = gauge("retransmit ratio", "ratio", default=None)
+    tcp_active: float | None = gauge("outgoing connections opened", "connections/s", default=None)
     tcp_timeouts: float | None = gauge("retransmission timeouts", "events/s", default=None)
     listen_overflows: float | None = gauge(
         "connections dropped, accept queue full", "events/s", default=None
@@ -54,6 +55,7 @@ class Host:
     mtup_success: float | None = gauge("successful MTU probes", "events/s", default=None)
     reno_recovery: float | None = gauge("recoveries without SACK", "events/s", default=None)
     udp_in: float | None = gauge("datagrams delivered", "packets/s", default=None)
+    udp_out: float | None = gauge("datagrams sent", "packets/s", default=None)
     udp_rcvbuf_errors: float | None = gauge(
         "datagrams dropped, receive buffer full", "packets/s", default=None
     )
@@ -91,6 +93,9 @@ class Host:
     )
     max_speed: float | None = gauge("fastest physical link", "bit/s", default=None)
     captures: int = gauge("packet sockets", "sockets", default=0)
+    tunnels: int = gauge(
+        "tunnel interfaces without TUN/TAP: VXLAN, Geneve, GRE …", "interfaces", default=0
+    )
     legacy: tuple[str, ...] = gauge(
         "harmful lines in sysctl files, as file:line key=value", default=()
     )
@@ -99,7 +104,9 @@ class Host:
     nettop_on_irq_cpu: bool | None = gauge("nettop on an interrupt CPU of a NIC", default=None)
     manual_affinity: bool | None = gauge("manual interrupt affinity of a NIC", default=None)
     receive_bdp: float | None = gauge(
-        "largest bandwidth-delay product of a bulk flow received here", "bytes", default=None
+        "largest rate × RTT of a flow received here whose buffer is at the tcp_rmem maximum",
+        "bytes",
+        default=None,
     )
     send_bdp: float | None = gauge(
         "largest bandwidth-delay product of a bulk flow sent from here", "bytes", default=None

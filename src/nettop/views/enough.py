@@ -1,0 +1,45 @@
+"""Whether what was read of a host is enough to judge it by.
+
+Rules need rates. A copy of /proc and /sys stands still, a single sample has nothing to compare
+with, and half a recording lacks counters: a host without findings is then not known to be sound.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from ..frame.rates import Entry, Frame
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+_PORTS: Final = ("link_stats", "netdev")  # the second where the first cannot be read
+_MOVES: Final = (
+    "idle", "user", "nice", "system", "softirq", "steal", "rx_packets", "tx_packets",
+)  # fmt: skip
+
+
+def shortfall(frame: Frame, *, live: bool) -> str | None:
+    """What is missing for a judgement, a phrase; None when nothing is.
+
+    `live`: this running machine, which may count nothing in a few milliseconds.
+    """
+    ports = [entry for name in _PORTS for entry in frame.tables.get(name, ())]
+    if not ports:
+        return "the counters of the interfaces could not be read"
+    rates = [*_rates((*ports, *frame.tables.get("cpu", ())))]
+    if not rates:
+        return "one sample has no rates"
+    if not live and not any(rates):
+        return "no counter changed between the samples: this is a copy, not a running host"
+    return None
+
+
+def _rates(entries: Iterable[Entry[DataclassInstance]]) -> Iterable[float]:
+    """The known rates of counters that move on every running host."""
+    for entry in entries:
+        for name in _MOVES:
+            rate = entry.rate(name) if hasattr(entry.now, name) else None
+            if rate is not None:
+                yield rate

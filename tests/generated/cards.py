@@ -1,0 +1,202 @@
+"""Network cards by driver: names of interrupts and statistics, limits, and what is on by default.
+
+Names are those of each driver's ethtool code in the kernel (drivers/net/ethernet/…). `lost` says
+which statistic counts which loss; a name with {n} is counted for each queue.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from generated.model import Port
+
+_OFFLOADS: Final = {
+    "tx-scatter-gather": "on", "tx-checksum-ip-generic": "on", "tx-generic-segmentation": "on",
+    "tx-tcp-segmentation": "on", "tx-tcp6-segmentation": "on", "rx-gro": "on", "rx-checksum": "on",
+    "rx-hashing": "on", "rx-gro-list": "off", "rx-udp-gro-forwarding": "off",
+    "rx-vlan-hw-parse": "on", "tx-vlan-hw-insert": "on",
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Card:
+    """A driver."""
+
+    speeds: tuple[int, ...] = ()  # Mbit/s that it reports; none: it reports none
+    queues: tuple[int, ...] = (1,)
+    ring: tuple[int, int] | None = None  # its default and its maximum
+    irq: tuple[str, ...] = ()  # lines of a queue; {nic} {bus} {device} {n}
+    other: tuple[str, ...] = ()  # lines of no queue
+    bus: str = "pci"
+    channels: bool = True
+    packets: tuple[str, str] | None = None  # statistics of a queue: received, sent
+    lost: Mapping[str, str] = field(default_factory=dict)
+    more: tuple[str, ...] = ()  # other statistics
+    coalesce: Mapping[str, int] | None = None
+    pause: bool = False
+    features: Mapping[str, str] = field(default_factory=lambda: dict(_OFFLOADS))
+    pcie: tuple[str, int] | None = None
+
+
+_INTEL: Final = {"crc": "rx_crc_errors", "long": "rx_long_length_errors",
+                 "pause_rx": "rx_flow_control_xoff", "pause_tx": "tx_flow_control_xoff",
+                 }  # fmt: skip
+_ADAPTIVE: Final = {"use_adaptive_rx": 1, "use_adaptive_tx": 1, "rx_usecs": 50, "tx_usecs": 50}
+_FLEXIBLE: Final = {**_OFFLOADS, "rx-lro": "off", "rx-ntuple-filter": "off",
+                    "tx-udp-segmentation": "on"}  # fmt: skip
+
+CARDS: Final[Mapping[str, Card]] = {
+    "ice": Card(
+        (25000, 100000), (8, 16, 32, 64), (2048, 8160), ("ice-{nic}-TxRx-{n}",),
+        ("ice-{bus}:misc",),
+        packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
+        lost={"ring": "rx_dropped", "port": "rx_dropped.nic", "crc": "rx_crc_errors.nic",
+              "long": "rx_oversize.nic", "pause_rx": "link_xoff_rx.nic", "fec": "",
+              "pause_tx": "link_xoff_tx.nic", "pfc": "rx_priority_3_xoff.nic",
+              "memory": "rx_alloc_fail"},
+        more=("rx_unicast.nic", "tx_unicast.nic"), coalesce=_ADAPTIVE, pause=True,
+        features=_FLEXIBLE, pcie=("16.0 GT/s PCIe", 16),
+    ),
+    "i40e": Card(
+        (10000, 25000, 40000), (8, 16, 32, 64), (512, 4096), ("i40e-{nic}-TxRx-{n}",),
+        ("i40e-{bus}:misc",), packets=("rx-{n}.packets", "tx-{n}.packets"),
+        lost={"port": "port.rx_dropped", "crc": "port.rx_crc_errors", "long": "port.rx_oversize",
+              "pause_rx": "port.link_xoff_rx", "pause_tx": "port.link_xoff_tx",
+              "memory": "rx_alloc_fail"},
+        more=("rx_dropped", "port.rx_unicast"), coalesce=_ADAPTIVE, pause=True, features=_FLEXIBLE,
+        pcie=("8.0 GT/s PCIe", 8),
+    ),
+    "mlx5_core": Card(
+        (25000, 50000, 100000), (8, 16, 32, 63, 64), (1024, 8192), ("mlx5_comp{n}@pci:{bus}",),
+        ("mlx5_async0@pci:{bus}",), packets=("rx{n}_packets", "tx{n}_packets"),
+        lost={"ring": "rx_out_of_buffer", "port": "rx_discards_phy", "crc": "rx_crc_errors_phy",
+              "long": "rx_oversize_pkts_phy", "pause_rx": "rx_pause_ctrl_phy", "fec": "",
+              "pause_tx": "tx_pause_ctrl_phy", "pfc": "rx_prio3_pause",
+              "memory": "rx_buff_alloc_err", "tx": "tx_queue_stopped", "xdp": "rx_xdp_drop",
+              "xdp_tx": "rx_xdp_tx_full"},
+        more=("rx_packets_phy", "tx_packets_phy"), coalesce={**_ADAPTIVE, "rx_usecs": 8,
+              "rx_max_frames": 128}, pause=True, features=_FLEXIBLE, pcie=("16.0 GT/s PCIe", 16),
+    ),
+    "ixgbe": Card(
+        (10000,), (4, 8, 16, 32), (512, 4096), ("{nic}-TxRx-{n}",), ("{nic}",),
+        packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
+        lost={**_INTEL, "ring": "rx_no_dma_resources", "port": "rx_missed_errors",
+              "memory": "alloc_rx_page_failed"},
+        more=("fdir_match",), coalesce={"rx_usecs": 1, "tx_usecs": 0}, pause=True,
+        features=_FLEXIBLE, pcie=("5.0 GT/s PCIe", 8),
+    ),
+    "igb": Card(
+        (1000,), (2, 4, 8), (256, 4096), ("{nic}-TxRx-{n}",), ("{nic}",),
+        packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
+        lost={**_INTEL, "ring": "rx_queue_{n}_drops", "port": "rx_missed_errors",
+              "memory": "rx_queue_{n}_alloc_failed"},
+        coalesce={"rx_usecs": 3}, pause=True, pcie=("5.0 GT/s PCIe", 4),
+    ),
+    "bnxt_en": Card(
+        (10000, 25000, 50000, 100000), (8, 16, 32), (511, 2047), ("{nic}-TxRx-{n}",),
+        packets=("[{n}]: rx_ucast_packets", "[{n}]: tx_ucast_packets"),
+        lost={"ring": "[{n}]: rx_discards", "port": "rx_stat_discard", "crc": "rx_fcs_err_frames",
+              "long": "rx_ovrsz_frames", "pause_rx": "rx_pause_frames", "fec": "",
+              "pause_tx": "tx_pause_frames", "pfc": "rx_pfc_ena_frames_pri3",
+              "memory": "rx_total_oom_discards"},
+        coalesce={**_ADAPTIVE, "rx_usecs": 10, "rx_max_frames": 8}, pause=True,
+        features={**_FLEXIBLE, "rx-gro-hw": "on"}, pcie=("8.0 GT/s PCIe", 8),
+    ),
+    "e1000e": Card(
+        (1000,), (1,), (256, 4096), ("{nic}-rx-{n}",), ("{nic}-tx-0", "{nic}"), channels=False,
+        lost={**_INTEL, "ring": "rx_missed_errors", "memory": "alloc_rx_buff_failed"},
+        coalesce={"rx_usecs": 3}, pause=True, pcie=("2.5 GT/s PCIe", 1),
+    ),
+    "tg3": Card(
+        (1000,), (1, 4), (200, 2047), ("{nic}-txrx-{n}",), channels=False,
+        lost={"ring": "rx_discards", "crc": "rx_fcs_errors", "long": "rx_frame_too_long_errors",
+              "pause_rx": "rx_xoff_pause_rcvd", "pause_tx": "tx_xoff_sent"},
+        coalesce={"rx_usecs": 20, "rx_max_frames": 5}, pause=True, pcie=("5.0 GT/s PCIe", 2),
+    ),
+    "r8169": Card(
+        (1000, 2500), (1,), None, ("{nic}",), channels=False,
+        lost={"ring": "rx_missed", "crc": "align_errors"}, pause=True,
+        features={**_OFFLOADS, "tx-checksum-ip-generic": "fixed", "tx-checksum-ipv4": "on",
+                  "tx-checksum-ipv6": "on", "tx-scatter-gather": "off",
+                  "tx-tcp-segmentation": "off", "tx-tcp6-segmentation": "off",
+                  "tx-generic-segmentation": "off", "rx-hashing": "fixed"},
+        pcie=("2.5 GT/s PCIe", 1),
+    ),
+    "bcmgenet": Card(
+        (100, 1000), (1,), None, ("{nic}",), bus="platform", channels=False,
+        lost={"crc": "rx_fcs"}, coalesce={"rx_max_frames": 1, "rx_usecs": 50, "tx_max_frames": 10},
+        features={**_OFFLOADS, "tx-tcp-segmentation": "fixed", "tx-tcp6-segmentation": "fixed",
+                  "rx-hashing": "fixed"},
+    ),
+    "iwlwifi": Card(
+        (), (1,), None, ("iwlwifi:queue_{n}",), ("iwlwifi:exception",), channels=False,
+        more=("rx_packets", "rx_duplicates", "rx_fragments", "rx_dropped", "tx_retries",
+              "signal", "rxrate"),
+        features={"tx-scatter-gather": "on", "rx-gro": "on", "tx-generic-segmentation": "on",
+                  "tx-tcp-segmentation": "on", "tx-checksum-ip-generic": "fixed",
+                  "tx-checksum-ipv4": "on", "rx-checksum": "on"},
+        pcie=("5.0 GT/s PCIe", 1),
+    ),
+    "ena": Card(
+        (), (2, 4, 8, 16, 32), (1024, 16384), ("{nic}-Tx-Rx-{n}",), ("ena-mgmnt@pci:{bus}",),
+        packets=("queue_{n}_rx_cnt", "queue_{n}_tx_cnt"),
+        lost={"ring": "rx_overruns", "memory": "queue_{n}_rx_page_alloc_fail",
+              "bandwidth": "bw_in_allowance_exceeded", "conntrack": "conntrack_allowance_exceeded",
+              "linklocal": "linklocal_allowance_exceeded"},
+        more=("bw_out_allowance_exceeded", "pps_allowance_exceeded", "rx_drops", "tx_timeout"),
+        coalesce={"use_adaptive_rx": 0, "rx_usecs": 0, "tx_usecs": 64},
+        features={**_OFFLOADS, "tx-checksum-ip-generic": "fixed", "tx-checksum-ipv4": "on"},
+    ),
+    "gve": Card(
+        (), (2, 4, 8, 16), (1024, 1024), ("gve-ntfy-blk{n}@pci:{bus}",), ("gve-mgmnt@pci:{bus}",),
+        packets=None,
+        lost={"ring": "rx_no_buffers_posted[{n}]", "memory": "rx_buf_alloc_fail"},
+        more=("tx_timeouts", "rx_queue_drop_cnt[0]"), coalesce={"rx_usecs": 20, "tx_usecs": 50},
+        features={**_OFFLOADS, "rx-lro": "off"},
+    ),
+    "virtio_net": Card(
+        (), (1, 2, 4, 8, 16), (256, 256), ("{device}-input.{n}", "{device}-output.{n}"),
+        ("{device}-config",), bus="virtio", packets=("rx{n}_packets", "tx{n}_packets"),
+        lost={"drops": "rx{n}_drops"}, more=("rx0_xdp_drops", "rx0_kicks"),
+        coalesce={"rx_max_frames": 1},
+        features={**_OFFLOADS, "rx-gro-hw": "on", "rx-hashing": "fixed"},
+    ),
+    "hv_netvsc": Card(
+        (40000, 50000), (4, 8, 16), (10486, 18811), (), bus="vmbus",
+        packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
+        lost={}, more=("tx_no_space", "tx_too_big", "rx_comp_busy", "rx_no_memory",
+                       "vf_rx_packets", "vf_tx_packets", "vf_tx_dropped"),
+    ),
+    "mana": Card(
+        (), (4, 8, 16), (512, 8192), ("mana_q{n}@pci:{bus}",), ("mana_hwc@pci:{bus}",),
+        packets=("rx_{n}_packets", "tx_{n}_packets"), lost={}, more=("hc_rx_ucast_pkts",),
+    ),
+}  # fmt: skip
+
+
+def actions(port: Port, address: str, device: str) -> list[tuple[str, int | None]]:
+    """The names of a port's interrupt lines and the queue of each; None: of no queue."""
+    card = CARDS[port.driver]
+    values = {"nic": port.name, "bus": address, "device": device}
+    found: list[tuple[str, int | None]] = [(name.format(**values), None) for name in card.other]
+    for n in range(port.queues):
+        found += [(name.format(**values, n=n), n) for name in card.irq]
+    return found
+
+
+def statistics(port: Port) -> dict[str, float]:
+    """What `ethtool -S` counts on a sound port."""
+    card = CARDS[port.driver]
+    found = dict.fromkeys((*card.more, *(name for name in card.lost.values() if name)), 0.0)
+    found = {
+        one: 0.0
+        for name in found
+        for one in ([name.format(n=n) for n in range(port.queues)] if "{n}" in name else [name])
+    }
+    if card.packets is not None:
+        for n, share in enumerate(port.shares):
+            found[card.packets[0].format(n=n)] = port.rx_packets * share
+            found[card.packets[1].format(n=n)] = port.tx_packets * share
+    return found

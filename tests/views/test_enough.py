@@ -1,0 +1,93 @@
+"""Too little read is no sign of health: advise says so, and its exit code is 3."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from generated import score
+from generated.archive import archive
+
+from nettop.cli import main
+
+HOSTS = Path(__file__).parents[1] / "hosts"
+
+
+@pytest.fixture(autouse=True)
+def own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE"):
+        monkeypatch.setenv(name, str(tmp_path / name))
+
+
+def whole() -> str:
+    return archive(score.sound("raspberry-pi", 1))
+
+
+def first_moment() -> str:
+    return whole().split("-- @3.5")[0]
+
+
+def standing() -> str:
+    text = first_moment()
+    head, _, moment = text.partition("-- @0.000 wall 1700000000.000 --\n")
+    return head + "".join(f"-- @{at}.000 wall 170000000{at}.000 --\n{moment}" for at in range(3))
+
+
+def without_ports() -> str:
+    return whole().replace("-- netlink/route/counters --", "-- netlink/route/lost --")
+
+
+@pytest.mark.parametrize(
+    ("made", "why"),
+    [
+        (first_moment, "one sample has no rates"),
+        (standing, "no counter changed between the samples"),
+        (without_ports, "the counters of the interfaces could not be read"),
+    ],
+)
+def test_too_little_to_judge_by(
+    made: Callable[[], str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.host"
+    path.write_text(made())
+    assert main(["advise", "--replay", str(path)]) == 3
+    text = capsys.readouterr().out
+    assert f"Not enough to judge this host: {why}" in text
+    assert "No problem found" not in text
+    assert main(["advise", "--replay", str(path), "--json"]) == 3
+    assert json.loads(capsys.readouterr().out)["shortfall"].startswith(why)
+
+
+def test_a_directory_stands_still(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sys.path.insert(0, str(HOSTS))
+    try:
+        from make_big import Big, write  # type: ignore[import-not-found]
+    finally:
+        sys.path.remove(str(HOSTS))
+    write(str(tmp_path / "big"), Big(cpus=4, nodes=1, queues=2, lines=20))
+    assert main(["advise", "--root", str(tmp_path / "big"), "--seconds", "0.2"]) == 3
+    assert "no counter changed" in capsys.readouterr().out
+
+
+def test_a_whole_recording_is_judged(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "x.host"
+    path.write_text(whole())
+    assert main(["advise", "--replay", str(path)]) == 0
+    assert "Not enough to judge" not in capsys.readouterr().out
+    assert main(["advise", "--replay", str(path), "--json"]) == 0
+    assert "shortfall" not in json.loads(capsys.readouterr().out)
+
+
+def test_a_critical_finding_counts_for_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.host"
+    text = whole().replace("-- netlink/route/counters --", "-- netlink/route/lost --")
+    added = "net/ipv4/tcp_tw_recycle --\n1\n"
+    mark = "-- /proc/sys/net/ipv4/tcp_sack --"
+    path.write_text(text.replace(mark, f"-- /proc/sys/{added}{mark}"))
+    assert main(["advise", "--replay", str(path)]) == 1
+    assert "Not enough to judge" in capsys.readouterr().out
