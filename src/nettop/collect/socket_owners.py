@@ -17,6 +17,7 @@ from ..host.source import Source
 from . import _sysfs
 
 EVERY: Final = 5.0
+MEMORY = "sockets"  # `threads` reads it
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading

@@ -7,6 +7,7 @@ and queues hexadecimal; `drops` is the last column. Sockets of this network name
 from __future__ import annotations
 
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
@@ -19,6 +20,7 @@ from . import _sysfs
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
 MAY_REST = True
+MEMORY = "sockets"  # `threads` looks at the processes whose sockets lose data
 
 EVERY: Final = 1.0
 
@@ -43,10 +45,10 @@ class Row:
 def update(source: Source, memory: dict[str, Any]) -> list[Row]:
     """Each socket; OSError without /proc/net/udp, ValueError when it is not that file."""
     rows = _sysfs.made(memory, "udp", source.text("/proc/net/udp"), parse)
-    try:
-        return rows + _sysfs.made(memory, "udp6", source.text("/proc/net/udp6"), parse)
-    except FileNotFoundError:
-        return rows  # a kernel without IPv6
+    with suppress(FileNotFoundError):  # a kernel without IPv6
+        rows = rows + _sysfs.made(memory, "udp6", source.text("/proc/net/udp6"), parse)
+    memory["datagrams"] = rows
+    return rows
 
 
 def parse(text: str) -> list[Row]:
