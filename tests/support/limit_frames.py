@@ -31,7 +31,7 @@ def moment(
     second: float, *, rates: Mapping[str, float] | None = None,
     gauges: Mapping[str, Any] | None = None, ran: float = 0.3, waited: float = 0.0,
     state: str = "S", group: str | None = None, throttled: float | None = None,
-    idle: Sequence[float] = (1.0, 1.0, 1.0, 1.0), queue: qdiscs.Row | None = None,
+    idle: Sequence[float] = (1.0,) * 4, softirq: float = 0.0, queue: qdiscs.Row | None = None,
     more: Tables | None = None,
 ) -> Tables:  # fmt: skip
     """The tables at a second; rates and `ran` are per second, and steady."""
@@ -43,7 +43,10 @@ def moment(
         "sockets_tcp": [socket(**{**GAUGES, **counts, **(gauges or {})})],
         "threads": [thread],
         "cpu": [
-            cpu.Row(n, 0.0, 0.0, (1 - part) * second, part * second)
+            cpu.Row(
+                n, 0.0, 0.0, (1 - part) * (1 - softirq) * second, part * second,
+                softirq=(1 - part) * softirq * second,
+            )
             for n, part in enumerate(idle)
         ],
         **({"qdiscs": [queue]} if queue is not None else {}),

@@ -140,10 +140,14 @@ def changes_of(source: Source, found: Finding) -> list[dict[str, Any]]:
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
+    from ..facts.limits import words
 
     facts = last.facts
     profile = facts.profile
     say(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
+    limit = words.busiest(facts.limits)
+    if limit is not None:
+        say(words.line(limit))
     findings = last.judgement.findings
     if not findings:
         print("No problem found.")

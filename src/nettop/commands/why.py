@@ -144,6 +144,8 @@ def _capacity(one: Reading) -> list[float] | None:
 
 def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
     """The limits as lines; without `every` idle interfaces are only counted."""
+    from textwrap import wrap
+
     from ..facts.limits import words
     from ..terms import units
 
@@ -158,18 +160,15 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
         ):
             idle += 1
             continue
-        way = "sends" if one.direction == "tx" else "receives" if one.rate is not None else ""
         owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""
-        out += [
-            "",
-            f"{one.target}{owner} {way} {words.line(one)}".replace("  ", " "),
-            f"    {one.stage.because}",
-        ]
+        out += ["", f"{one.target}{owner} {words.rate(one)}"]
+        for sentence in (words.verdict(one), one.stage.because):
+            out += wrap(sentence, 78, initial_indent="  ", subsequent_indent="    ")
         for step in one.ladder:
             mark = "✗" if step is one.ladder[0] else "·"
             out.append(
                 f"  {mark} {step.stage:<11} {step.end:<5} {units.share(step.utilisation):>5}  "
-                f"{words.interval(step.capacity):>18}  {step.kind:<8}  {step.name}"
+                f"{words.interval(step.capacity):>16}  {step.kind:<8}  {step.name}"
             )
     if idle:
         out += ["", f"{idle} directions of interfaces carry nothing and nothing waits there"]

@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
 from .landing import Landing
-from .limits.ladder import Ladder
+from .limits.ladder import Ladder, labelled
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .place import Place
@@ -133,7 +133,7 @@ class Joiner:
         )  # fmt: skip
         own = {kind.name: kind.build(frame, facts) for kind in kinds().values() if kind.build}
         facts = replace(facts, more=own) if own else facts
-        facts = replace(facts, limits=self.ladder.build(frame, facts))
+        facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
 
     def _place(self, frame: Frame) -> Place:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from flow_tables import HOST
+from flow_tables import HOST, task
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, qdiscs, sysctls
@@ -23,6 +23,12 @@ def tbf(second: float, rate: float, used: float, backlog: int) -> qdiscs.Row:
 SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
     "thread": ({"ran": 0.94}, "thread", "here"),
     "thread that waits for a core": ({"ran": 0.5, "waited": 0.45}, "thread", "here"),
+    "interrupts on its core": (
+        {"ran": 0.7, "idle": (0.0, 1.0, 1.0, 1.0), "softirq": 0.28}, "thread", "here"
+    ),
+    "interrupts on a core with idle time": (
+        {"ran": 0.3, "idle": (0.4, 1.0, 1.0, 1.0), "softirq": 0.3}, "unknown", "there"
+    ),
     "stopped": ({"ran": 0.2, "state": "T"}, "thread", "here"),
     "quota": ({"ran": 0.2, "group": "/one/two", "throttled": 0.9}, "thread", "here"),
     "sleeping writer": ({"gauges": {"notsent": 0}, "rates": {"busy_time": 100_000}},
@@ -176,3 +182,11 @@ def test_a_slow_flow_that_holds_data_is_judged() -> None:
     slow = {"bytes_acked": 900, "total_retrans": 1, "segs_out": 3}
     found = flow(limits(lambda s: moment(s, rates=slow)))
     assert found.rate == pytest.approx(7200)
+
+
+@pytest.mark.parametrize(("idle", "stage"), [(0.0, "thread"), (0.5, "unknown")])
+def test_a_full_core_speaks_for_a_process_whose_time_is_not_known(idle: float, stage: str) -> None:
+    cores = (idle, 1.0, 1.0, 1.0)
+    process = {"processes": [task(7, "iperf3", 0, 0.0)], "threads": []}
+    found = flow(limits(lambda s: moment(s, idle=cores, more=process), 1))
+    assert found.stage.stage == stage

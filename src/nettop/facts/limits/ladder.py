@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Final
 
 from ...frame.rates import Frame
 from .. import Facts
 from . import Limit
 from .judge import judge, of_interfaces, paired
-from .looks import looks
+from .looks import looks, name
 from .steady import Steady
 from .window import Window
+
+NOTHING: Final = "moves little, and nothing waits"
 
 
 @dataclass(slots=True)
@@ -25,3 +28,18 @@ class Ladder:
         self.window.add(frame, facts.nics)
         found = [judge(look) for look in looks(self.window, facts)]
         return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
+
+
+def labelled(facts: Facts) -> Facts:
+    """The facts with the limit of each TCP flow at the flow; `none` where it wants no more."""
+    known = {one.target: one.stage for one in facts.limits if one.over == "flow"}
+    flows = []
+    for flow in facts.flows:
+        stage = known.get(name(flow))
+        if stage is not None:
+            flows.append(replace(flow, limit=stage.stage, limit_why=stage.because))
+        elif flow.protocol == "tcp" and flow.tx_per_s is not None:
+            flows.append(replace(flow, limit="none", limit_why=NOTHING))
+        else:
+            flows.append(flow)
+    return replace(facts, flows=tuple(flows))

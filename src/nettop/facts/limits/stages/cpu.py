@@ -34,6 +34,7 @@ class Thread(NamedTuple):
     quota: float | None
     group: str | None
     cpu: int | None
+    interrupts: float = 0.0  # of its core, where that core has no idle time
 
     @property
     def used(self) -> float:
@@ -41,7 +42,7 @@ class Thread(NamedTuple):
         if self.throttled >= HALF:
             return 1.0
         free = 1.0 - self.stopped
-        wanted = self.ran + self.waited
+        wanted = self.ran + self.waited + self.interrupts
         return min(1.0, wanted + self.stopped if free < HALF else wanted / free)
 
 
@@ -53,6 +54,8 @@ def readings(look: Look) -> Iterator[Reading]:
         busiest = max(known, key=lambda one: one.used, default=None)
         if busiest is not None:
             yield _thread(look, busiest)
+        else:
+            yield from _core_of_process(look)
     nic = look.nic
     cpu = look.flow.irq_cpu if look.flow is not None else nic.irq_top_cpu if nic else None
     if look.over != "socket" and (not look.sends or look.over == "nic"):
@@ -74,10 +77,24 @@ def _process(look: Look, pid: int) -> list[Thread]:
     """The process as a whole, where its threads are not known: if it has one, that is the same."""
     return [
         Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),
-               (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu)
+               (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu,
+               _interrupts(look, one.cpu))
         for one in look.facts.processes
         if one.pid == pid and one.user is not None and one.threads == 1
     ]  # fmt: skip
+
+
+def _core_of_process(look: Look) -> Iterator[Reading]:
+    """The core of a process whose own time is not known yet, if it has no idle time."""
+    flow = look.flow
+    load = look.window.core(flow.app_cpu) if flow is not None else None
+    if flow is None or load is None:
+        return
+    used = 1.0 - (load["idle"] + load["iowait"]) / 100
+    if used >= CORE:
+        why = f"core {flow.app_cpu}, where it runs, was {units.share(used)} busy"
+        yield Reading("thread", "here", f"{flow.process}[{flow.pid}]", "inferred", why, used, None,
+                      used)  # fmt: skip
 
 
 def _shares(look: Look, entries: list[Entry]) -> Thread:
@@ -86,7 +103,21 @@ def _shares(look: Look, entries: list[Entry]) -> Thread:
     stopped = share(entry.now.state in ("T", "t") for entry in entries)
     ran = min(1.0, mean(entry.rate("ran") for entry in entries) or 0.0)
     waited = min(1.0, mean(entry.rate("waited") for entry in entries) or 0.0)
-    return Thread(f"{row.name}[{row.tid}]", ran, waited, stopped, throttled, quota, group, row.cpu)
+    name = f"{row.name}[{row.tid}]"
+    interrupts = _interrupts(look, row.cpu)
+    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts)
+
+
+def _interrupts(look: Look, cpu: int | None) -> float:
+    """The share of interrupts of a core without idle time: a core is one budget.
+
+    They interrupt a thread that neither runs nor waits meanwhile. Without IRQ time accounting the
+    kernel counts them as the thread's; the sum stays below one.
+    """
+    load = look.window.core(cpu)
+    if load is None or load["idle"] + load["iowait"] > 100 * (1 - CORE):
+        return 0.0
+    return (load["softirq"] + load["irq"]) / 100
 
 
 def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | None]:
@@ -117,6 +148,8 @@ def _thread(look: Look, one: Thread) -> Reading:
         parts.append(f"was stopped by a signal in {units.share(one.stopped)} of the samples")
     elif one.waited >= 0.05:
         parts.append(f"waited for a core {units.share(one.waited)}")
+    if one.interrupts >= 0.05:
+        parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
     load = look.window.core(one.cpu)
     if load is not None and load["steal"] >= 5.0:
         parts.append(f"the hypervisor took {load['steal']:.0f} % of core {one.cpu}")
