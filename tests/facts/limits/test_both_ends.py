@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from flow_tables import Tables, link, socket
+from flow_tables import Tables, frames, link, socket
 from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
 
 from nettop.collect import link_stats, socket_owners, sockets_udp, threads
+from nettop.facts.joined import Joiner
 from nettop.facts.limits import Limit
+from nettop.facts.limits.looks import FLOWS
 
 
 def local(second: float, reader: float, unread: int = 0) -> Tables:
@@ -81,3 +83,17 @@ def test_a_udp_socket_that_drops(ran: float, waits: int, stage: str) -> None:
     assert (one.target, one.rate, one.stage.end) == ("10.0.0.1:53", None, "here")
     assert one.stage.stage == stage
     assert one.joint == (("rcvbuf",) if stage == "application" else ())
+
+
+def test_of_many_flows_the_busiest_are_judged_and_the_others_are_not_called_unlimited() -> None:
+    def at(second: float) -> Tables:
+        tables = moment(second)
+        one = tables["sockets_tcp"][0]
+        more = [one._replace(cookie=n, inode=1000 + n, remote_port=n) for n in range(1, 100)]
+        return {**tables, "sockets_tcp": more}
+
+    joiner = Joiner()
+    for frame in frames(at(0.0), at(1.0)):
+        facts = joiner.build(frame)
+    assert sum(one.over == "flow" for one in facts.limits) == FLOWS
+    assert sum(flow.limit is None for flow in facts.flows) == 99 - FLOWS

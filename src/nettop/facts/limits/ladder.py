@@ -9,7 +9,7 @@ from ...frame.rates import Frame
 from .. import Facts
 from . import Limit
 from .judge import judge, of_interfaces, paired
-from .looks import looks, name
+from .looks import FLOWS, looks, name
 from .steady import Steady
 from .window import Window
 
@@ -31,14 +31,17 @@ class Ladder:
 
 
 def labelled(facts: Facts) -> Facts:
-    """The facts with the limit of each TCP flow at the flow; `none` where it wants no more."""
+    """The facts with the limit of each TCP flow at the flow; `none` where it wants no more.
+
+    Of the many flows of a busy host only the busiest are judged; the others have no limit.
+    """
     known = {one.target: one.stage for one in facts.limits if one.over == "flow"}
     flows = []
     for flow in facts.flows:
         stage = known.get(name(flow))
         if stage is not None:
             flows.append(replace(flow, limit=stage.stage, limit_why=stage.because))
-        elif flow.protocol == "tcp" and flow.tx_per_s is not None:
+        elif flow.protocol == "tcp" and flow.tx_per_s is not None and len(known) < FLOWS:
             flows.append(replace(flow, limit="none", limit_why=NOTHING))
         else:
             flows.append(flow)

@@ -12,6 +12,7 @@ from ..kinds.flow import Flow
 from ..kinds.nic import Nic
 from .window import Window, mean, share
 
+FLOWS: Final = 64  # TCP flows that are judged, the busiest first
 QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
 
 
@@ -67,7 +68,7 @@ def looks(window: Window, facts: Facts) -> list[Look]:
     }
     for flow in facts.flows:
         nic = nics.get(flow.nic or "")
-        if flow.protocol == "tcp":
+        if flow.protocol == "tcp" and len(found) < FLOWS:
             entries = window.tcp.entries(flow.inode)
             found += _tcp(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
                                triples=triples))  # fmt: skip
