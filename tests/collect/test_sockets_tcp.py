@@ -28,6 +28,7 @@ def tcp_info(size: int = 280, **changed: int) -> bytes:
         "delivery": (160, "Q", 125000000), "busy": (168, "Q", 9000), "rwnd": (176, "Q", 800),
         "sndbuf": (184, "Q", 70), "delivered": (192, "I", 44), "sent": (200, "Q", 1234),
         "again": (208, "Q", 56), "needless": (216, "I", 3), "reordered": (220, "I", 9),
+        "max_pacing": (112, "Q", 1 << 41), "offered": (228, "I", 65536),
     }  # fmt: skip
     raw = bytearray(280)
     for name, (at, form, value) in places.items():
@@ -83,12 +84,15 @@ def test_every_field_is_where_the_kernel_puts_it() -> None:
     assert (row.busy_time, row.rwnd_limited, row.sndbuf_limited) == (9000, 800, 70)
     assert (row.delivered, row.bytes_sent, row.bytes_retrans) == (44, 1234, 56)
     assert (row.dsack_dups, row.reord_seen) == (3, 9)
+    assert (row.max_pacing_rate, row.snd_wnd) == (1 << 41, 65536)
 
 
 def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
-    info = tcp_info(ssthresh=0x7FFFFFFF, pacing=(1 << 64) - 1, min_rtt=0xFFFFFFFF, delivery=0)
+    info = tcp_info(ssthresh=0x7FFFFFFF, pacing=(1 << 64) - 1, max_pacing=(1 << 64) - 1,
+                    min_rtt=0xFFFFFFFF, delivery=0)  # fmt: skip
     row = parse(socket(info=info))[0]
-    assert (row.ssthresh, row.pacing_rate, row.min_rtt, row.delivery_rate) == (None,) * 4
+    assert (row.ssthresh, row.pacing_rate, row.max_pacing_rate) == (None,) * 3
+    assert (row.min_rtt, row.delivery_rate) == (None, None)
     row = parse(socket(info=tcp_info(options=0)))[0]
     assert (row.wscale, row.snd_wscale, row.rcv_wscale) == (False, None, None)
 
@@ -101,7 +105,8 @@ def test_numbers_that_mean_nothing_yet_are_unknown() -> None:
         (168, "delivery_rate", "busy_time"),  # 4.9
         (192, "sndbuf_limited", "delivered"),  # 4.10
         (200, "delivered_ce", "bytes_sent"),  # 4.18
-        (224, "reord_seen", None),  # 4.19
+        (224, "reord_seen", "snd_wnd"),  # 4.19
+        (232, "snd_wnd", None),  # 5.4
     ],
 )
 def test_older_kernels_know_less(size: int, known: str, unknown: str | None) -> None:

@@ -30,6 +30,7 @@ RUNS = {
     "advise": ["advise", "--all", "--replay", HOST],
     "watch": ["watch", "--for", "3", "--replay", HOST],
     "explain": ["explain", "test-remembers-the-last", "--replay", HOST],
+    "why": ["why", "--replay", HOST],
     "rules list": ["rules", "list"],
     "rules show": ["rules", "show", "rx-ring-overrun", "app-on-other-node"],
     "rules check": ["rules", "check"],

@@ -14,6 +14,7 @@ from nettop.cli import main
 from nettop.config import rules_folder
 from nettop.facts.kinds.nic import Counters
 from nettop.facts.kinds.path import Path, Stage
+from nettop.facts.limits import Limit, Reading
 from nettop.panes import grid, history, overview, page, path
 from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
@@ -61,18 +62,18 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     mute = tuple(replace(nic, per_s=Counters()) for nic in scene.facts.nics)
     assert "packet loss is unknown" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
-    assert first(healthy()).startswith("✓ no loss, no limit reached")
+    assert first(healthy()).startswith("✓ no loss; nothing waits to be sent or read")
 
 
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
     scene = healthy()
     assert scene.facts is not None
-    flow = replace(
-        lossy().facts.flows[0],  # type: ignore[union-attr]
-        bulk=True, limit="cpu", limit_why="core 0 is 100 % busy", process="iperf3",
-    )  # fmt: skip
-    told = first(with_facts(scene, flows=(flow,)))
-    assert told == "✓ no loss; iperf3 is CPU-bound: core 0 is 100 % busy"
+    thread = Reading("thread", "here", "iperf3[7]", "measured", "ran 94%", 0.94, (2.7e10, 3.1e10))
+    limit = Limit("flow", "a>b", "tx", 2.8e10, stage=thread, nic="eth0", pid=7, process="iperf3")
+    told = first(with_facts(scene, limits=(limit,)))
+    assert told == (
+        "no loss; iperf3 sends 28 Gb/s, limited by CPU time of thread iperf3[7] (27–31 Gb/s)"
+    )
     for idle in (1.0, 0.0):
         full = replace(scene.facts.host, idle=idle)
         told = first(with_facts(scene, flows=(), host=full))
@@ -135,7 +136,7 @@ def test_hardly_any_is_not_none() -> None:
 def test_what_limits_a_flow_is_told_to_its_end() -> None:
     scene = lossy()
     assert scene.facts is not None
-    why = next(f.limit_why for f in scene.facts.flows if f.limit == "receiver")
+    why = next(f.limit_why for f in scene.facts.flows if f.limit == "core")
     assert why is not None
     told = " ".join(shown(scene, "flows").split())
     assert why in told

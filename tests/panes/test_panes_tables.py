@@ -31,7 +31,7 @@ def test_flows_sort_filter_and_open() -> None:
     slow = flows.items(scene, View(pane="flows").at(sort=3))
     assert "51514" in slow[0]
     opened = words(flows.lines(storied(), View(pane="flows").at(open=first), 120, 38))
-    assert "limited by the receiver" in opened
+    assert "limited by the interrupt core" in opened
     assert "other node" in opened
     assert "has ended" in words(flows.lines(scene, View(pane="flows").at(open="gone"), 80, 20))
 

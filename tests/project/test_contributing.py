@@ -43,6 +43,7 @@ def test_every_kind_of_part_has_an_example() -> None:
     folders = {str(Path(name).parent) for name in FILES}
     assert folders >= {
         "src/nettop/collect", "src/nettop/facts/kinds", "src/nettop/settings",
+        "src/nettop/facts/limits/stages",
         "src/nettop/advice/language/functions",
         "src/nettop/trials/tools", "src/nettop/panes", "src/nettop/commands",
         "src/nettop/changes/export", "rules/legacy",

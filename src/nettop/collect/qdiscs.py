@@ -11,6 +11,7 @@ from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
+from . import _shaping
 from ._memory import Memory, parsed
 
 MAY_REST = True
@@ -37,6 +38,8 @@ class Row:
     drops: int | None = counter("packets dropped", "packets", default=None)
     requeues: int | None = counter("packets requeued by the driver", "packets", default=None)
     overlimits: int | None = counter("rate overlimits", "events", default=None)
+    rate: float | None = gauge("rate limit; None: none", "bit/s", default=None)
+    flow_rate: float | None = gauge("rate limit of each flow; None: none", "bit/s", default=None)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -66,10 +69,11 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
     octets, packets = struct.unpack_from("=QI", basic) if len(basic) >= 12 else (None, None)
     counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
     qlen, backlog, drops, requeues, overlimits = counts
+    rate, flow_rate = _shaping.qdisc(values.get("kind", ""), values.get("options", b""))
     return Row(
         interface=interface,
-        parent={_ROOT: "root", _INGRESS: "ingress"}.get(parent, _number(parent)),
-        handle=_number(handle),
+        parent={_ROOT: "root", _INGRESS: "ingress"}.get(parent, number(parent)),
+        handle=number(handle),
         kind=values.get("kind", ""),
         root=parent == _ROOT,
         backlog=backlog,
@@ -79,10 +83,12 @@ def _row(interface: str, handle: int, parent: int, values: Attributes) -> Row:
         drops=drops,
         requeues=requeues,
         overlimits=overlimits,
+        rate=rate,
+        flow_rate=flow_rate,
     )
 
 
-def _number(handle: int) -> str:
+def number(handle: int) -> str:
     """A handle or class as tc(8) writes it: hexadecimal major:minor."""
     minor = f"{handle & 0xFFFF:x}" if handle & 0xFFFF else ""
     return f"{handle >> 16:x}:{minor}" if handle >> 16 or not minor else f":{minor}"

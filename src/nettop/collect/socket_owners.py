@@ -18,6 +18,7 @@ from . import _sysfs
 from ._memory import Memory, recall
 
 EVERY: Final = 5.0
+MEMORY = "sockets"  # `threads` reads it
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
 LINKS: Final = 4000  # links followed in one reading
@@ -52,14 +53,16 @@ class _Held:
 
 
 @dataclass
-class _Last:
+class Known:
+    """The processes of the last reading."""
+
     turn: int = -1  # number of the reading
     held: dict[str, _Held] = field(default_factory=dict)  # by pid
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
     """Every socket known so far whose process still lives; OSError if /proc cannot be listed."""
-    last = recall(memory, _Last)
+    last = recall(memory, Known)
     turn = last.turn = last.turn + 1
     past = last.held
     held = {pid: past.get(pid) or _Held() for pid in source.listing("/proc") if pid.isdecimal()}

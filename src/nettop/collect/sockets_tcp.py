@@ -20,14 +20,15 @@ from ..host.source import Source
 from ._memory import Memory, recall
 
 MAY_REST = True
+MEMORY = "sockets"  # `threads` looks at the processes whose sockets move data
 
 _HEAD: Final = struct.Struct("=IH")
 _NAMES: Final = struct.Struct("=B3x4s16s16sI")  # family, ports, addresses, interface; after 16
 _COUNTS: Final = struct.Struct("=IIII")  # what waits to be read and sent, owner, inode
 _NAMES_AT, _COOKIE_AT, _COUNTS_AT, _ATTRIBUTES_AT = 16, 60, 72, 88
-# struct tcp_info as of Linux 4.19 from `snd_mss` at byte 16, in the order of `Row`; older kernels
+# struct tcp_info as of Linux 5.4 from `snd_mss` at byte 16, in the order of `Row`; older kernels
 # send less, newer ones more
-_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQ8xQQIIIIIIQQQQIIQQII")
+_INFO: Final = struct.Struct("=16xI4xI4xI24xI4xIIII8xIIIQQQQIIIIIIQQQQIIQQII4xI")
 _AGES_AT: Final = 44  # tcpi_last_data_sent and the three after it, 16 bytes
 _MEMORY: Final = struct.Struct("=9I")
 _ENDLESS: Final = 0x7FFFFFFF
@@ -83,6 +84,9 @@ class Row:
     rcv_space: int | None = gauge("receive space", "bytes", default=None)
     total_retrans: int | None = counter("retransmitted segments", "segments", default=None)
     pacing_rate: int | None = gauge("pacing rate; None: unlimited", "bytes/s", default=None)
+    max_pacing_rate: int | None = gauge(
+        "pacing rate limit (SO_MAX_PACING_RATE); None: unlimited", "bytes/s", default=None
+    )
     bytes_acked: int | None = counter("bytes the peer acknowledged", "bytes", default=None)
     bytes_received: int | None = counter("bytes received", "bytes", default=None)
     segs_out: int | None = counter("segments sent", "segments", default=None)
@@ -103,12 +107,13 @@ class Row:
     bytes_retrans: int | None = counter("retransmitted bytes", "bytes", default=None)
     dsack_dups: int | None = counter("spurious retransmissions (DSACK)", "segments", default=None)
     reord_seen: int | None = counter("reordering events", "events", default=None)
+    snd_wnd: int | None = gauge("window the peer offers", "bytes", default=None)
 
 
 _PLACES: Final = {f.name: place for place, f in enumerate(fields(Row))}
-_SSTHRESH, _PACING, _MIN_RTT, _DELIVERY = (
+_SSTHRESH, _PACING, _MAX_PACING, _MIN_RTT, _DELIVERY = (
     _PLACES[name] - _PLACES["recv_q"]
-    for name in ("ssthresh", "pacing_rate", "min_rtt", "delivery_rate")
+    for name in ("ssthresh", "pacing_rate", "max_pacing_rate", "min_rtt", "delivery_rate")
 )
 
 
@@ -133,14 +138,16 @@ class _Layout(NamedTuple):
 
 
 @dataclass
-class _Last:
+class Known:
+    """The sockets of the last reading and the names of interfaces."""
+
     seen: dict[bytes, _Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError."""
-    last = recall(memory, _Last)
+    last = recall(memory, Known)
     seen: dict[bytes, _Seen] = {}
 
     def name_of(index: int) -> str:
@@ -254,8 +261,9 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
         ]
     if (numbers[_SSTHRESH] or 0) >= _ENDLESS:
         numbers[_SSTHRESH] = None
-    if numbers[_PACING] == _NO_LIMIT:
-        numbers[_PACING] = None
+    for place in (_PACING, _MAX_PACING):
+        if numbers[place] == _NO_LIMIT:
+            numbers[place] = None
     if numbers[_MIN_RTT] == _UNKNOWN:
         numbers[_MIN_RTT] = None
     if not numbers[_DELIVERY]:
@@ -282,7 +290,7 @@ def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[obj
 
 _NO_OPTIONS: Final = (None,) * 7
 _NO_MEMORY: Final = (None,) * 9
-_NO_INFO: Final = (None,) * 30
+_NO_INFO: Final = (None,) * 32
 
 
 def _make(values: tuple[object, ...]) -> Row:

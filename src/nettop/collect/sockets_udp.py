@@ -7,7 +7,8 @@ and queues hexadecimal; `drops` is the last column. Sockets of this network name
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 from typing import Final
@@ -15,10 +16,11 @@ from typing import Final
 from ..files.bounds import count, counts
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
-from ._memory import Memory, parsed
+from ._memory import Memory, parsed, recall
 
 KEEP_OPEN = ("/proc/net/udp", "/proc/net/udp6")
 MAY_REST = True
+MEMORY = "sockets"  # `threads` looks at the processes whose sockets lose data
 
 EVERY: Final = 1.0
 
@@ -40,13 +42,20 @@ class Row:
     drops: int = counter("datagrams dropped at the socket", "packets")
 
 
+@dataclass
+class Known:
+    """The sockets of the last reading, for `threads`."""
+
+    rows: list[Row] = field(default_factory=list)
+
+
 def update(source: Source, memory: Memory) -> list[Row]:
     """Every socket. OSError without /proc/net/udp, ValueError for another format."""
     rows = parsed(memory, "udp", source.text("/proc/net/udp"), parse)
-    try:
-        return rows + parsed(memory, "udp6", source.text("/proc/net/udp6"), parse)
-    except FileNotFoundError:
-        return rows  # a kernel without IPv6
+    with suppress(FileNotFoundError):  # a kernel without IPv6
+        rows = rows + parsed(memory, "udp6", source.text("/proc/net/udp6"), parse)
+    recall(memory, Known).rows = rows
+    return rows
 
 
 def parse(text: str) -> list[Row]:

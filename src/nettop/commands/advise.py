@@ -150,11 +150,15 @@ def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
     from ..facts.kinds.path import LINK_ONLY
+    from ..facts.limits import words
     from ..views.enough import shortfall
 
     facts = last.facts
     profile = facts.profile
     print_lines(f"{source.host} · Linux {facts.host.release} · {profile.name} ({profile.why})")
+    limit = words.busiest(facts.limits)
+    if limit is not None:
+        print_lines(words.line(limit))
     findings = last.judgement.findings
     lacking = shortfall(last.frame, live=source.live)
     if lacking is not None:

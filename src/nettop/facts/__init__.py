@@ -17,6 +17,7 @@ from .kinds.nic import Nic
 from .kinds.path import Path
 from .kinds.process import Process
 from .kinds.queue import Queue
+from .limits import Limit
 
 PROFILES = ("bulk-lan", "bulk-wan", "latency", "capture", "server")
 
@@ -46,6 +47,7 @@ class Facts:
     paths: tuple[Path, ...] = ()
     sysctls: Mapping[str, str] = field(default_factory=dict)
     missing: Mapping[str, str] = field(default_factory=dict)
+    limits: tuple[Limit, ...] = ()  # of flows, interfaces and datagram sockets
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
 
     def of(self, kind: Kind) -> tuple[Fact, ...]:

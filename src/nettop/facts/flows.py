@@ -1,4 +1,7 @@
-"""Flows: sockets joined with route, receive queue, interrupt core, process and what limits them."""
+"""Flows: sockets joined with route, receive queue, interrupt core and process.
+
+What limits them takes more than one frame: `limits` says it.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Entry
 from ..terms import formulas
-from . import bottleneck, distance
+from . import distance
 from .kinds.core import Core
 from .kinds.flow import Flow
 from .kinds.nic import Nic
@@ -157,14 +160,7 @@ def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, aroun
         bulk, *place,
     )  # fmt: skip
     last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
-    if rx is None and tx is None:
-        return Flow(*values, None, None, *last)
-    flow = Flow(*values, bottleneck.LITTLE.who, bottleneck.LITTLE.why, *last)
-    if not bulk:
-        return flow
-    cores = around.cores
-    verdict = bottleneck.judge(flow, nic, _core(cores, flow.irq_cpu), _core(cores, flow.app_cpu))
-    return Flow(*values, verdict.who, verdict.why, *last)
+    return Flow(*values, None, None, *last)
 
 
 def _lost(
@@ -293,7 +289,3 @@ def _bits(size: float | None) -> float | None:
 
 def _part(some: float | None, whole: float | None) -> float | None:
     return min(1.0, some / whole) if some is not None and whole else None
-
-
-def _core(cores: Mapping[int, Core], cpu: int | None) -> Core | None:
-    return cores.get(cpu) if cpu is not None else None

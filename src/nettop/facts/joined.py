@@ -18,6 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Process, Tasks
 from .landing import Landing
+from .limits.ladder import Ladder, labelled
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
 from .place import Place
@@ -29,12 +30,13 @@ if TYPE_CHECKING:
     from .rows import InterruptRow
 
 NEEDS: Final = (
-    "addresses", "channels", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle", "drvinfo",
-    "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats", "linkmodes",
-    "links", "meself", "module", "netclass", "nicqueues", "nicstats", "ntuple",
+    "addresses", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
+    "drvinfo", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
+    "linkmodes", "links", "meself", "module", "netclass", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
-    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp", "sockets_udp",
-    "softirqs", "softnet", "sysctl_files", "sysctls", "topology", "xdp_sockets",
+    "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
+    "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls", "threads", "throttling",
+    "topology", "xdp_sockets",
 )  # fmt: skip
 """The tables that facts are built from (and `netdev` if `link_stats` cannot be read)."""
 
@@ -53,6 +55,7 @@ class Joiner:
     memory: traffic.Memory = field(default_factory=traffic.Memory)
     chooser: profile.Chooser = field(default_factory=profile.Chooser)
     lines: Lines = field(default_factory=Lines)
+    ladder: Ladder = field(default_factory=Ladder)
     witness: witness.Witness = field(default_factory=witness.Witness)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
@@ -134,6 +137,7 @@ class Joiner:
         )  # fmt: skip
         own = {kind.name: kind.build(frame, facts) for kind in kinds().values() if kind.build}
         facts = replace(facts, more=own) if own else facts
+        facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
 
     def _place(self, frame: Frame) -> Place:
@@ -308,6 +312,7 @@ def only(facts: Facts, interface: str) -> Facts:
         tuple(one for one in facts.captures if one.nic is None or one.nic in names),
         tuple(one for one in facts.paths if one.nic in names),
         facts.sysctls, facts.missing,
+        tuple(one for one in facts.limits if one.nic is None or one.nic in names),
     )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.kinds.flow import Flow
+from ..facts.limits.words import LONG
 from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, count, seconds, share, size
 from ..views.ask import Next
@@ -42,16 +43,7 @@ COLUMNS: Final = (
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
 )
-LIMITS: Final = {  # Flow.limit in words
-    "none": "not limited",
-    "application": "limited by the application",
-    "sender": "limited by its send buffer",
-    "receiver": "limited by the receiver",
-    "network": "limited by the network",
-    "cpu": "CPU-bound",
-    "bus": "limited by the bus",
-    "provider": "limited by the provider",
-}
+UNLIMITED: Final = (None, "none", "application")
 SPLIT: Final = 28  # lines from which the flow under the cursor is always shown below the list
 BELOW: Final = 14  # lines that it needs
 WIDE: Final = 110  # columns from which the figures of an opened flow are in two columns
@@ -115,7 +107,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         f"{flow.remote}:{flow.remote_port}",
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-        (limit, "dim" if limit in ("none", "application", UNKNOWN) else "warn"),
+        (limit, "dim" if limit in (*UNLIMITED, UNKNOWN) else "warn"),
         seconds(flow.rtt),
         (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
         UNKNOWN if flow.cwnd is None else str(flow.cwnd),
@@ -149,9 +141,9 @@ def detail(
             (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
         )
     )
-    role = "dim" if flow.limit in (None, "none", "application") else "warn"
+    role = "dim" if flow.limit in UNLIMITED else "warn"
     if flow.limit or flow.limit_why:
-        limit = LIMITS.get(flow.limit or "", "limit unknown")
+        limit = f"limited by {LONG[flow.limit]}" if flow.limit in LONG else "not limited"
         head = line((f" {limit}", role), "  ")
         why = wrap(flow.limit_why or "", max(20, width - line_cells(head) - 1)) or [""]
         out.append((*head, *line(why[0])))

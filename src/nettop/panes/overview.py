@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
+from ..facts.limits import words
 from ..terms.text import Line, bar, crop, ends, fit, fit_line, line
 from ..terms.units import UNKNOWN, brief, count, per_second, percent
 from ..views.ask import Next
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
-from . import flows, grid, history, listed, path, trend
+from . import grid, history, listed, path, trend
 from .parts import (
     Column,
     heading,
@@ -33,8 +34,6 @@ BOUND = True
 GRAPH: Final = 4  # rows of the graphs of the last minutes
 EMPTY: Final = 20  # free rows from which these graphs have twice as many
 SHORT: Final = 4  # free rows above which the load of cores over time is shown
-UNLIMITED: Final = (None, "none", "application")
-FULL: Final = ("cpu", "bus", "provider")  # limits that are in this host
 BUSY: Final = 5.0  # percent idle below which the CPUs are full
 ROOMY: Final = 48  # rows from which room is reserved for the graphs
 
@@ -99,16 +98,14 @@ def without_loss(scene: Scene) -> tuple[tuple[str, str], ...]:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
         return ((" ? no interface has counters: packet loss is unknown", "warn"),)
-    limited = [f for f in facts.flows if f.bulk and f.limit not in UNLIMITED]
-    if limited:
-        flow = max(limited, key=lambda f: (f.rx_per_s or 0.0) + (f.tx_per_s or 0.0))
-        limit = flows.LIMITS.get(flow.limit or "", "limited")
-        by = f" {flow.process or 'the busiest flow'} is {limit}: {flow.limit_why}"
-        return ((" ✓ no loss;", "good"), (by, "warn" if flow.limit in FULL else ""))
+    limit = words.busiest(facts.limits)
+    if limit is not None:
+        here = limit.stage.end == "here" and limit.stage.stage != "application"
+        return ((" no loss; ", "dim"), (words.line(limit), "warn" if here else ""))
     idle = facts.host.idle
     if idle is not None and idle < BUSY:
         return ((" ✓ no loss;", "good"), (" the CPUs are full", "warn"))
-    return ((" ✓ no loss, no limit reached", "good"),)
+    return ((" ✓ no loss; nothing waits to be sent or read", "good"),)
 
 
 def keys_of(scene: Scene, one: listed.Listed) -> str:

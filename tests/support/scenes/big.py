@@ -134,7 +134,7 @@ def big(cpus: int = 256) -> Scene:
             app_cpu=half - 2,
             distance="same node",
             far=False,
-            limit="network",
+            limit="path",
             queue=f"rx-{i % 63}",
         )
         for i in range(300)

@@ -35,7 +35,7 @@ def flows(rx_bytes: float) -> tuple[Flow, ...]:
             app_cpu=2,
             distance="other node",
             far=True,
-            limit="receiver",
+            limit="core",
             rcvbuf=6_291_456,
             recv_q=1_120_000,
             congestion="cubic",

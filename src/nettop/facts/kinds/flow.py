@@ -82,10 +82,11 @@ class Flow:
         "remote NUMA node: process and interrupt on different nodes", default=None
     )
     limit: str | None = gauge(
-        "limit: sender receiver network link cpu bus application provider none",
+        "stage that limits: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
+        "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more",
         default=None,
     )
-    limit_why: str | None = gauge("figures for the limit", default=None)
+    limit_why: str | None = gauge("measurement behind the limit", default=None)
     sndbuf_full: bool | None = gauge(
         "send buffer full: data in flight (rate × RTT) fills it, not the congestion window",
         default=None,

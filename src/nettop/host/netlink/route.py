@@ -14,8 +14,8 @@ from ..request import Request
 from ..source import Source
 from .codec import Field, attribute, attributes, messages, numbered, text
 
-GETLINK, GETADDR, GETROUTE, GETQDISC, GETSTATS = 18, 22, 26, 38, 94
-NEWLINK, NEWADDR, NEWROUTE, NEWQDISC, NEWSTATS = 16, 20, 24, 36, 92
+GETLINK, GETADDR, GETROUTE, GETQDISC, GETCLASS, GETSTATS = 18, 22, 26, 38, 42, 94
+NEWLINK, NEWADDR, NEWROUTE, NEWQDISC, NEWCLASS, NEWSTATS = 16, 20, 24, 36, 40, 92
 _SKIP_STATISTICS: Final = 8  # RTEXT_FILTER_SKIP_STATS: equal links are equal bytes
 
 IFINFO: Final = struct.Struct("=BxHiII")  # family, ARPHRD type, index, flags, change
@@ -66,6 +66,7 @@ ROUTE: Final = {
 }  # fmt: skip
 QDISC: Final = {
     1: Field("kind", "text"),
+    2: Field("options", "raw"),
     7: Field("stats", "nest", {1: Field("basic", "raw"), 3: Field("queue", "raw"),
                                8: Field("packets", "Q")}),
 }  # fmt: skip
@@ -121,6 +122,13 @@ def qdiscs(source: Source) -> bytes:
     """Every queueing discipline with its counters."""
     body = struct.pack("=BxHiIII", 0, 0, 0, 0, 0, 0)
     return source.netlink(Request("route", GETQDISC, body, "route/qdiscs", dump=True))
+
+
+def classes(source: Source, index: int, interface: str) -> bytes:
+    """Every traffic class of one interface with its counters."""
+    body = struct.pack("=BxHiIII", 0, 0, index, 0, 0, 0)
+    name = f"route/classes/{interface}"
+    return source.netlink(Request("route", GETCLASS, body, name, dump=True))
 
 
 def ip(raw: bytes) -> str:

@@ -1,0 +1,70 @@
+"""The rates that queueing disciplines and their classes are configured to.
+
+TCA_OPTIONS of tbf, fq, cake, netem and HTB: include/uapi/linux/pkt_sched.h. The kernel states rates
+in bytes per second: 32 bits in struct tc_ratespec, and 64 bits in an attribute of its own where 32
+do not suffice. Results are bit/s; None: no limit, or options that are not understood.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from typing import Final
+
+from ..host.netlink.codec import attributes
+
+_RATESPEC: Final = struct.Struct("=8xI")  # the last field is the rate
+_NO_LIMIT: Final = 0xFFFFFFFF
+_NETEM_HEAD: Final = 24  # struct tc_netem_qopt stands before the attributes
+
+Rates = tuple[float | None, float | None]
+
+
+def qdisc(kind: str, options: bytes) -> Rates:
+    """The rate limit of a qdisc as a whole, and that of each of its flows, in bit/s."""
+    try:
+        if kind == "tbf":
+            return _spec(options, parameters=1, wide=4), None
+        if kind == "cake":
+            return _bits(_values(options).get(2, b"")), None
+        if kind == "netem":
+            values = _values(options, _NETEM_HEAD)
+            return _bits(values.get(8, b"") or values.get(6, b"")[:4]), None
+        if kind == "fq":
+            return None, _bits(_values(options).get(7, b""))
+    except ValueError:
+        pass
+    return None, None
+
+
+def htb(options: bytes) -> Rates:
+    """The guaranteed rate and the ceiling of an HTB class, in bit/s."""
+    try:
+        rate = _spec(options, parameters=1, wide=6)
+        return rate, _spec(options, parameters=1, wide=7, skip=_RATESPEC.size)
+    except ValueError:
+        return None, None
+
+
+def _spec(options: bytes, *, parameters: int, wide: int, skip: int = 0) -> float | None:
+    """The 64-bit attribute `wide`, else the struct tc_ratespec at byte `skip` of `parameters`."""
+    values = _values(options)
+    if wide in values:
+        return _bits(values[wide])
+    raw = values.get(parameters, b"")
+    if len(raw) < skip + _RATESPEC.size:
+        return None
+    (rate,) = _RATESPEC.unpack_from(raw, skip)
+    return 8.0 * rate if rate else None
+
+
+def _values(options: bytes, start: int = 0) -> Mapping[int, bytes]:
+    return {number: options[a:e] for number, a, e in attributes(options, start, len(options))}
+
+
+def _bits(raw: bytes) -> float | None:
+    """A 32-bit or 64-bit number of bytes per second, as bit/s; all ones in 32 bits: no limit."""
+    if len(raw) not in (4, 8):
+        return None
+    rate = int(struct.unpack("=I" if len(raw) == 4 else "=Q", raw)[0])
+    return 8.0 * rate if rate and rate != _NO_LIMIT else None

@@ -1,0 +1,96 @@
+"""Traffic classes of HTB with their rates: RTM_GETTCLASS (net/sched/sch_htb.c, htb_dump_class()).
+
+The kernel is asked only about interfaces that have such a qdisc.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import counter, gauge, label
+from ..host.netlink import route
+from ..host.netlink.codec import Attributes, decode, messages
+from ..host.source import Source
+from . import _shaping
+from .qdiscs import number
+
+EVERY = 0.9
+OPTIONAL = True
+
+_HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
+_ROOT: Final = 0xFFFFFFFF
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One class. Only a leaf has a queue."""
+
+    interface: str = label("interface name")
+    handle: str = label("class, e.g. 1:10")
+    parent: str = gauge("parent class; root: none")
+    leaf: bool = gauge("no class below it: packets wait here")
+    rate: float | None = gauge("guaranteed rate", "bit/s", default=None)
+    ceiling: float | None = gauge("rate limit with what others do not use", "bit/s", default=None)
+    backlog: int | None = gauge("queued bytes", "bytes", default=None)
+    bytes: int | None = counter("bytes sent", "bytes", default=None)
+    drops: int | None = counter("packets dropped", "packets", default=None)
+    overlimits: int | None = counter("rate overlimits", "events", default=None)
+
+
+def read(source: Source) -> list[Row]:
+    """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc."""
+    names = route.names(source)
+    shaped = _shaped(route.qdiscs(source))
+    return [
+        row
+        for index in shaped
+        if index in names
+        for row in parse(route.classes(source, index, names[index]), names)
+    ]
+
+
+def _shaped(reply: bytes) -> list[int]:
+    """The indices of the interfaces whose root qdisc is HTB."""
+    found = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWQDISC or end - start < _HEAD.size:
+            continue
+        _family, _pad, index, _handle, parent, _info = _HEAD.unpack_from(reply, start)
+        values = decode(reply, start + _HEAD.size, end, route.QDISC)
+        if parent == _ROOT and values.get("kind") == "htb":
+            found.append(index)
+    return found
+
+
+def parse(reply: bytes, names: Mapping[int, str]) -> list[Row]:
+    """The rows of an answer to RTM_GETTCLASS; ValueError when it is cut off."""
+    found = []
+    for kind, start, end in messages(reply):
+        if kind != route.NEWCLASS:
+            continue
+        if end - start < _HEAD.size:
+            raise ValueError("a traffic class is cut off")
+        _family, _pad, index, handle, parent, _leaf = _HEAD.unpack_from(reply, start)
+        if index in names:
+            values = decode(reply, start + _HEAD.size, end, route.QDISC)
+            found.append((index, handle, parent, values))
+    above = {(index, parent) for index, _, parent, _ in found}
+    return [
+        _row(names[index], handle, parent, (index, handle) not in above, values)
+        for index, handle, parent, values in found
+    ]
+
+
+def _row(interface: str, handle: int, parent: int, leaf: bool, values: Attributes) -> Row:
+    stats = values.get("stats", {})
+    basic, queue = stats.get("basic", b""), stats.get("queue", b"")
+    counts = struct.unpack_from("=5I", queue) if len(queue) >= 20 else (None,) * 5
+    rate, ceiling = _shaping.htb(values.get("options", b""))
+    return Row(
+        interface, number(handle), "root" if parent == _ROOT else number(parent), leaf,
+        rate, ceiling, counts[1], struct.unpack_from("=Q", basic)[0] if len(basic) >= 8 else None,
+        counts[2], counts[4],
+    )  # fmt: skip

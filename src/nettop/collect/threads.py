@@ -1,0 +1,132 @@
+"""Threads of the processes that move network data: /proc/PID/task/TID/stat and schedstat.
+
+schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
+time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
+sockets hold or dropped data, are read, for some readings after the last data. `sockets_tcp` and
+`socket_owners` leave in the shared memory which those are.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
+from . import _sysfs, processes, socket_owners, sockets_tcp, sockets_udp
+from ._memory import Memory, recall
+
+EVERY: Final = 0.45
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+PROCESSES: Final = 32  # processes that are read
+THREADS: Final = 256  # threads that are read, of all processes together
+MOVED: Final = 2_000  # bytes that a socket moves between two readings: less is no traffic
+_ROUNDS: Final = 30  # readings for which a process is read after it moved data
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One thread of a process that moves data; a process of one thread has one row."""
+
+    pid: int = label("process")
+    tid: int = label("thread")
+    started: int = label("start time in clock ticks after boot: identifies a reused number")
+    name: str = gauge("thread name")
+    state: str = gauge("R running, S sleeping, D waiting for a device, T stopped …")
+    ran: float | None = counter("time on a CPU", "s", default=None)
+    waited: float | None = counter("time waiting for a CPU", "s", default=None)
+    cpu: int | None = gauge("CPU it last ran on", default=None)
+    cgroup: str | None = gauge("cgroup of the CPU controller", default=None)
+    threads: int = gauge("threads of its process", "threads", default=1)
+
+
+@dataclass
+class Moving:
+    """The processes that moved data, and their cgroups, for `throttling`."""
+
+    rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
+    amounts: dict[int, int] = field(default_factory=dict)  # bytes, by inode; drops, by -inode
+    cgroups: frozenset[str] = frozenset()
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """The threads of each process that moves data; a process that ended has none.
+
+    OSError when there is no /proc: then it is not known which those are.
+    """
+    if socket_owners.Known not in memory:
+        source.listing("/proc")
+    rows: list[Row] = []
+    for pid in _moving(memory):
+        group = _cgroup(_sysfs.word(source, f"/proc/{pid}/cgroup") or "")
+        tids = _sysfs.names(source, f"/proc/{pid}/task")
+        for tid in tids[: max(0, THREADS - len(rows))]:
+            folder = f"/proc/{pid}/task/{tid}"
+            try:
+                stat = processes.parse(source.data(f"{folder}/stat"), pid)
+            except (OSError, ValueError):
+                continue  # it ended meanwhile
+            ran, waited = times(_sysfs.word(source, f"{folder}/schedstat"))
+            rows.append(
+                Row(
+                    pid, stat.tid, stat.started, stat.name, stat.state,
+                    ran if ran is not None else stat.user + stat.system,
+                    waited, stat.cpu, group, len(tids),
+                )
+            )  # fmt: skip
+    recall(memory, Moving).cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
+    return rows
+
+
+def _moving(memory: Memory) -> list[int]:
+    """The processes that moved data in one of the last readings, the last to move first."""
+    known = recall(memory, Moving)
+    held = recall(memory, socket_owners.Known).held
+    holders = {
+        inode: int(pid) for pid, process in held.items() for inode in process.inodes.values()
+    }
+    past = known.amounts
+    now: dict[int, int] = {}
+    left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
+    for _head, _tail, _ages, row in recall(memory, sockets_tcp.Known).seen.values():
+        if row.state == "listen" or row.inode not in holders:
+            continue
+        amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
+        now[row.inode] = amount
+        before = past.get(row.inode)
+        if row.notsent or row.recv_q or (before is not None and amount - before >= MOVED):
+            left[holders[row.inode]] = _ROUNDS
+    for udp in recall(memory, sockets_udp.Known).rows:
+        if udp.inode in holders and (udp.recv_q or udp.drops > past.get(-udp.inode, udp.drops)):
+            left[holders[udp.inode]] = _ROUNDS
+        now[-udp.inode] = udp.drops
+    known.amounts = now
+    chosen = sorted((pid for pid in left if str(pid) in held), key=lambda pid: -left[pid])
+    known.rounds = {pid: left[pid] for pid in chosen[:PROCESSES]}
+    return list(known.rounds)
+
+
+def times(schedstat: str | None) -> tuple[float | None, float | None]:
+    """Seconds on a CPU and seconds waiting for one; None where the kernel does not count them."""
+    words = (schedstat or "").split()
+    ran, waited = (_sysfs.whole(word) for word in (*words[:2], *("", "")[len(words[:2]) :]))
+    return (None if ran is None else ran / 1e9), (None if waited is None else waited / 1e9)
+
+
+def _cgroup(text: str) -> str | None:
+    """The process's cgroup that may have a CPU quota: `cpu:PATH` (v1), or `PATH` (v2).
+
+    cgroups(7): lines `ID:CONTROLLERS:PATH`; v2 has the identifier 0 and no controllers.
+    """
+    unified = None
+    for line in text.splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if "cpu" in controllers.split(","):
+            return f"{controllers}:{path}"
+        if number == "0" and not controllers:
+            unified = path
+    return unified

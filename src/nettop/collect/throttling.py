@@ -1,0 +1,87 @@
+"""CPU quotas of the cgroups of processes that move network data, and how often they throttled.
+
+cgroup v2: cpu.max and cpu.stat (Documentation/admin-guide/cgroup-v2.rst); v1: cpu.cfs_quota_us,
+cpu.cfs_period_us and cpu.stat (Documentation/scheduler/sched-bwc.rst). A quota of an ancestor holds
+for everything below it. `threads` leaves the cgroups in the shared memory. In a mount namespace
+without the cgroup file system that of the first process is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import counter, gauge, label
+from ..host.source import Source
+from . import _sysfs
+from ._memory import Memory, recall
+from .threads import Moving
+
+EVERY: Final = 0.45
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+_FIRST: Final = "/proc/1/root"  # the root directory of the first process
+_ROOTS: Final = ("/sys/fs/cgroup", f"{_FIRST}/sys/fs/cgroup")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One cgroup with a CPU quota."""
+
+    cgroup: str = label("cgroup, as `threads` names it")
+    quota: float = gauge("CPUs it may use", "cores")
+    periods: int | None = counter("periods in which it ran", "periods", default=None)
+    throttled: int | None = counter("periods in which it was throttled", "periods", default=None)
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """The cgroups with a quota, and their ancestors, of the processes that move data.
+
+    OSError when there is no /proc: then it is not known which those are.
+    """
+    if Moving not in memory:
+        source.listing("/proc")
+    rows = []
+    for group in sorted(_with_ancestors(recall(memory, Moving).cgroups)):
+        controllers, colon, path = group.partition(":")
+        place = f"/{controllers}{path}" if colon else group
+        for root in _ROOTS:
+            quota = _quota(source, f"{root}{place}", old=bool(colon))
+            if quota is not None:
+                counts = _counts(_sysfs.word(source, f"{root}{place}/cpu.stat") or "")
+                rows.append(Row(group, quota, counts.get("nr_periods"), counts.get("nr_throttled")))
+                break
+    return rows
+
+
+def ancestors(group: str) -> list[str]:
+    """The cgroup and those above it, the nearest first; without the root, which has no quota."""
+    controllers, colon, path = group.rpartition(":")
+    parts = [part for part in path.split("/") if part]
+    return [f"{controllers}{colon}/{'/'.join(parts[:n])}" for n in range(len(parts), 0, -1)]
+
+
+def _with_ancestors(groups: Iterable[str]) -> set[str]:
+    return {one for group in groups for one in ancestors(group)}
+
+
+def _quota(source: Source, folder: str, *, old: bool) -> float | None:
+    """How many CPUs may be used; None: no limit, or not to be read."""
+    if old:
+        most = _sysfs.number(source, f"{folder}/cpu.cfs_quota_us")
+        period = _sysfs.number(source, f"{folder}/cpu.cfs_period_us")
+    else:
+        words = (_sysfs.word(source, f"{folder}/cpu.max") or "").split()
+        most, period = (_sysfs.whole(word) for word in words) if len(words) == 2 else (None, None)
+    return most / period if most is not None and most > 0 and period else None
+
+
+def _counts(text: str) -> dict[str, int]:
+    pairs = (line.split() for line in text.splitlines())
+    return {
+        pair[0]: value
+        for pair in pairs
+        if len(pair) == 2 and (value := _sysfs.whole(pair[1])) is not None
+    }

@@ -1,0 +1,187 @@
+"""Say what limits each flow and interface, why, and what would limit it next.
+
+TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
+that wants to move data, every interface that carries data and every UDP socket that drops
+datagrams is reported. The stages of a flow are listed by capacity: the first one limits. A limit
+marked `there` is beyond this host.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..terms.errors import Refused, nearest
+from . import (
+    _argument,
+    duration_argument,
+    emit,
+    json_argument,
+    open_source,
+    print_lines,
+    source_arguments,
+)
+
+if TYPE_CHECKING:
+    from ..facts import Facts
+    from ..facts.limits import Limit, Reading
+    from ..frame.rates import Frame
+    from ..host.source import Source
+
+GROUP = "look"
+HELP = "say what limits each flow and interface, and what would limit it next"
+SAMPLES = 10  # intervals, at the least
+
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    """The command's options."""
+    parser.add_argument(
+        "target", nargs="?", type=_argument.word, metavar="TARGET",
+        help="an interface, a process number, or ADDRESS:PORT",
+    )  # fmt: skip
+    duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
+    json_argument(parser)
+    source_arguments(parser)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
+    source = open_source(args)
+    frame, facts = _look(source, args.seconds)
+    limits = chosen(facts, args.target)
+    if args.json:
+        emit(document(source, limits, frame, args.seconds))
+    else:
+        print_lines(
+            f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None)
+        )
+        print_lines(*(f"not read: {name}: {why}" for name, why in _missing(frame).items()))
+    return 0
+
+
+def _look(source: Source, seconds: float) -> tuple[Frame, Facts]:
+    """The last frame and its facts; Refused when there is nothing to compare."""
+    from ..facts.joined import Joiner, needs
+    from ..sampling.sampler import Sampler
+
+    sampler, joiner = Sampler(source), Joiner()
+    interval = min(0.5, seconds / SAMPLES)
+    wanted = set(needs())
+    frame = sampler.take(wanted)
+    facts = joiner.build(frame)
+    due = source.now()
+    until = due + seconds
+    while source.ends or source.now() < until - interval / 2:
+        due += interval
+        if not source.wait(due - source.now()):
+            break
+        frame = sampler.take(wanted)
+        facts = joiner.build(frame)
+    if not facts.limits or all(core.idle is None for core in facts.cores):
+        raise Refused("not enough was seen: the counters of this host were read only once", 3)
+    return frame, facts
+
+
+def chosen(facts: Facts, target: str | None) -> list[Limit]:
+    """The limits of the target; all without one. Refused (2) when no limit is of that target."""
+    if target is None:
+        return list(facts.limits)
+    names = [nic.name for nic in facts.nics]
+    if target in names:
+        return [one for one in facts.limits if one.nic == target]
+    if target.isdecimal():
+        found = [one for one in facts.limits if one.pid == int(target)]
+        if not found:
+            raise Refused(f"process {target} has no flow that wants to move data", 2)
+        return found
+    if ":" in target:
+        found = [one for one in facts.limits if target in one.target.split(">")]
+        if not found:
+            raise Refused(f"no flow from or to {target} wants to move data", 2)
+        return found
+    raise Refused(f"no interface, process or address {target!r}{nearest(target, names)}", 2)
+
+
+def document(
+    source: Source, limits: Sequence[Limit], frame: Frame, seconds: float
+) -> dict[str, Any]:
+    """The --json document."""
+    return {
+        "host": source.host,
+        "seconds": seconds,
+        "limits": [limit_json(one) for one in limits],
+        "missing": dict(frame.missing),
+    }
+
+
+def limit_json(one: Limit) -> dict[str, Any]:
+    """One limit as data."""
+    following = one.next
+    return {
+        "over": one.over,
+        "target": one.target,
+        "direction": one.direction,
+        "rate": one.rate,
+        "since": one.since,
+        "limit": {**_stage(one.stage), "joint": list(one.joint)},
+        "next": None if following is None else {
+            "stage": following.stage, "end": following.end, "name": following.name,
+            "capacity": _capacity(following),
+        },
+        "ladder": [_stage(step) for step in one.ladder],
+    }  # fmt: skip
+
+
+def _stage(one: Reading) -> dict[str, Any]:
+    return {
+        "stage": one.stage, "end": one.end, "name": one.name, "utilisation": one.utilisation,
+        "capacity": _capacity(one), "kind": one.kind, "because": one.because,
+    }  # fmt: skip
+
+
+def _capacity(one: Reading) -> list[float] | None:
+    return None if one.capacity is None else list(one.capacity)
+
+
+def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
+    """The limits as lines; without `every` idle interfaces are only counted."""
+    from textwrap import wrap
+
+    from ..facts.limits import words
+    from ..terms import units
+
+    out: list[str] = []
+    idle = 0
+    for one in limits:
+        if (
+            one.over == "nic"
+            and (one.rate or 0.0) < 1000
+            and not every
+            and one.stage.kind == "inferred"
+        ):
+            idle += 1
+            continue
+        owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""
+        out += ["", f"{one.target}{owner} {words.rate(one)}"]
+        for sentence in (words.verdict(one), one.stage.because):
+            out += wrap(sentence, 78, initial_indent="  ", subsequent_indent="    ")
+        for step in one.ladder:
+            mark = "✗" if step is one.ladder[0] else "·"
+            out.append(
+                f"  {mark} {step.stage:<11} {step.end:<5} {units.share(step.utilisation):>5}  "
+                f"{words.interval(step.capacity):>16}  {step.kind:<8}  {step.name}"
+            )
+    if idle:
+        out += ["", f"{idle} directions of interfaces carry nothing and nothing waits there"]
+    return out
+
+
+def _missing(frame: Frame) -> dict[str, str]:
+    """The tables that could not be read, without those that most hosts lack."""
+    from ..collect import collector
+
+    return {
+        name: why for name, why in sorted(frame.missing.items())
+        if not getattr(collector(name), "OPTIONAL", False)
+    }  # fmt: skip

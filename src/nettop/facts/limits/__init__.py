@@ -1,0 +1,58 @@
+"""What limits each flow, interface and datagram socket, and what would limit it next.
+
+Takes frames and the facts of each, gives a `Limit` for each target. `window` keeps the last ten
+seconds, `looks` makes of them one `Look` for each target, the modules of `stages` say how full each
+stage is, `judge` chooses the stage that binds and orders the others by capacity, `steady` holds a
+verdict against flapping. A new stage is one new file in `stages`.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ...frame.fields import gauge, label
+
+STAGES: Final = (
+    "application", "thread", "sndbuf", "pacing", "cwnd", "rwnd", "qdisc", "tx-ring", "pause",
+    "core", "backlog", "ring", "port", "slot", "wire", "provider", "rcvbuf", "path", "peer",
+    "unknown",
+)  # fmt: skip
+KINDS: Final = ("told", "measured", "computed", "inferred")
+
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """How full one stage is for one target.
+
+    `held` is the share of wall time in which work waited before this stage and not behind it.
+    """
+
+    stage: str = label("stage")
+    end: str = label("here or there")
+    name: str = gauge("name of the stage", default="")
+    kind: str = gauge("kind of evidence: told measured computed inferred", default="inferred")
+    because: str = gauge("measurement behind it", default="")
+    utilisation: float | None = gauge("utilisation", "ratio", default=None)
+    capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)
+    held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The verdict on one direction of one flow, interface or socket."""
+
+    over: str = label("flow nic socket")
+    target: str = label("LOCAL>REMOTE, an interface, or a local address")
+    direction: str = label("rx or tx")
+    rate: float | None = gauge("rate; None: of a UDP socket", "bit/s", default=None)
+    since: float = gauge("wall clock since when this stage limits", "s", default=0.0)
+    stage: Reading = gauge("stage that limits", default=Reading("unknown", "there"))
+    joint: tuple[str, ...] = gauge("stages that limit as well", default=())
+    next: Reading | None = gauge("stage that limits next", default=None)
+    ladder: tuple[Reading, ...] = gauge("stages by capacity", default=())
+    nic: str | None = gauge("interface", default=None)
+    pid: int | None = gauge("process", default=None)
+    process: str | None = gauge("process name", default=None)

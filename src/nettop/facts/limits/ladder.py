@@ -1,0 +1,48 @@
+"""The limits of a host from frame to frame."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from ...frame.rates import Frame
+from .. import Facts
+from . import Limit
+from .judge import judge, of_interfaces, paired
+from .looks import FLOWS, looks, name
+from .steady import Steady
+from .window import Window
+
+NOTHING: Final = "moves little, and nothing waits"
+
+
+@dataclass(slots=True)
+class Ladder:
+    """Remembers ten seconds, and the verdicts held."""
+
+    window: Window = field(default_factory=Window)
+    steady: Steady = field(default_factory=Steady)
+
+    def build(self, frame: Frame, facts: Facts) -> tuple[Limit, ...]:
+        """What limits each flow, interface and datagram socket; none before there are rates."""
+        self.window.add(frame, facts.nics)
+        found = [judge(look) for look in looks(self.window, facts)]
+        return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
+
+
+def labelled(facts: Facts) -> Facts:
+    """The facts with the limit of each TCP flow at the flow; `none` where it wants no more.
+
+    Of the many flows of a busy host only the busiest are judged; the others have no limit.
+    """
+    known = {one.target: one.stage for one in facts.limits if one.over == "flow"}
+    flows = []
+    for flow in facts.flows:
+        stage = known.get(name(flow))
+        if stage is not None:
+            flows.append(replace(flow, limit=stage.stage, limit_why=stage.because))
+        elif flow.protocol == "tcp" and flow.tx_per_s is not None and len(known) < FLOWS:
+            flows.append(replace(flow, limit="none", limit_why=NOTHING))
+        else:
+            flows.append(flow)
+    return replace(facts, flows=tuple(flows))

@@ -1,0 +1,113 @@
+"""What the stages are judged by: one `Look` for each direction of a flow, interface or socket."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+from ...frame.rates import Entry
+from .. import Facts, single
+from ..kinds.flow import Flow
+from ..kinds.nic import Nic
+from .window import Window, mean, share
+
+FLOWS: Final = 64  # TCP flows that are judged, the busiest first
+QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """One target over the window. `tcp` and `udp` are its socket's entries, the oldest first."""
+
+    over: str
+    target: str
+    direction: str
+    rate: float
+    window: Window
+    facts: Facts
+    nic: Nic | None = None
+    flow: Flow | None = None
+    tcp: Sequence[Entry[Any]] = ()
+    udp: Sequence[Entry[Any]] = ()
+    triples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # tcp_rmem and tcp_wmem
+
+    @property
+    def sends(self) -> bool:
+        """Whether data goes out."""
+        return self.direction == "tx"
+
+    def counted(self, counter: str) -> float | None:
+        """The mean rate of a counter of its interface, per second."""
+        return self.window.counted(self.nic.name, counter) if self.nic is not None else None
+
+    def rated(self, counter: str) -> float | None:
+        """The mean rate of a counter of its TCP socket, per second."""
+        return mean(entry.rate(counter) for entry in self.tcp)
+
+    def now(self, name: str) -> Any:
+        """The latest value of a gauge of its TCP socket; None when it is not known."""
+        return getattr(self.tcp[-1].now, name, None) if self.tcp else None
+
+    def part(self, counter: str) -> float:
+        """The share of wall time that a clock of its TCP socket (in us) ran; 0 if unknown."""
+        return min(1.0, (self.rated(counter) or 0.0) / 1e6)
+
+    def often(self, name: str, least: float = 1.0) -> float:
+        """The share of samples in which a gauge of its TCP socket was at least `least`."""
+        return share((getattr(entry.now, name) or 0) >= least for entry in self.tcp)
+
+
+def looks(window: Window, facts: Facts) -> list[Look]:
+    """A look for each direction of flows that want to move, sockets that drop, and interfaces."""
+    found: list[Look] = []
+    nics = {nic.name: nic for nic in facts.nics}
+    triples = {
+        name: single.triple(facts.sysctls.get(f"net.ipv4.{name}"))
+        for name in ("tcp_rmem", "tcp_wmem")
+    }
+    for flow in facts.flows:
+        nic = nics.get(flow.nic or "")
+        if flow.protocol == "tcp" and len(found) < FLOWS:
+            entries = window.tcp.entries(flow.inode)
+            found += _tcp(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
+                               triples=triples))  # fmt: skip
+        elif flow.protocol == "udp":
+            entries = window.udp.entries(flow.inode)
+            if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:
+                target = end(flow.local, flow.local_port)
+                found.append(
+                    Look("socket", target, "rx", 0.0, window, facts, nic, flow, udp=entries)
+                )
+    for nic in facts.nics:
+        if nic.up is False or nic.carrier is False:
+            continue
+        for direction in ("rx", "tx"):
+            moved = window.counted(nic.name, f"{direction}_bytes")
+            if moved is not None:
+                found.append(Look("nic", nic.name, direction, 8 * moved, window, facts, nic))
+    return found
+
+
+def _tcp(look: Look) -> list[Look]:
+    """The direction in which a TCP flow wants to move most; none for an idle flow."""
+    entries = look.tcp
+    if not entries:
+        return []
+    tx, rx = 8 * (look.rated("bytes_acked") or 0.0), 8 * (look.rated("bytes_received") or 0.0)
+    waits = look.often("notsent") >= 0.5 or (look.rated("total_retrans") or 0.0) > 0.0
+    unread = look.often("recv_q") >= 0.5
+    if max(tx, rx) < QUIET and not waits and not unread:
+        return []
+    sends = waits or (tx >= rx and not unread)
+    return [replace(look, direction="tx" if sends else "rx", rate=tx if sends else rx)]
+
+
+def name(flow: Flow) -> str:
+    """`LOCAL>REMOTE` with ports."""
+    return f"{end(flow.local, flow.local_port)}>{end(flow.remote, flow.remote_port)}"
+
+
+def end(address: str, port: int) -> str:
+    """`ADDRESS:PORT`, an IPv6 address in brackets."""
+    return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

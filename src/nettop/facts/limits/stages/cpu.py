@@ -1,0 +1,193 @@
+"""CPUs: threads, by what they ran and waited for a core, quotas, interrupt cores, the backlog.
+
+A thread that ran or waited for a core nearly all the time limits, although no core may be full: it
+moves between cores. Time that the hypervisor or a quota (cpu.stat, nr_throttled) took counts too,
+and so does time in which it was stopped by a signal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+from ....collect.threads import Row as ThreadRow
+from ....frame.rates import Entry
+from ....terms import units
+from .. import Interval, Reading
+from ..looks import Look
+from ..window import mean, share
+
+BUSY: Final = 0.85  # of wall time that a thread runs or waits for a core: it limits
+HALF: Final = 0.5  # of utilisation below which no capacity is told
+CORE: Final = 0.95  # of a core in use
+COUNTED: Final = 1.0  # drops a second: fewer are an accident
+WIDE: Final = 1.35  # a capacity from a utilisation is an estimate: least and most by this factor
+
+
+class Thread(NamedTuple):
+    """One thread over the window; shares of wall time."""
+
+    name: str
+    ran: float
+    waited: float
+    stopped: float
+    throttled: float
+    quota: float | None
+    group: str | None
+    cpu: int | None
+    interrupts: float = 0.0  # of its core, where that core has no idle time
+
+    @property
+    def used(self) -> float:
+        """The share of time in which it ran or could not although it wanted."""
+        if self.throttled >= HALF:
+            return 1.0
+        free = 1.0 - self.stopped
+        wanted = self.ran + self.waited + self.interrupts
+        return min(1.0, wanted + self.stopped if free < HALF else wanted / free)
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The thread of a flow's process, its interrupt core, and the backlog of that core."""
+    pid = look.flow.pid if look.flow is not None else None
+    if pid is not None:
+        known = threads(look, pid) or _process(look, pid)
+        busiest = max(known, key=lambda one: one.used, default=None)
+        if busiest is not None:
+            yield _thread(look, busiest)
+        else:
+            yield from _core_of_process(look)
+    nic = look.nic
+    cpu = look.flow.irq_cpu if look.flow is not None else nic.irq_top_cpu if nic else None
+    if look.over != "socket" and (not look.sends or look.over == "nic"):
+        yield from _core(look, cpu)
+        yield from _backlog(look)
+
+
+def threads(look: Look, pid: int) -> list[Thread]:
+    """The threads of a process over the window."""
+    every = [
+        look.window.threads.entries(key)
+        for key in look.window.threads.series
+        if isinstance(key, tuple) and key[0] == pid
+    ]
+    return [_shares(look, entries) for entries in every if entries]
+
+
+def _process(look: Look, pid: int) -> list[Thread]:
+    """The process as a whole, where its threads are not known: if it has one, that is the same."""
+    return [
+        Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),
+               (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu,
+               _interrupts(look, one.cpu))
+        for one in look.facts.processes
+        if one.pid == pid and one.user is not None and one.threads == 1
+    ]  # fmt: skip
+
+
+def _core_of_process(look: Look) -> Iterator[Reading]:
+    """The core of a process whose own time is not known yet, if it has no idle time."""
+    flow = look.flow
+    load = look.window.core(flow.app_cpu) if flow is not None else None
+    if flow is None or load is None:
+        return
+    used = 1.0 - (load["idle"] + load["iowait"]) / 100
+    if used >= CORE:
+        why = f"core {flow.app_cpu}, where it runs, was {units.share(used)} busy"
+        yield Reading("thread", "here", f"{flow.process}[{flow.pid}]", "inferred", why, used, None,
+                      used)  # fmt: skip
+
+
+def _shares(look: Look, entries: list[Entry[ThreadRow]]) -> Thread:
+    row = entries[-1].now
+    throttled, quota, group = _quota(look, row.cgroup)
+    stopped = share(entry.now.state in ("T", "t") for entry in entries)
+    ran = min(1.0, mean(entry.rate("ran") for entry in entries) or 0.0)
+    waited = min(1.0, mean(entry.rate("waited") for entry in entries) or 0.0)
+    name = f"{row.name}[{row.tid}]"
+    interrupts = _interrupts(look, row.cpu)
+    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts)
+
+
+def _interrupts(look: Look, cpu: int | None) -> float:
+    """The share of interrupts of a core without idle time: a core is one budget.
+
+    They interrupt a thread that neither runs nor waits meanwhile. Without IRQ time accounting the
+    kernel counts them as the thread's; the sum stays below one.
+    """
+    load = look.window.core(cpu)
+    if load is None or load["idle"] + load["iowait"] > 100 * (1 - CORE):
+        return 0.0
+    return (load["softirq"] + load["irq"]) / 100
+
+
+def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | None]:
+    """The largest share of throttled periods of a cgroup and those above it, with the quota."""
+    worst: tuple[float, float | None, str | None] = 0.0, None, None
+    for name in look.window.groups.series:
+        if group is None or not _below(group, str(name)):
+            continue
+        entries = look.window.groups.entries(name)
+        periods = mean(entry.rate("periods") for entry in entries)
+        throttled = mean(entry.rate("throttled") for entry in entries)
+        if periods and throttled is not None and throttled / periods > worst[0]:
+            worst = throttled / periods, entries[-1].now.quota, str(name)
+    return worst
+
+
+def _below(group: str, name: str) -> bool:
+    return group == name or group.startswith(f"{name}/")
+
+
+def _thread(look: Look, one: Thread) -> Reading:
+    parts = [f"ran {units.share(one.ran)} of the time"]
+    if one.throttled >= HALF and one.quota is not None:
+        group = (one.group or "").rpartition(":")[2]
+        share_of = units.share(one.throttled)
+        parts = [f"cgroup {group} allows {one.quota:.2g} CPUs: throttled in {share_of} of periods"]
+    elif one.stopped >= 0.1:
+        parts.append(f"was stopped by a signal in {units.share(one.stopped)} of the samples")
+    elif one.waited >= 0.05:
+        parts.append(f"waited for a core {units.share(one.waited)}")
+    if one.interrupts >= 0.05:
+        parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
+    load = look.window.core(one.cpu)
+    if load is not None and load["steal"] >= 5.0:
+        parts.append(f"the hypervisor took {load['steal']:.0f} % of core {one.cpu}")
+    used = one.used
+    held = used if used >= BUSY else used / 2
+    return Reading(
+        "thread", "here", one.name, "measured", "; ".join(parts), used,
+        estimated(look.rate, used), held,
+    )  # fmt: skip
+
+
+def estimated(rate: float, used: float) -> Interval | None:
+    """The rate at which a stage would be full; None below half: too far to tell."""
+    if used < HALF or not rate:
+        return None
+    full = rate / used
+    wide = 1.1 if used >= BUSY else WIDE
+    return max(rate, full / wide), max(rate, full * wide)
+
+
+def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
+    load = look.window.core(cpu)
+    if load is None:
+        return
+    used = 1.0 - (load["idle"] + load["iowait"]) / 100
+    kernel = (load["softirq"] + load["irq"]) / 100
+    why = f"core {cpu} was {units.share(used)} busy, {units.share(kernel)} with interrupts"
+    full = used >= CORE and kernel >= HALF
+    room = kernel / (kernel + load["idle"] / 100) if kernel else 0.0  # programs keep their share
+    yield Reading("core", "here", f"core {cpu}, which takes the interrupts", "measured", why, used,
+                  estimated(look.rate, room) if kernel >= HALF / 2 else None,
+                  used if full else 0.0)  # fmt: skip
+
+
+def _backlog(look: Look) -> Iterator[Reading]:
+    lost = sum(core.backlog_drops or 0.0 for core in look.facts.cores)
+    if lost >= COUNTED and (look.over != "nic" or look.rate > 0):
+        why = f"{units.per_second(lost)} packets dropped, the backlog full (net.core."
+        why += "netdev_max_backlog)"
+        yield Reading("backlog", "here", "backlog of the CPUs", "told", why, 1.0, None, 0.9)

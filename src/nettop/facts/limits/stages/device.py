@@ -1,0 +1,89 @@
+"""The device: receive ring, port, PCI Express slot, wire, and what a cloud provider allows.
+
+What the wire carries is the payload of full TCP packets at this MTU (IEEE 802.3); the slot carries
+about four fifths of its rate after coding, packet headers and descriptors take the rest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ....terms import formulas, units
+from ...kinds.nic import Nic
+from .. import Reading
+from ..looks import Look
+
+FULL: Final = 0.95  # of what the wire carries
+SLOT: Final = 0.80  # of the slot's rate after coding: data
+COUNTED: Final = 1.0  # packets a second
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The stages of the interface's hardware; virtual interfaces have none."""
+    nic = look.nic
+    if nic is None or look.over == "socket":  # what a device loses reaches no socket
+        return
+    yield from _provider(look)
+    if nic.kind == "nic":
+        yield from _wire(look, nic)
+        yield from _slot(look, nic)
+    if not look.sends:
+        yield from _lost("ring", f"receive ring of {nic.name}", look.counted("ring_drops"),
+                         "no receive descriptor free")  # fmt: skip
+        yield from _lost("port", f"port of {nic.name}", look.counted("phy_discards"),
+                         "discarded before the ring")  # fmt: skip
+
+
+def _wire(look: Look, nic: Nic) -> Iterator[Reading]:
+    size, count = _moved(look, "bytes"), _moved(look, "packets")
+    if not nic.speed or size is None or count is None:
+        return
+    load = formulas.counted_to_wire(size, count) / nic.speed
+    goodput = formulas.tcp_goodput(nic.speed, nic.mtu or 1500)
+    whole = 8 * size
+    own = goodput if look.over == "nic" else max(look.rate, goodput - max(0.0, whole - look.rate))
+    why = f"{nic.name} carries {units.share(load)} of what TCP can at MTU {nic.mtu}"
+    name = f"link of {nic.name}, {units.link(nic.speed)}"
+    yield Reading("wire", "here", name, "computed", why, load, (0.97 * own, own),
+                  load if load >= FULL else 0.0)  # fmt: skip
+
+
+def _slot(look: Look, nic: Nic) -> Iterator[Reading]:
+    moved = _moved(look, "bytes")
+    if not nic.pcie.usable or moved is None:
+        return
+    most = SLOT * nic.pcie.usable
+    used = moved * 8 / most
+    why = f"{units.share(used)} of what the slot of {nic.name} carries"
+    yield Reading("slot", "here", f"PCI Express slot of {nic.name}", "computed", why, used,
+                  (0.9 * most, 1.1 * most), used if used >= 1.0 else 0.0)  # fmt: skip
+
+
+def _provider(look: Look) -> Iterator[Reading]:
+    over = {
+        "packets": "allowance_pps",
+        "tracked connections": "allowance_conntrack",
+        "outbound bandwidth" if look.sends else "inbound bandwidth":
+            "allowance_bw_out" if look.sends else "allowance_bw_in",
+    }  # fmt: skip
+    for what, counter in over.items():
+        rate = look.counted(counter)
+        if rate is not None and rate >= COUNTED:
+            why = f"{units.per_second(rate)} packets over the allowance"
+            yield Reading("provider", "there", f"allowance of {what}", "told", why, 1.0,
+                          (0.9 * look.rate, 1.1 * look.rate), 1.0)  # fmt: skip
+            return
+
+
+def _moved(look: Look, what: str) -> float | None:
+    """Bytes or packets a second in its direction."""
+    return look.counted(f"{look.direction}_{what}")
+
+
+def _lost(stage: str, name: str, lost: float | None, what: str) -> Iterator[Reading]:
+    if not lost:
+        return
+    full = lost >= COUNTED
+    yield Reading(stage, "here", name, "told", f"{units.per_second(lost)} packets: {what}",
+                  1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip

@@ -1,0 +1,60 @@
+"""The path: how much a congestion control carries at its loss and round trip.
+
+Loss-based controls: MSS / RTT x 1.22 / sqrt(p) (Mathis, Semke, Mahdavi, Ott 1997). BBR sends at the
+bandwidth that it measured. What the receiver reports twice (DSACK, RFC 2883) was not lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+from typing import Final
+
+from ....terms import units
+from .. import Reading
+from ..looks import Look
+from ..window import mean
+
+LOSSY: Final = 1e-4  # of the segments
+MATHIS: Final = 1.22
+FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
+SPREAD: Final = 1.4  # the formula is right by this factor
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The path of a TCP flow that sends; nothing without loss."""
+    if look.over != "flow" or not look.sends or not look.tcp:
+        return
+    lost, sent = _lost(look), look.rated("segs_out") or 0.0
+    rtt = mean(entry.now.rtt for entry in look.tcp)
+    mss = look.now("mss")
+    if not sent or not rtt or not mss:
+        return
+    ratio = lost / sent
+    if ratio < LOSSY or lost < 0.05:
+        return
+    bbr = str(look.now("congestion")).startswith("bbr")
+    speed = 8.0 * (look.now("delivery_rate") or 0) if bbr else (
+        8 * mss * MATHIS / (rtt / 1e6 * sqrt(ratio))
+    )  # fmt: skip
+    full = _window_used(look)
+    why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
+    model = "BBR's estimate" if bbr else "Mathis' formula"
+    capacity = (speed / SPREAD, speed * SPREAD) if speed else None
+    waits = look.often("notsent")
+    held = max(full, waits) if full >= FLIGHT and waits >= 0.5 else 0.0
+    used = min(1.0, look.rate / speed) if speed else None
+    name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
+    yield Reading("path", "there", name, "computed", why, used, capacity, held)
+
+
+def _lost(look: Look) -> float:
+    again = look.rated("total_retrans") or 0.0
+    return max(0.0, again - (look.rated("dsack_dups") or 0.0))
+
+
+def _window_used(look: Look) -> float:
+    return mean(
+        min(1.0, (entry.now.unacked or 0) / entry.now.cwnd) if entry.now.cwnd else None
+        for entry in look.tcp
+    ) or 0.0  # fmt: skip

@@ -1,0 +1,115 @@
+"""Queues on the way out: qdiscs with their configured rates, transmit ring, pause frames.
+
+A rate limit binds when data waits before it and about its rate passes; the counter `overlimits`
+proves nothing (a shaper counts them below its rate too). fq's flow limit binds single flows. The
+transmit ring shows by its drops, and by byte queue limits (BQL) that are reached.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ....frame.rates import Entry
+from ....terms import units
+from .. import Reading
+from ..looks import Look
+from ..window import mean, share
+
+NEAR: Final = 0.85  # of a configured rate: it is reached
+COUNTED: Final = 1.0  # drops a second
+PAUSED: Final = 0.10  # of the time that pause frames may hold the link
+PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The queues of the interface that the data leaves by."""
+    if not look.sends or look.nic is None:
+        return
+    yield from _shapers(look, look.nic.name)
+    if look.over == "flow":
+        yield from _flow_rate(look, look.nic.name)
+    yield from _ring(look)
+    yield from _pause(look)
+
+
+def _shapers(look: Look, interface: str) -> Iterator[Reading]:
+    """Each qdisc or leaf class with a rate; without a rate, the fullest queue."""
+    window = look.window
+    shaped = []
+    for entries in window.of_interface(window.qdiscs, interface):
+        row = entries[-1].now
+        if row.rate:
+            shaped.append((f"{row.kind} {row.handle}", row.rate, entries))
+        elif row.parent != "ingress" and _queued(entries) >= 0.5:
+            lost = mean(entry.rate("drops") for entry in entries) or 0.0
+            if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
+                why = f"{units.per_second(lost)} packets dropped, its queue full"
+                yield Reading("qdisc", "here", f"{row.kind} {row.handle} of {interface}", "told",
+                              why, 1.0, None, _queued(entries))  # fmt: skip
+    for entries in window.of_interface(window.classes, interface):
+        row = entries[-1].now
+        if row.leaf and (row.ceiling or row.rate):
+            shaped.append((f"htb class {row.handle}", row.ceiling or row.rate, entries))
+    busiest = max(shaped, key=lambda one: _load(one[2], one[1]), default=None)
+    if busiest is None:
+        return
+    name, rate, entries = busiest
+    used, waits = _load(entries, rate), _queued(entries)
+    why = f"{units.scaled(rate, 'b/s')} configured, {units.share(used)} of it used; packets wait "
+    why += f"in {units.share(waits)} of the samples"
+    held = max(waits, look.often("wmem_alloc", 4096)) if used >= NEAR else 0.0
+    others = max(0.0, used * rate - look.rate) if look.over == "flow" else 0.0
+    most = max(look.rate, rate - others)
+    yield Reading("qdisc", "here", f"{name} of {interface}", "computed", why, min(1.0, used),
+                  (0.9 * most, most), held)  # fmt: skip
+
+
+def _queued(entries: list[Entry[Any]]) -> float:
+    """The share of samples in which packets waited in a queue."""
+    return share(bool(entry.now.backlog) for entry in entries)
+
+
+def _load(entries: list[Entry[Any]], rate: float) -> float:
+    """The rate through a queue, as a share of its configured rate."""
+    return 8 * (mean(entry.rate("bytes") for entry in entries) or 0.0) / rate
+
+
+def _flow_rate(look: Look, interface: str) -> Iterator[Reading]:
+    """The rate that fq allows each flow (maxrate)."""
+    rates: list[Any] = [
+        (entries[-1].now.flow_rate, entries[-1].now)
+        for entries in look.window.of_interface(look.window.qdiscs, interface)
+        if entries[-1].now.flow_rate
+    ]
+    if not rates:
+        return
+    rate, row = min(rates, key=lambda one: float(one[0]))
+    used = look.rate / rate
+    waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
+    why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
+    yield Reading("qdisc", "here", f"fq {row.handle} of {interface}", "computed", why,
+                  min(1.0, used), (0.9 * rate, rate), waits if used >= NEAR else 0.0)  # fmt: skip
+
+
+def _ring(look: Look) -> Iterator[Reading]:
+    nic = look.nic
+    lost = look.counted("tx_dropped")
+    if nic is None or nic.kind != "nic" or lost is None:
+        return
+    full = lost >= COUNTED
+    why = f"{units.per_second(lost)} packets dropped on transmit"
+    yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "told", why,
+                  1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
+
+
+def _pause(look: Look) -> Iterator[Reading]:
+    nic = look.nic
+    frames = look.counted("pause_rx")
+    if nic is None or not frames:
+        return
+    held = frames * PAUSE_BITS / nic.speed if nic.speed else 1.0
+    why = f"the link partner sends {units.per_second(frames)} pause frames"
+    binds = frames >= COUNTED and held >= PAUSED
+    yield Reading("pause", "there", f"link partner of {nic.name}", "told", why, min(1.0, held),
+                  None, 0.9 if binds else 0.0)  # fmt: skip

@@ -1,0 +1,89 @@
+"""The receiving socket: its reader, its buffer, and what lies before it.
+
+Unread data means that the program reads no faster. An empty queue and a window that allows, at the
+receiver's own round trip (tcp_rcv_rtt_measure()), about the rate means that the buffer limits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ....terms import formulas, units
+from .. import Reading
+from ..looks import Look
+from ..window import mean, share
+from . import cpu
+
+UNREAD: Final = 0.25  # of the receive buffer: the reader is behind
+FILLED: Final = 0.3  # of the buffer is payload that arrives in a round trip: window full
+FIXED: Final = 0.9  # of the largest buffer that autotuning makes
+LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is no measure
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The stages of a socket that receives."""
+    if look.over == "socket":
+        yield from _datagrams(look)
+    elif look.over == "flow" and not look.sends and look.tcp:
+        yield from _stream(look)
+
+
+def _stream(look: Look) -> Iterator[Reading]:
+    size = look.now("rcvbuf") or 0
+    behind = share(
+        bool(e.now.rcvbuf and (e.now.rmem_alloc or e.now.recv_q) >= UNREAD * e.now.rcvbuf)
+        for e in look.tcp
+    )
+    unread = look.often("recv_q")
+    waiting = mean(entry.now.recv_q for entry in look.tcp) or 0.0
+    flow = look.flow
+    name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
+    # a reader sleeps while data waits by its own choice; else it waits for a core, or runs
+    known = cpu.threads(look, flow.pid) if flow is not None and flow.pid is not None else []
+    sleeps = 1.0 - max((one.used for one in known), default=0.0)
+    stands = max(behind, unread if behind else 0.0)
+    held = min(sleeps, stands)
+    why = f"{units.size(waiting)} wait to be read, on average"
+    around = (0.9 * look.rate, 1.1 * look.rate)
+    yield Reading("application", "here", name, "measured", why, held or None,
+                  around if held >= 0.5 else None, held)  # fmt: skip
+    if size:
+        yield _buffer(look, size, unread)
+    yield Reading(
+        "peer", "there", "other end, or the path to it", "inferred",
+        "no data waits at this end: look at the sender", None, None, 1.0 - max(stands, unread / 2),
+    )  # fmt: skip
+
+
+def _buffer(look: Look, size: int, unread: float) -> Reading:
+    triple = look.triples.get("tcp_rmem", ())
+    most = triple[2] if len(triple) == 3 else None
+    trip = (mean(entry.now.rcv_rtt for entry in look.tcp) or 0.0) / 1e6
+    flying = formulas.bdp(look.rate, trip)
+    final = most is None or size >= FIXED * most or size < triple[1] * 2
+    full = trip >= LONG and final and flying >= FILLED * size and unread < 0.5
+    owner = "net.ipv4.tcp_rmem" if most is not None and size >= FIXED * most else "SO_RCVBUF"
+    name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
+    why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
+    largest = size if full or most is None else max(size, most)
+    allowed = formulas.window_cap(largest, trip) if trip >= LONG else None
+    capacity = (0.9 * look.rate, 1.1 * look.rate) if full else None
+    if capacity is None and allowed:
+        capacity = (allowed / 2, allowed)
+    used = min(1.0, flying / size) if trip >= LONG else None
+    return Reading("rcvbuf", "here", name, "computed", why, used, capacity, 1.0 if full else 0.0)
+
+
+def _datagrams(look: Look) -> Iterator[Reading]:
+    """A UDP socket that drops: its reader is behind always (application) or in bursts (rcvbuf)."""
+    lost = mean(entry.rate("drops") for entry in look.udp) or 0.0
+    waits = share(bool(entry.now.recv_q) for entry in look.udp)
+    why = f"{units.per_second(lost)} datagrams dropped, the buffer full"
+    flow = look.flow
+    name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
+    yield Reading("rcvbuf", "here", "receive buffer of the socket", "told", why, 1.0, None,
+                  1.0 - waits / 2)  # fmt: skip
+    yield Reading("application", "here", name, "measured",
+                  f"datagrams wait to be read in {units.share(waits)} of the samples", waits, None,
+                  waits if waits >= 0.8 else waits / 2)  # fmt: skip

@@ -1,0 +1,163 @@
+"""The sending socket: application, send buffer, pacing, congestion window, the peer's window.
+
+tcp_info has clocks of the time in which data was outstanding (busy_time), the peer's window was
+full (rwnd_limited) or the send buffer was (sndbuf_limited): net/ipv4/tcp_output.c,
+tcp_chrono_start(). They are shares of wall time here. A send buffer is full when less than a third
+of it is free: then no writer is woken (include/net/sock.h, sk_stream_is_writeable()).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from ....terms import formulas, units
+from .. import Interval, Reading
+from ..looks import Look
+from ..window import share
+
+FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
+EMPTY: Final = 0.1  # of the send buffer unsent: less is nothing
+WINDOW_FULL: Final = 0.9  # of the congestion window in flight
+PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
+HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
+LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
+SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
+SET: Final = 0.9  # of the largest buffer that autotuning makes
+
+
+def readings(look: Look) -> Iterator[Reading]:
+    """The stages of a TCP socket that sends."""
+    if look.over != "flow" or not look.sends or not look.tcp:
+        return
+    yield _application(look)
+    yield from _buffer(look)
+    yield from _pacing(look)
+    yield from _congestion(look)
+    yield from _window(look)
+
+
+def _application(look: Look) -> Reading:
+    """The program hands over less than everything behind it would take."""
+    idle = 1.0 - look.part("busy_time")
+    waits = share(_room(entry.now) for entry in look.tcp)
+    held = max(idle, waits)
+    handed = units.scaled(look.rate, "b/s")
+    why = f"it hands over {handed}; nothing waits to be sent in {units.share(held)} of the time"
+    used = 1.0 if held >= 0.5 else None
+    return Reading("application", "here", _program(look), "inferred", why, used, None, held)
+
+
+def _room(row: Any) -> bool:
+    """Whether the program could write more and everything it wrote was sent."""
+    return not row.notsent and not _full(row)
+
+
+def _full(row: Any) -> bool:
+    """Whether all of the send buffer is in flight: everything was sent and no more fits."""
+    if not row.sndbuf or row.wmem_queued is None:
+        return False
+    small = (row.notsent or 0) <= EMPTY * row.sndbuf
+    return bool(small and row.wmem_queued >= FULL * row.sndbuf)
+
+
+def _buffer(look: Look) -> Iterator[Reading]:
+    size = look.now("sndbuf")
+    if not size:
+        return
+    clock = look.part("sndbuf_limited")
+    filled = share(_full(entry.now) for entry in look.tcp)
+    held = max(clock, filled)
+    triple = look.triples.get("tcp_wmem", ())
+    most = triple[2] if len(triple) == 3 else None
+    chosen = most is not None and size < SET * most and held >= 0.5
+    owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
+    largest = size if chosen or most is None else max(size, most)
+    name = f"send buffer {units.size(size)}, {owner}"
+    why = f"{units.size(size)} buffer full {units.share(held)} of the time"
+    capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
+    kind = "told" if clock >= 0.5 else "measured"
+    yield Reading("sndbuf", "here", name, kind, why, held, capacity, held)
+
+
+def _pacing(look: Look) -> Iterator[Reading]:
+    most = look.now("max_pacing_rate")
+    if not most:
+        return
+    limit = 8.0 * most
+    used = min(1.0, look.rate / limit)
+    waits = max(look.often("notsent"), look.part("sndbuf_limited"))
+    why = f"SO_MAX_PACING_RATE is {units.scaled(limit, 'b/s')}; data waits {units.share(waits)}"
+    held = waits if used >= PACED else 0.0
+    capacity = (0.9 * limit, limit)
+    name = "pacing limit of the socket"
+    yield Reading("pacing", "here", name, "computed", f"{why} of the time", used, capacity, held)
+
+
+def _congestion(look: Look) -> Iterator[Reading]:
+    cwnd, mss, rtt = look.now("cwnd"), look.now("mss"), look.now("rtt")
+    if not cwnd or not mss or not rtt:
+        return
+    filled = share(
+        bool(e.now.cwnd and (e.now.unacked or 0) >= WINDOW_FULL * e.now.cwnd and e.now.notsent)
+        for e in look.tcp
+    )
+    allowed = formulas.window_cap(cwnd * mss, rtt / 1e6)
+    held = filled if allowed <= SLACK * look.rate else 0.0
+    why = f"{cwnd} segments in flight at most, full in {units.share(filled)} of the samples"
+    used = min(1.0, look.rate / allowed) if allowed else None
+    capacity = (0.75 * allowed, 1.25 * allowed) if used is not None and used >= HALF else None
+    name = f"congestion window ({look.now('congestion') or 'TCP'})"
+    yield Reading("cwnd", "here", name, "measured", why, used, capacity, held)
+
+
+def _window(look: Look) -> Iterator[Reading]:
+    """The peer's window: small for the round trip (rwnd), or closed by a slow reader (peer)."""
+    held = look.part("rwnd_limited")
+    offered, rtt = look.now("snd_wnd"), look.now("min_rtt") or look.now("rtt")
+    allowed = formulas.window_cap(offered, rtt / 1e6) if offered and rtt else None
+    why = f"the peer's window was full {units.share(held)} of the time"
+    if held >= 0.5 and _by_distance(look):
+        yield Reading("rwnd", "there", "window that the peer offers", "told", why, held,
+                      _around(look.rate), held)  # fmt: skip
+        return
+    if held >= 0.5:
+        name = "program at the other end"
+        why = f"{why}: it reads no faster"
+        yield Reading("peer", "there", name, "told", why, held, _around(look.rate), held)
+        return
+    known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
+    capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
+    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity)
+
+
+def _by_distance(look: Look) -> bool:
+    """Whether the window is in flight, not unread at the peer: then the round trip makes it small.
+
+    A reader that is behind acknowledges all and offers no window: nothing is in flight.
+    """
+    rtt = look.now("min_rtt") or look.now("rtt")
+    if not rtt or look.often("unacked") < 0.5:
+        return False
+    offered = max((entry.now.snd_wnd or 0 for entry in look.tcp), default=0)
+    return bool(
+        rtt >= LONG or (offered and formulas.window_cap(offered, rtt / 1e6) <= SLACK * look.rate)
+    )
+
+
+def _per_trip(look: Look, size: float) -> Interval | None:
+    """What a buffer carries in a round trip: half of it at least is payload."""
+    trip = look.now("min_rtt") or look.now("rtt")
+    whole = formulas.window_cap(size, trip / 1e6) if trip else None
+    return (whole / 2, whole) if whole and (trip >= LONG or whole <= look.rate / HALF) else None
+
+
+def _around(rate: float) -> Interval:
+    return 0.9 * rate, 1.1 * rate
+
+
+def _program(look: Look) -> str:
+    flow = look.flow
+    if flow is None or flow.pid is None:
+        return "the program"
+    return f"{flow.process}[{flow.pid}]"

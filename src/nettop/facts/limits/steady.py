@@ -1,0 +1,100 @@
+"""A verdict is held: it changes only when another one lasts.
+
+In the first five seconds of a target each look counts, since it knows more than the one before.
+Then another stage has to last three seconds, and the held one has to have lost its hold: it limited
+less than a quarter of the window. Within a minute after a change it must have lost it wholly, for
+ten seconds. While the held stage is a joint limit of the new look it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from . import Limit, Reading
+
+FRESH: Final = 5.0
+LASTS: Final = 3.0
+AFTER: Final = 10.0
+MINUTE: Final = 60.0
+LOST: Final = 0.25  # of wall time
+GONE: Final = 0.05
+
+Key = tuple[str, str, str]
+Stage = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Held:
+    """The verdict on one target that is told, and the one that would replace it."""
+
+    stage: Stage
+    since: float  # wall clock
+    told: Limit
+    begun: float = 0.0
+    changed: float = float("-inf")
+    rival: Stage | None = None
+    rival_at: float = 0.0
+
+
+@dataclass(slots=True)
+class Steady:
+    """The verdicts of a host from frame to frame."""
+
+    held: dict[Key, _Held] = field(default_factory=dict)
+
+    def hold(self, limits: Iterable[Limit], at: float, wall: float) -> tuple[Limit, ...]:
+        """The verdicts at `at` (monotonic) and `wall` seconds; who is gone is forgotten."""
+        out = []
+        now: dict[Key, _Held] = {}
+        for limit in limits:
+            key = (limit.over, limit.target, limit.direction)
+            seen = (limit.stage.stage, limit.stage.end)
+            held = self.held.get(key)
+            if held is None:
+                held = _Held(seen, wall, limit, begun=at)
+            elif seen == held.stage:
+                held.rival = None
+            elif not _settled(held, seen, limit, at):
+                now[key] = held
+                out.append(_kept(held, limit))
+                continue
+            else:
+                if at - held.begun > FRESH:
+                    held.changed = at
+                held.stage, held.since, held.rival = seen, wall, None
+            held.told = limit
+            now[key] = held
+            out.append(replace(limit, since=held.since))
+        self.held = now
+        return tuple(out)
+
+
+def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:
+    """Whether the verdict changes now."""
+    if at - held.begun <= FRESH:
+        return True
+    if held.stage[0] in limit.joint:
+        held.rival = None
+        return False
+    if held.rival != seen:
+        held.rival, held.rival_at = seen, at
+    recent = at - held.changed < MINUTE
+    still = next((one.held for one in limit.ladder if one.stage == held.stage[0]), 0.0)
+    if still >= (GONE if recent else LOST):
+        held.rival_at = at
+        return False
+    return at - held.rival_at >= (AFTER if recent else LASTS)
+
+
+def _kept(held: _Held, limit: Limit) -> Limit:
+    """The held stage with the figures of now."""
+    stage = next((one for one in limit.ladder if (one.stage, one.end) == held.stage), None)
+    kept: Reading = stage if stage is not None else held.told.stage
+    joint = tuple(dict.fromkeys((limit.stage.stage, *limit.joint)))
+    rest = tuple(one for one in limit.ladder if one is not kept)
+    return replace(
+        limit, stage=kept, joint=tuple(one for one in joint if one != kept.stage),
+        ladder=(kept, *rest), since=held.since,
+    )  # fmt: skip

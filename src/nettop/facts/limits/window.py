@@ -1,0 +1,134 @@
+"""The last ten seconds of sockets, threads, queues and cores, and shares of wall time over them.
+
+A frame may repeat a table that was not read again: it counts once. Rates are those of the entries,
+each over its own interval, so that a table read late is not misjudged.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from ...frame.rates import Entry, Frame
+from ..kinds.core import Load, loads
+from ..kinds.nic import Nic
+
+SECONDS: Final = 10.0
+
+Series = deque[tuple[float, Any]]
+
+
+@dataclass(slots=True)
+class Track:
+    """The entries of one table in the window, by key."""
+
+    key: Callable[[Any], Hashable]
+    wanted: Callable[[Entry[Any]], bool]
+    series: dict[Hashable, Series] = field(default_factory=dict)
+    last: object = None
+
+    def add(self, at: float, table: Any) -> None:
+        """Take in a table unless it is the one of last time; forget what is too old."""
+        if table is not None and table is not self.last:
+            self.last = table
+            for entry in table:
+                name = self.key(entry.now)
+                if name in self.series or self.wanted(entry):
+                    self.series.setdefault(name, deque()).append((at, entry))
+        for name in list(self.series):
+            series = self.series[name]
+            while series and at - series[0][0] > SECONDS:
+                series.popleft()
+            if not series:
+                del self.series[name]
+
+    def entries(self, name: Hashable) -> list[Entry[Any]]:
+        """The entries of a key, the oldest first; those without a rate are left out."""
+        return [entry for _, entry in self.series.get(name, ()) if entry.per_s is not None]
+
+
+def _moves(entry: Entry[Any]) -> bool:
+    """Whether a TCP socket moved or holds data: an idle one is not followed."""
+    row = entry.now
+    return row.state == "established" and bool(not entry.still or row.notsent or row.recv_q)
+
+
+def _always(entry: Entry[Any]) -> bool:  # noqa: ARG001
+    return True
+
+
+@dataclass(slots=True)
+class Window:
+    """What stages are judged by: the recent past of one host."""
+
+    tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
+    udp: Track = field(
+        default_factory=lambda: Track(
+            lambda row: row.inode, lambda entry: bool(entry.now.recv_q or entry.now.drops)
+        )
+    )
+    threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
+    groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
+    qdiscs: Track = field(
+        default_factory=lambda: Track(lambda row: (row.interface, row.parent, row.handle), _always)
+    )
+    classes: Track = field(
+        default_factory=lambda: Track(lambda row: (row.interface, row.handle), _always)
+    )
+    cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
+    nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
+
+    def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
+        """Take in one frame, and the interfaces as they are in it."""
+        for track, table in (
+            (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"), (self.threads, "threads"),
+            (self.groups, "throttling"), (self.qdiscs, "qdiscs"), (self.classes, "classes"),
+        ):  # fmt: skip
+            track.add(frame.at, frame.tables.get(table))
+        for cpu, load in loads(frame).items():
+            _keep(self.cores.setdefault(cpu, deque()), frame.at, load)
+        for nic in nics:
+            _keep(self.nics.setdefault(nic.name, deque()), frame.at, nic)
+
+    def core(self, cpu: int | None) -> Mapping[str, float] | None:
+        """The mean load of a CPU in percent, by kind of work; None when it is not known."""
+        series = self.cores.get(cpu) if cpu is not None else None
+        if not series:
+            return None
+        count = len(series)
+        return {
+            name: sum(getattr(load, name) for _, load in series) / count for name in Load._fields
+        }
+
+    def counted(self, interface: str, counter: str) -> float | None:
+        """The mean rate of a counter of an interface, per second; None when it is not known."""
+        return mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ()))
+
+    def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
+        """The entries of each queue (or class) of an interface."""
+        for name in track.series:
+            if isinstance(name, tuple) and name[0] == interface:
+                entries = track.entries(name)
+                if entries:
+                    yield entries
+
+
+def _keep(series: deque[tuple[float, Any]], at: float, value: object) -> None:
+    """Add a value; drop those that are too old."""
+    series.append((at, value))
+    while at - series[0][0] > SECONDS:
+        series.popleft()
+
+
+def mean(values: Iterable[float | None]) -> float | None:
+    """The mean of those that are known; None when none is."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None
+
+
+def share(flags: Iterable[bool]) -> float:
+    """The share of those that hold; 0 without any."""
+    every = [bool(flag) for flag in flags]
+    return sum(every) / len(every) if every else 0.0

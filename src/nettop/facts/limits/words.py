@@ -1,0 +1,91 @@
+"""The words for a limit, the same in every command and pane."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Final
+
+from ...terms import units
+from . import Interval, Limit, Reading
+
+LONG: Final = {
+    "application": "the application",
+    "thread": "the CPU time of a thread",
+    "sndbuf": "the send buffer",
+    "pacing": "the pacing limit",
+    "cwnd": "the congestion window",
+    "rwnd": "the peer's receive window",
+    "qdisc": "the qdisc",
+    "tx-ring": "the transmit ring",
+    "pause": "pause frames",
+    "core": "the interrupt core",
+    "backlog": "the backlog",
+    "ring": "the receive ring",
+    "port": "the port",
+    "slot": "the PCI Express slot",
+    "wire": "the link",
+    "provider": "the provider's allowance",
+    "rcvbuf": "the receive buffer",
+    "path": "the path",
+    "peer": "the peer",
+    "unknown": "nothing visible at this end",
+}
+
+
+def stage(one: Reading) -> str:
+    """A stage in words: `the qdisc`, `CPU time of thread iperf3[4376]`."""
+    if one.stage == "core":
+        return one.name.partition(",")[0]
+    if one.stage == "thread":
+        return f"CPU time of thread {one.name}"
+    words = LONG[one.stage]
+    return f"{words} {one.name}" if one.stage == "application" and "[" in one.name else words
+
+
+def limited(limit: Limit) -> str:
+    """`limited by the qdisc or the congestion window`."""
+    others = " or ".join(LONG[name] for name in limit.joint)
+    return f"limited by {stage(limit.stage)}" + (f" or {others}" if others else "")
+
+
+def verdict(limit: Limit) -> str:
+    """`limited by the link (9.3–9.4 Gb/s); next: the slot (25–31 Gb/s)`."""
+    text = limited(limit)
+    if limit.stage.capacity is not None:
+        text += f" ({interval(limit.stage.capacity)})"
+    if limit.next is not None:
+        text += f"; next: {stage(limit.next)} ({interval(limit.next.capacity)})"
+    return text
+
+
+def rate(limit: Limit) -> str:
+    """`sends 9.41 Gb/s`; the rate of a UDP socket is not known."""
+    if limit.rate is None:
+        return "drops datagrams"
+    way = "sends" if limit.direction == "tx" else "receives"
+    return f"{way} {units.scaled(limit.rate, 'b/s')}"
+
+
+def line(limit: Limit) -> str:
+    """`iperf3 sends 9.41 Gb/s, limited by the link (9.3–9.4 Gb/s)`; without what is next."""
+    owner = limit.target if limit.over == "nic" or not limit.process else limit.process
+    text = f"{owner} {rate(limit)}, {limited(limit)}"
+    known = limit.stage.capacity
+    return text if known is None else f"{text} ({interval(known)})"
+
+
+def busiest(limits: Iterable[Limit]) -> Limit | None:
+    """The limit of the flow that moves most; None where no flow wants to move more."""
+    flows = [one for one in limits if one.over == "flow"]
+    return max(flows, key=lambda one: one.rate or 0.0, default=None)
+
+
+def interval(capacity: Interval | None) -> str:
+    """`27–31 Gb/s`; the unit once where both ends have it."""
+    if capacity is None:
+        return units.UNKNOWN
+    least, most = (units.scaled(value, "b/s") for value in capacity)
+    if least == most:
+        return least
+    number, _, unit = least.partition(" ")
+    return f"{number if most.endswith(f' {unit}') else least}–{most}"

@@ -1,0 +1,106 @@
+"""Rates of qdiscs and HTB classes from the options that the kernel gives."""
+
+from __future__ import annotations
+
+import struct
+
+import pytest
+from netlink_bytes import message, nest, text
+
+from nettop.collect import classes, qdiscs
+from nettop.collect._shaping import htb, qdisc
+from nettop.host.netlink import route
+from nettop.host.netlink.codec import attribute
+from nettop.host.request import Request
+from nettop.host.source import Source
+
+SPEC = struct.Struct("=8xI")
+
+
+def u32(number: int, value: int) -> bytes:
+    return attribute(number, struct.pack("=I", value))
+
+
+def u64(number: int, value: int) -> bytes:
+    return attribute(number, struct.pack("=Q", value))
+
+
+def spec(*rates: int) -> bytes:
+    """struct tc_tbf_qopt or tc_htb_opt: rates of 12 bytes, then other fields."""
+    return attribute(1, b"".join(SPEC.pack(rate) for rate in rates) + bytes(20))
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "rates"),
+    [
+        ("tbf", spec(25_000_000, 0), (2e8, None)),
+        ("tbf", spec(0xFFFFFFFF, 0) + u64(4, 12_500_000_000), (1e11, None)),
+        ("cake", u64(2, 1_250_000), (1e7, None)),
+        ("cake", u64(2, 0), (None, None)),
+        ("fq", u32(7, 6_250_000), (None, 5e7)),
+        ("fq", u32(7, 0xFFFFFFFF), (None, None)),
+        ("netem", bytes(24) + attribute(6, struct.pack("=IiIi", 125_000, 0, 0, 0)), (1e6, None)),
+        ("fq_codel", u32(7, 5), (None, None)),
+        ("tbf", b"", (None, None)),
+        ("tbf", b"\x03\x00\x01\x00", (None, None)),
+    ],
+)
+def test_the_rate_of_a_qdisc(
+    kind: str, options: bytes, rates: tuple[float | None, float | None]
+) -> None:
+    assert qdisc(kind, options) == rates
+
+
+def test_the_rate_and_the_ceiling_of_a_class() -> None:
+    assert htb(spec(125_000, 1_250_000)) == (1e6, 1e7)
+    assert htb(spec(1, 1) + u64(6, 10**10) + u64(7, 2 * 10**10)) == (8e10, 16e10)
+    assert htb(b"\x01\x00\x00\x00") == (None, None)
+
+
+def part(kind: int, handle: int, parent: int, name: str, options: bytes) -> bytes:
+    head = struct.pack("=BxHiIII", 0, 0, 2, handle, parent, 0)
+    basic = attribute(1, struct.pack("=QI", 900, 9))
+    queue = attribute(3, struct.pack("=5I", 2, 300, 7, 0, 5))
+    return message(kind, head + text(1, name) + nest(2, options) + nest(7, basic, queue))
+
+
+class Shaped:
+    """A host whose eth0 has HTB and whose eth1 has not; it is asked about classes once."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def netlink(self, request: Request) -> bytes:
+        self.asked.append(request.name)
+        if request.name == "route/links":
+            return b"".join(
+                message(16, struct.pack("=BxHiII", 0, 1, index, 0, 0) + text(3, f"eth{index - 2}"))
+                for index in (2, 3)
+            )
+        if request.name == "route/qdiscs":
+            return part(36, 0x10000, 0xFFFFFFFF, "htb", b"")
+        return part(40, 0x10001, 0xFFFFFFFF, "htb", spec(125_000_000, 125_000_000)) + part(
+            40, 0x10010, 0x10001, "htb", spec(6_250_000, 12_500_000)
+        )
+
+
+def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
+    source = Shaped()
+    given: Source = source  # type: ignore[assignment]
+    top, leaf = classes.read(given)
+    assert (top.interface, top.handle, top.parent, top.leaf) == ("eth0", "1:1", "root", False)
+    assert (leaf.handle, leaf.parent, leaf.leaf) == ("1:10", "1:1", True)
+    assert (leaf.rate, leaf.ceiling, leaf.backlog, leaf.drops) == (5e7, 1e8, 300, 7)
+    assert source.asked.count("route/classes/eth0") == 1
+    assert "route/classes/eth1" not in source.asked
+
+
+def test_a_qdisc_has_its_rate() -> None:
+    raw = part(36, 0x10000, 0xFFFFFFFF, "tbf", spec(25_000_000, 0))
+    (row,) = qdiscs.parse(raw, {2: "eth0"})
+    assert (row.rate, row.flow_rate) == (2e8, None)
+
+
+def test_classes_that_are_cut_off_are_an_error() -> None:
+    with pytest.raises(ValueError, match="a traffic class is cut off"):
+        classes.parse(message(route.NEWCLASS, b"\0" * 4), {2: "eth0"})

@@ -1,0 +1,114 @@
+"""Threads of processes that move data, and the CPU quotas of their cgroups."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flow_tables import socket
+from host_files import Counting, archive, host
+
+from nettop.collect import socket_owners, sockets_tcp, sockets_udp, threads, throttling
+from nettop.collect._memory import Memory
+from nettop.collect.socket_owners import _Held
+from nettop.collect.sockets_udp import Row as Datagrams
+
+STAT = "{} (io{}) {} 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 2 0 4711 0 0" + " 0" * 14 + " 3\n"
+TASK = "/proc/7/task/{}/{}"
+FILES = {
+    "/proc/7/cgroup": "4:cpu,cpuacct:/box/one\n0::/\n",
+    TASK.format(7, "stat"): STAT.format(7, 7, "S"),
+    TASK.format(7, "schedstat"): "2500000000 500000000 9\n",
+    TASK.format(8, "stat"): STAT.format(8, 8, "T"),
+    TASK.format(8, "schedstat"): "0 0 0\n",
+    "/proc/9/cgroup": "0::/box/two\n",
+    "/proc/9/task/9/stat": STAT.format(9, 9, "R"),
+}
+
+
+def seen(**more: Any) -> Memory:
+    """What `sockets_tcp` and `socket_owners` leave in the memory: the socket 101 of process 7."""
+    row = socket(**{"bytes_acked": 0, "bytes_received": 0, **more})
+    return {
+        sockets_tcp.Known: sockets_tcp.Known({b"": (b"", b"", 0, row)}),
+        socket_owners.Known: socket_owners.Known(
+            held={"7": _Held(inodes={"3": 101}), "9": _Held(inodes={"3": 102})}
+        ),
+    }
+
+
+def test_only_processes_that_move_data_are_read() -> None:
+    source = Counting(archive(FILES))
+    memory = seen(bytes_acked=1000)
+    assert threads.update(source, memory) == []
+    memory.update(seen(bytes_acked=2000))
+    assert threads.update(source, memory) == []
+    memory.update(seen(bytes_acked=50_000_000))
+    rows = threads.update(source, memory)
+    assert [(row.pid, row.tid, row.name, row.state) for row in rows] == [
+        (7, 7, "io7", "S"),
+        (7, 8, "io8", "T"),
+    ]
+    assert (rows[0].ran, rows[0].waited, rows[0].cpu, rows[0].threads) == (2.5, 0.5, 3, 2)
+    assert not any(path.startswith("/proc/9/") for path in source.files)
+
+
+@pytest.mark.parametrize("name", ["notsent", "recv_q"])
+def test_a_process_whose_socket_holds_data_is_read(name: str) -> None:
+    assert len(threads.update(host(FILES), seen(**{name: 1}))) == 2
+
+
+def test_a_process_that_moves_nothing_any_more_is_read_for_some_time() -> None:
+    memory = seen(notsent=1)
+    threads.update(host(FILES), memory)
+    memory.update(seen())
+    rounds = [len(threads.update(host(FILES), memory)) for _ in range(60)]
+    assert rounds[5] == 2
+    assert rounds[-1] == 0
+
+
+def test_a_process_whose_datagrams_wait_is_read_without_schedstat() -> None:
+    row = Datagrams(102, "0.0.0.0", 5, "", 0, ipv6=False, send_q=0, recv_q=9, uid=0, drops=0)
+    memory = {**seen(), sockets_udp.Known: sockets_udp.Known([row])}
+    (thread,) = threads.update(host(FILES), memory)
+    assert (thread.pid, thread.ran, thread.waited, thread.cgroup) == (9, 2.0, None, "/box/two")
+
+
+def test_a_process_that_ended_is_left_out() -> None:
+    assert threads.update(host({"/proc/7/cgroup": "0::/\n"}), seen(notsent=1)) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [("5 6 7", (5e-9, 6e-9)), ("5", (5e-9, None)), (None, (None, None)), ("a b c", (None, None))],
+)
+def test_the_times_of_schedstat(text: str | None, times: tuple[float | None, float | None]) -> None:
+    assert threads.times(text) == times
+
+
+def test_the_quota_of_a_cgroup_and_of_those_above_it() -> None:
+    old = "/sys/fs/cgroup/cpu,cpuacct/box"
+    files = {
+        f"{old}/cpu.cfs_quota_us": "20000\n",
+        f"{old}/cpu.cfs_period_us": "100000\n",
+        f"{old}/cpu.stat": "nr_periods 40\nnr_throttled 30\nthrottled_time 123\n",
+        f"{old}/one/cpu.cfs_quota_us": "-1\n",
+        f"{old}/one/cpu.cfs_period_us": "100000\n",
+        "/sys/fs/cgroup/box/two/cpu.max": "150000 100000\n",
+        "/sys/fs/cgroup/box/two/cpu.stat": "usage_usec 1\nnr_periods 8\nnr_throttled 2\n",
+        "/sys/fs/cgroup/box/cpu.max": "max 100000\n",
+    }
+    groups = frozenset({"cpu,cpuacct:/box/one", "/box/two"})
+    memory: Memory = {threads.Moving: threads.Moving(cgroups=groups)}
+    rows = {row.cgroup: row for row in throttling.update(host(files), memory)}
+    assert rows.keys() == {"cpu,cpuacct:/box", "/box/two"}
+    assert rows["cpu,cpuacct:/box"].quota == 0.2
+    assert (rows["cpu,cpuacct:/box"].periods, rows["cpu,cpuacct:/box"].throttled) == (40, 30)
+    assert rows["/box/two"].quota == 1.5
+    assert throttling.update(host(files), {threads.Moving: threads.Moving()}) == []
+
+
+def test_a_host_without_proc_is_not_one_without_traffic() -> None:
+    for read in (threads.update, throttling.update):
+        with pytest.raises(FileNotFoundError):
+            read(host({"/sys/x": ""}), {})

@@ -1,0 +1,105 @@
+"""`nettop why`: its text, its targets and its exit codes, on recordings and a copied /proc."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.cli import main
+from nettop.facts.limits import KINDS, STAGES
+
+HOSTS = Path(__file__).parents[1] / "hosts"
+SENDER = "10.77.2.1:60370"
+PEER = "10.77.2.2:5201"
+
+
+def why(capsys: pytest.CaptureFixture[str], host: str, *words: str) -> tuple[int, str, str]:
+    code = main(["why", *words, "--replay", str(HOSTS / host)])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def limits(capsys: pytest.CaptureFixture[str], host: str, *words: str) -> list[dict[str, Any]]:
+    code, out, err = why(capsys, host, *words, "--json")
+    assert code == 0, err
+    found: list[dict[str, Any]] = json.loads(out)["limits"]
+    return found
+
+
+def test_a_flow_and_its_interface_have_the_same_limit(capsys: pytest.CaptureFixture[str]) -> None:
+    found = limits(capsys, "vm-send-buffer.host")
+    flow = next(one for one in found if one["over"] == "flow")
+    nic = next(one for one in found if (one["target"], one["direction"]) == ("enp0s12", "tx"))
+    assert flow["target"] == f"{SENDER}>{PEER}"
+    for one in (flow, nic):
+        assert (one["limit"]["stage"], one["limit"]["end"]) == ("sndbuf", "here")
+    assert flow["limit"]["capacity"][0] <= flow["rate"] <= flow["limit"]["capacity"][1]
+    assert flow["next"]["stage"] == "wire"
+
+
+@pytest.mark.parametrize(
+    "host", ["vm-send-buffer.host", "vm-vmxnet3-drops.host", "guest-udp-loss.host"]
+)
+def test_every_stage_is_one_of_the_list(host: str, capsys: pytest.CaptureFixture[str]) -> None:
+    found = limits(capsys, host)
+    assert found
+    for one in found:
+        for step in one["ladder"]:
+            assert step["stage"] in STAGES
+            assert step["kind"] in KINDS
+            assert step["end"] in ("here", "there")
+            if step["capacity"] is not None:
+                assert step["capacity"][1] <= 2 * step["capacity"][0]
+
+
+def test_the_text_has_the_limit_its_measurement_and_the_next(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, _ = why(capsys, "vm-send-buffer.host", PEER)
+    assert code == 0
+    assert "limited by the send buffer" in out
+    assert "next: the link" in out
+    assert "64 KiB buffer full" in out
+
+
+@pytest.mark.parametrize("target", ["enp0s12", "440", SENDER, PEER])
+def test_a_target_is_an_interface_a_process_or_either_end(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = limits(capsys, "vm-send-buffer.host", target)
+    assert any(one["limit"]["stage"] == "sndbuf" for one in found)
+    assert len(found) < len(limits(capsys, "vm-send-buffer.host"))
+
+
+@pytest.mark.parametrize("target", ["eth9", "99999", "10.77.2.2:1", "[::1]:5", "x:y"])
+def test_an_unknown_target_is_a_usage_error(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, out, err = why(capsys, "vm-send-buffer.host", target)
+    assert (code, out) == (2, "")
+    assert err.count("\n") == 1
+
+
+def test_a_ring_that_drops_limits_the_interface(capsys: pytest.CaptureFixture[str]) -> None:
+    found = limits(capsys, "vm-vmxnet3-drops.host", "enp0s12")
+    nic = next(one for one in found if one["over"] == "nic" and one["direction"] == "rx")
+    assert nic["limit"]["stage"] == "ring"
+
+
+def test_a_udp_socket_that_drops_has_no_rate(capsys: pytest.CaptureFixture[str]) -> None:
+    (one,) = (one for one in limits(capsys, "guest-udp-loss.host") if one["over"] == "socket")
+    assert (one["rate"], one["limit"]["stage"]) == (None, "application")
+    assert one["limit"]["joint"] == ["rcvbuf"]
+
+
+def test_one_reading_of_a_host_is_not_enough(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "proc/net").mkdir(parents=True)
+    (tmp_path / "proc/stat").write_text("cpu0 1 0 1 1 0 0 0 0 0 0\n")
+    (tmp_path / "proc/net/dev").write_text("a|b\nc|d\neth0: " + "1 " * 16 + "\n")
+    assert main(["why", "--root", str(tmp_path), "--seconds", "100ms"]) == 3
+    assert "not enough was seen" in capsys.readouterr().err

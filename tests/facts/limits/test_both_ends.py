@@ -1,0 +1,99 @@
+"""Both ends of a flow on one host, interfaces that take their largest flow's limit, UDP sockets."""
+
+from __future__ import annotations
+
+import pytest
+from flow_tables import Tables, frames, link, socket
+from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
+
+from nettop.collect import link_stats, socket_owners, sockets_udp, threads
+from nettop.facts.joined import Joiner
+from nettop.facts.limits import Limit
+from nettop.facts.limits.looks import FLOWS
+
+
+def local(second: float, reader: float, unread: int = 0) -> Tables:
+    """A flow over loopback whose reader's thread ran that share of the time."""
+    tables = moment(second, rates={"rwnd_limited": 900_000})
+    ends = {"local": "10.0.0.1", "remote": "10.0.0.1"}
+    counts = {name: int(rate * second) for name, rate in {**SENDS, **RECEIVES}.items()}
+    write = tables["sockets_tcp"][0]._replace(**ends)
+    read = socket(2, **{**GAUGES, **counts, "notsent": 0, "recv_q": unread, "rmem_alloc": unread,
+                        "local_port": write.remote_port, "remote_port": write.local_port,
+                        **ends})  # fmt: skip
+    thread = threads.Row(8, 8, 6, "reader", "S", reader * second, 0.0, 1)
+    return {
+        **tables,
+        "sockets_tcp": [write, read],
+        "socket_owners": [*tables["socket_owners"], socket_owners.Row(102, 8, "reader")],
+        "threads": [*tables["threads"], thread],
+    }
+
+
+def by_direction(found: tuple[Limit, ...]) -> dict[str, Limit]:
+    return {one.direction: one for one in found if one.over == "flow"}
+
+
+def test_a_slow_reader_on_this_host_is_named_at_both_ends() -> None:
+    ends = by_direction(limits(lambda s: local(s, 0.1, 3_000_000)))
+    for end in ends.values():
+        assert (end.stage.stage, end.stage.end, end.stage.name) == (
+            "application", "here", "reader[8]",
+        )  # fmt: skip
+
+
+def test_a_reader_whose_core_is_full_limits_its_sender() -> None:
+    ends = by_direction(limits(lambda s: local(s, 0.95)))
+    for end in ends.values():
+        assert (end.stage.stage, end.stage.name) == ("thread", "reader[8]")
+
+
+@pytest.mark.parametrize(("rate", "same"), [(125e6, True), (500e6, False)])
+def test_an_interface_is_limited_as_its_largest_flow(rate: float, same: bool) -> None:
+    """The flow's capacity is the interface's only if the flow is most of its rate."""
+
+    def at(second: float) -> Tables:
+        sent = int(rate * second)
+        names = link_stats.Row.__dataclass_fields__.keys() - {"interface", "tx_bytes", "tx_packets"}
+        counted = link_stats.Row(
+            interface="eth0", tx_bytes=sent, tx_packets=sent // 1500, **dict.fromkeys(names, 0)
+        )
+        return moment(second, gauges={"max_pacing_rate": 130_000_000}, more={
+            "link_stats": [counted], "links": [link("eth0", 2, parent="p", mtu=1500)],
+        })  # fmt: skip
+
+    nic = next(
+        one for one in limits(at) if (one.over, one.target, one.direction) == ("nic", "eth0", "tx")
+    )
+    assert nic.stage.stage == "pacing"
+    assert (nic.stage.capacity is not None) == same
+    assert nic.rate == pytest.approx(8 * rate)
+
+
+@pytest.mark.parametrize(
+    ("ran", "waits", "stage"), [(0.95, 1, "thread"), (0.1, 1, "application"), (0.1, 0, "rcvbuf")]
+)
+def test_a_udp_socket_that_drops(ran: float, waits: int, stage: str) -> None:
+    def at(second: float) -> Tables:
+        row = sockets_udp.Row(101, "10.0.0.1", 53, "", 0, ipv6=False, send_q=0, recv_q=9 * waits,
+                              uid=0, drops=int(300 * second))  # fmt: skip
+        return {**moment(second, ran=ran), "sockets_tcp": [], "sockets_udp": [row]}
+
+    (one,) = (one for one in limits(at) if one.over == "socket")
+    assert (one.target, one.rate, one.stage.end) == ("10.0.0.1:53", None, "here")
+    assert one.stage.stage == stage
+    assert one.joint == (("rcvbuf",) if stage == "application" else ())
+
+
+def test_of_many_flows_the_busiest_are_judged_and_the_others_are_not_called_unlimited() -> None:
+    def at(second: float) -> Tables:
+        tables = moment(second)
+        one = tables["sockets_tcp"][0]
+        more = [one._replace(cookie=n, inode=1000 + n, remote_port=n) for n in range(1, 100)]
+        return {**tables, "sockets_tcp": more}
+
+    joiner = Joiner()
+    for frame in frames(at(0.0), at(1.0)):
+        facts = joiner.build(frame)
+    assert sum(one.over == "flow" for one in facts.limits) == FLOWS
+    assert sum(flow.limit is None for flow in facts.flows) == 99 - FLOWS

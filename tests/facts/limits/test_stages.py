@@ -1,0 +1,192 @@
+"""Each stage of a flow, made by figures: what limits, how full it is, what it could carry."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flow_tables import HOST, task
+from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
+
+from nettop.collect import classes, qdiscs, sysctls
+from nettop.facts.limits import KINDS, STAGES
+from nettop.facts.limits.words import line
+
+FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
+
+
+def tbf(second: float, rate: float, used: float, backlog: int) -> qdiscs.Row:
+    sent = int(rate / 8 * used * second)
+    return qdiscs.Row("eth0", "root", "1:", "tbf", True, backlog, 9, sent, rate=rate)
+
+
+SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
+    "thread": ({"ran": 0.94}, "thread", "here"),
+    "thread that waits for a core": ({"ran": 0.5, "waited": 0.45}, "thread", "here"),
+    "interrupts on its core": (
+        {"ran": 0.7, "idle": (0.0, 1.0, 1.0, 1.0), "softirq": 0.28}, "thread", "here"
+    ),
+    "interrupts on a core with idle time": (
+        {"ran": 0.3, "idle": (0.4, 1.0, 1.0, 1.0), "softirq": 0.3}, "unknown", "there"
+    ),
+    "stopped": ({"ran": 0.2, "state": "T"}, "thread", "here"),
+    "quota": ({"ran": 0.2, "group": "/one/two", "throttled": 0.9}, "thread", "here"),
+    "sleeping writer": ({"gauges": {"notsent": 0}, "rates": {"busy_time": 100_000}},
+                        "application", "here"),
+    "constant writer": ({"gauges": {"notsent": 0}}, "application", "here"),
+    "send buffer by its clock": ({"gauges": {"notsent": 0}, "rates": {"sndbuf_limited": 900_000}},
+                                 "sndbuf", "here"),
+    "send buffer in flight": ({"gauges": FULL}, "sndbuf", "here"),
+    "throttled in bursts that fill the buffer": (
+        {"gauges": FULL, "ran": 0.05, "group": "/one", "throttled": 1.0}, "thread", "here"
+    ),
+    "pacing": ({"gauges": {"max_pacing_rate": 130_000_000}}, "pacing", "here"),
+    "slow reader": ({"rates": {"rwnd_limited": 950_000}}, "peer", "there"),
+    "slow reader far away": ({"rates": {"rwnd_limited": 950_000},
+                              "gauges": {"min_rtt": 20_000, "unacked": 0}}, "peer", "there"),
+    "window over delay": ({"rates": {"rwnd_limited": 950_000},
+                           "gauges": {"min_rtt": 20_000, "snd_wnd": 2_500_000}}, "rwnd", "there"),
+    "congestion window": ({"gauges": {"unacked": 400, "min_rtt": 4000, "rtt": 4500}},
+                          "cwnd", "here"),
+    "loss": ({"gauges": {"unacked": 380, "min_rtt": 4000, "rtt": 4500},
+              "rates": {"total_retrans": 800}}, "path", "there"),
+    "nothing visible": ({}, "unknown", "there"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "stage", "end"), SENDING.values(), ids=SENDING)
+def test_what_limits_a_sender(case: dict[str, Any], stage: str, end: str) -> None:
+    found = flow(limits(lambda second: moment(second, **case)))
+    assert (found.target, found.direction) == (TARGET, "tx")
+    assert (found.stage.stage, found.stage.end) == (stage, end), line(found)
+    assert found.rate == pytest.approx(1e9)
+
+
+RECEIVING: dict[str, tuple[dict[str, Any], str, str]] = {
+    "thread": ({"ran": 0.94}, "thread", "here"),
+    "slow reader": ({"gauges": {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000}},
+                    "application", "here"),
+    "reader that waits for a core while data waits": (
+        {"ran": 0.15, "waited": 0.5,
+         "gauges": {**AWAY, "recv_q": 3_000_000, "rmem_alloc": 4_000_000}}, "thread", "here",
+    ),
+    "buffer over delay": ({"gauges": {**AWAY, "rcvbuf": 131_072, "rcv_rtt": 20_000},
+                           "rates": {"bytes_received": 3_000_000}}, "rcvbuf", "here"),
+    "keeps up": ({}, "peer", "there"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("case", "stage", "end"), RECEIVING.values(), ids=RECEIVING)
+def test_what_limits_a_receiver(case: dict[str, Any], stage: str, end: str) -> None:
+    case = {"gauges": AWAY, **case, "rates": {**RECEIVES, **case.get("rates", {})}}
+    found = flow(limits(lambda second: moment(second, **case)))
+    assert (found.direction, found.stage.stage, found.stage.end) == ("rx", stage, end), line(found)
+
+
+def test_a_shaper_binds_when_packets_wait_before_it_and_its_rate_passes() -> None:
+    def full(second: float) -> Any:
+        return moment(second, queue=tbf(second, 1.05e9, 1.0, 90_000))
+
+    def spare(second: float) -> Any:
+        return moment(second, queue=tbf(second, 5e9, 0.2, 0))
+
+    found = flow(limits(full))
+    assert found.stage.stage == "qdisc"
+    assert found.stage.capacity is not None
+    assert found.stage.capacity[0] <= 1e9 <= found.stage.capacity[1]
+    idle = flow(limits(spare))
+    assert idle.stage.stage != "qdisc"
+    step = next(one for one in idle.ladder if one.stage == "qdisc")
+    assert step.capacity == pytest.approx((4.5e9, 5e9))
+
+
+def test_a_shaper_binds_though_the_writer_is_busy() -> None:
+    found = flow(
+        limits(lambda second: moment(second, ran=0.97, queue=tbf(second, 1.05e9, 1.0, 90_000)))
+    )
+    assert found.stage.stage == "qdisc"
+
+
+def test_the_leaf_of_htb_binds_by_its_ceiling() -> None:
+    def at(second: float) -> Any:
+        rows = [
+            classes.Row("eth0", "1:1", "root", False, 9e9, 9e9, 0, int(125e6 * second)),
+            classes.Row("eth0", "1:10", "1:1", True, 1e8, 1e9, 70_000, int(125e6 * second)),
+        ]
+        return moment(second, more={"classes": rows})
+
+    found = flow(limits(at))
+    assert (found.stage.stage, found.stage.name) == ("qdisc", "htb class 1:10 of eth0")
+
+
+def test_the_rate_that_fq_allows_a_flow_binds() -> None:
+    def at(second: float) -> Any:
+        return moment(
+            second, queue=qdiscs.Row("eth0", "root", "1:", "fq", True, 0, 0, flow_rate=1.04e9)
+        )
+
+    assert flow(limits(at)).stage.stage == "qdisc"
+
+
+def test_who_set_the_send_buffer_is_named() -> None:
+    def at(second: float, most: int) -> Any:
+        named = [sysctls.Row("net.ipv4.tcp_wmem", f"4096 16384 {most}")]
+        return moment(second, gauges=FULL, more={"sysctls": [*HOST["sysctls"][:1], *named]})
+
+    assert "SO_SNDBUF" in flow(limits(lambda s: at(s, 4_194_304))).stage.name
+    assert "tcp_wmem" in flow(limits(lambda s: at(s, 65_536))).stage.name
+
+
+def test_a_quota_is_the_reason_of_the_thread() -> None:
+    found = flow(limits(lambda s: moment(s, ran=0.2, group="cpu:/one/two", throttled=0.9)))
+    assert "/one/two allows 0.2 CPUs" in found.stage.because
+    above = flow(limits(lambda s: {
+        **moment(s, ran=0.2, group="cpu:/one", throttled=0.9),
+        "threads": [moment(s, ran=0.2, group="cpu:/one/two")["threads"][0]],
+    }))  # fmt: skip
+    assert above.stage.stage == "thread"
+
+
+def test_a_ladder_has_intervals_and_what_comes_next() -> None:
+    def at(second: float) -> Any:
+        return moment(second, ran=0.94, queue=tbf(second, 3e9, 0.34, 0))
+
+    found = flow(limits(at))
+    assert found.stage.capacity is not None
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+    assert found.next.capacity == pytest.approx((2.7e9, 3e9), rel=0.02)
+    assert found.ladder[0] == found.stage
+    for step in found.ladder:
+        assert step.stage in STAGES
+        assert step.kind in KINDS
+        assert step.because
+        assert step.utilisation is None or 0 <= step.utilisation <= 1
+        if step.capacity is not None:
+            assert 0 < step.capacity[0] <= step.capacity[1] <= 2 * step.capacity[0]
+
+
+def test_a_thread_that_is_far_from_full_has_no_capacity() -> None:
+    found = flow(limits(lambda second: moment(second, ran=0.3)))
+    step = next(one for one in found.ladder if one.stage == "thread")
+    assert step.utilisation == pytest.approx(0.3)
+    assert step.capacity is None
+
+
+def test_a_flow_that_moves_and_holds_nothing_is_not_judged() -> None:
+    quiet = {"rates": {"bytes_acked": 100, "busy_time": 1000}, "gauges": {"notsent": 0}}
+    assert not [one for one in limits(lambda s: moment(s, **quiet)) if one.over == "flow"]  # type: ignore[arg-type]
+
+
+def test_a_slow_flow_that_holds_data_is_judged() -> None:
+    slow = {"bytes_acked": 900, "total_retrans": 1, "segs_out": 3}
+    found = flow(limits(lambda s: moment(s, rates=slow)))
+    assert found.rate == pytest.approx(7200)
+
+
+@pytest.mark.parametrize(("idle", "stage"), [(0.0, "thread"), (0.5, "unknown")])
+def test_a_full_core_speaks_for_a_process_whose_time_is_not_known(idle: float, stage: str) -> None:
+    cores = (idle, 1.0, 1.0, 1.0)
+    process = {"processes": [task(7, "iperf3", 0, 0.0)], "threads": []}
+    found = flow(limits(lambda s: moment(s, idle=cores, more=process), 1))
+    assert found.stage.stage == stage

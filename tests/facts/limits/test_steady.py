@@ -1,0 +1,92 @@
+"""A verdict does not flap: at most one change a minute while the host stays as it is."""
+
+from __future__ import annotations
+
+import random
+from itertools import pairwise
+
+import pytest
+from limit_frames import flow, history, moment
+
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.steady import Steady
+
+
+def stages(found: list[tuple[Limit, ...]]) -> list[str]:
+    return [flow(one).stage.stage for one in found if one]
+
+
+def changes(names: list[str]) -> int:
+    return sum(a != b for a, b in pairwise(names))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_writer_between_two_limits_changes_at_most_once_a_minute(seed: int) -> None:
+    """The share of time in which the send buffer was full is around one half, at random."""
+    noise = random.Random(seed)
+    level = [noise.random() for _ in range(190)]
+
+    def at(second: float) -> dict[str, object]:
+        clock = sum(level[: int(second)])
+        full = level[int(second)] > 0.5
+        gauges = {"notsent": 0, "wmem_queued": 4_000_000 if full else 1000}
+        tables = moment(second, gauges=gauges)
+        row = tables["sockets_tcp"][0]
+        return {**tables, "sockets_tcp": [row._replace(sndbuf_limited=int(1e6 * clock))]}
+
+    names = stages(history(at, 180))[6:]  # type: ignore[arg-type]
+    assert set(names) <= {"sndbuf", "application"}
+    assert all(changes(names[i : i + 60]) <= 1 for i in range(len(names) - 60))
+
+
+def test_a_limit_that_really_changes_is_told_within_some_seconds() -> None:
+    def at(second: float) -> dict[str, object]:
+        tables = moment(second)
+        row = tables["sockets_tcp"][0]
+        limited = int(1e6 * max(0.0, second - 20))
+        return {**tables, "sockets_tcp": [row._replace(rwnd_limited=limited)]}
+
+    names = stages(history(at, 40))  # type: ignore[arg-type]
+    assert names[18] == "unknown"
+    assert names[-1] == "peer"
+    assert changes(names) == 1
+
+
+def limit(stage: str, *joint: str) -> Limit:
+    reading = Reading(stage, "here", stage, because="measured")
+    return Limit("flow", "a>b", "tx", 1e9, stage=reading, joint=joint, ladder=(reading,))
+
+
+def test_a_joint_limit_keeps_the_verdict() -> None:
+    steady = Steady()
+    seen = [
+        steady.hold([limit(*pair)], second, 1000.0 + second)[0]
+        for second, pair in enumerate([("qdisc",)] * 8 + [("thread", "qdisc")] * 60)
+    ]
+    assert {one.stage.stage for one in seen} == {"qdisc"}
+    assert seen[-1].joint == ("thread",)
+    assert {one.since for one in seen} == {1000.0}
+
+
+def test_a_second_change_within_a_minute_takes_longer() -> None:
+    steady = Steady()
+    order = ["qdisc"] * 10 + ["thread"] * 12 + ["qdisc"] * 60
+    seen = [steady.hold([limit(name)], at, at)[0].stage.stage for at, name in enumerate(order)]
+    assert seen.index("thread") == 13
+    assert seen.index("qdisc", 14) == 32
+
+
+def test_a_verdict_stays_while_its_stage_still_holds_a_part_of_the_time() -> None:
+    old, new = Reading("sndbuf", "here", held=0.3), Reading("path", "there", held=0.7)
+    both = Limit("flow", "a>b", "tx", 1e9, stage=new, ladder=(new, old))
+    steady = Steady()
+    steady.hold([limit("sndbuf")], 0, 0)
+    seen = [steady.hold([both], at, at)[0].stage for at in range(6, 90)]
+    assert set(seen) == {old}
+
+
+def test_a_target_that_is_gone_is_forgotten() -> None:
+    steady = Steady()
+    steady.hold([limit("qdisc")], 0, 100)
+    steady.hold([], 1, 101)
+    assert steady.hold([limit("qdisc")], 2, 102)[0].since == 102
