@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 import tomllib
@@ -153,10 +152,10 @@ def test_formulas_are_where_they_say() -> None:
         assert entry["why"]
 
 
-def test_the_page_of_all_rules_is_current() -> None:
+def test_the_page_of_all_rules_is_current(update: bool) -> None:
     made = explain.index(rules())
     page = PACK / "README.md"
-    if os.environ.get("UPDATE"):
+    if update:
         page.write_text(made)
     assert page.read_text() == made, "run: nettop rules list --markdown > rules/README.md"
 
