@@ -57,7 +57,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
 
     OSError when there is no /proc: then it is not known which those are.
     """
-    if socket_owners.Known not in memory:
+    if not recall(memory, socket_owners.Known).held:
         source.listing("/proc")
     rows: list[Row] = []
     for pid in _moving(memory):

@@ -82,7 +82,7 @@ class Flow:
         "remote NUMA node: process and interrupt on different nodes", default=None
     )
     limit: str | None = gauge(
-        "stage that limits: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
+        "limit: application thread sndbuf pacing cwnd rwnd qdisc tx-ring pause core "
         "backlog ring port slot wire provider rcvbuf path peer unknown; none: wants no more",
         default=None,
     )

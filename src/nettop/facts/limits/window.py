@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
 from ..kinds.core import Load, loads
@@ -87,10 +87,8 @@ class Window:
             (self.groups, "throttling"), (self.qdiscs, "qdiscs"), (self.classes, "classes"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
-        for cpu, load in loads(frame).items():
-            _keep(self.cores.setdefault(cpu, deque()), frame.at, load)
-        for nic in nics:
-            _keep(self.nics.setdefault(nic.name, deque()), frame.at, nic)
+        _keep(self.cores, loads(frame), frame.at)
+        _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
 
     def core(self, cpu: int | None) -> Mapping[str, float] | None:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
@@ -115,11 +113,21 @@ class Window:
                     yield entries
 
 
-def _keep(series: deque[tuple[float, Any]], at: float, value: object) -> None:
-    """Add a value; drop those that are too old."""
-    series.append((at, value))
-    while at - series[0][0] > SECONDS:
-        series.popleft()
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+
+def _keep(
+    kept: dict[_Key, deque[tuple[float, _Value]]], values: Mapping[_Key, _Value], at: float
+) -> None:
+    """Add the values of one moment; drop those that are too old, also of what is gone."""
+    for key, value in values.items():
+        kept.setdefault(key, deque()).append((at, value))
+    for key, series in list(kept.items()):
+        while series and at - series[0][0] > SECONDS:
+            series.popleft()
+        if not series:
+            del kept[key]
 
 
 def mean(values: Iterable[float | None]) -> float | None:
