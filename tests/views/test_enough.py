@@ -1,4 +1,4 @@
-"""Too little read is no sign of health: advise says so, and its exit code is 3."""
+"""Too little read is no sign of health: advise and the panes say so."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ def without_ports() -> str:
     return whole().replace("-- netlink/route/counters --", "-- netlink/route/lost --")
 
 
-@pytest.mark.parametrize(
-    ("made", "why"),
-    [
-        (first_moment, "one sample has no rates"),
-        (standing, "no counter changed between the samples"),
-        (without_ports, "the counters of the interfaces could not be read"),
-    ],
+CASES = (
+    (first_moment, "one sample has no rates"),
+    (standing, "no counter changed between the samples"),
+    (without_ports, "the counters of the interfaces could not be read"),
 )
+
+
+@pytest.mark.parametrize(("made", "why"), CASES)
 def test_too_little_to_judge_by(
     made: Callable[[], str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,6 +59,24 @@ def test_too_little_to_judge_by(
     assert "No problem found" not in text
     assert main(["advise", "--replay", str(path), "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["shortfall"].startswith(why)
+
+
+@pytest.mark.parametrize("pane", ["overview", "advisor"])
+@pytest.mark.parametrize(("made", "why"), CASES)
+def test_a_pane_without_findings_says_that_it_cannot_judge(
+    made: Callable[[], str], why: str, pane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.host"
+    path.write_text(made())
+    words = ["show", pane, "--once", "--width", "120", "--replay", str(path)]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert f"not enough to judge: {why}" in text
+    assert "✓" not in text
+    assert "no findings" not in text
+    path.write_text(whole())
+    assert main(words) == 0
+    assert "not enough to judge" not in capsys.readouterr().out
 
 
 def test_a_directory_stands_still(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
