@@ -64,6 +64,10 @@ def test_a_flow_that_moves_less_than_half_of_another_is_replaced() -> None:
     assert log([(small,)] * 5 + [(small, large)] * 10) == [line(small), line(large)]
 
 
+def test_a_process_whose_name_is_known_later_is_no_change() -> None:
+    assert len(log([(limit(process=""),)] * 2 + [(limit(),)] * 10)) == 1
+
+
 def test_connections_of_one_process_that_come_and_go_are_one_entry() -> None:
     assert len(log([(limit(f"a>b:{second}"),) for second in range(60)])) == 1
     turns = [(limit(f"a>b:{at}", ("sndbuf", "cwnd", "rwnd")[at % 3]),) for at in range(60)]

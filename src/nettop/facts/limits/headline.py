@@ -16,27 +16,24 @@ from .steady import LASTS
 
 SHARE: Final = 0.5  # of the highest rate, down to which the flow named before stays
 
-Verdict = tuple[str, str, str, str] | None  # owner, direction, stage, end
-
 
 @dataclass(slots=True)
 class Headline:
-    """Remembers the limit reported last, and the verdict that would replace it."""
+    """Remembers the limit reported last, and the one that would replace it."""
 
     limit: Limit | None = None  # the one reported last; None: none was, or it ended
     _last: Limit | None = None  # of the sample before
-    _rival: Verdict = None
+    _rival: Limit | None = None
     _since: float | None = None  # monotonic time of the first sample of the rival
 
     def changes(self, limits: Sequence[Limit], at: float) -> bool:
         """Whether the sample at `at` (monotonic seconds) changes the limit to report."""
         limit = self._last = self._choose(limits)
-        verdict = _verdict(limit)
-        if verdict == _verdict(self.limit):
+        if _same(limit, self.limit):
             self._since = None
             return False
-        if self._since is None or verdict != self._rival:
-            self._rival, self._since = verdict, at
+        if self._since is None or not _same(limit, self._rival):
+            self._rival, self._since = limit, at
         if self.limit is not None and at - self._since < LASTS:
             return False
         self.limit, self._since = limit, None
@@ -56,7 +53,10 @@ class Headline:
         return same if same is not None and (same.rate or 0.0) >= enough else busiest
 
 
-def _verdict(limit: Limit | None) -> Verdict:
-    if limit is None:
-        return None
-    return words.owner(limit), limit.direction, limit.stage.stage, limit.stage.end
+def _same(one: Limit | None, other: Limit | None) -> bool:
+    """Whether both are the same stage of one flow or of one process, whose name may come later."""
+    if one is None or other is None:
+        return one is other
+    return (one.direction, one.stage.stage, one.stage.end) == (
+        other.direction, other.stage.stage, other.stage.end,
+    ) and (one.target == other.target or words.owner(one) == words.owner(other))  # fmt: skip
