@@ -50,7 +50,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "tune": (["tune", "--to", "127.0.0.1", "--tool", "no"], False),
     "undo": (["undo", "--all"], True),
     "watch": (["watch", "--for", "2", "--json", "--fail-on", "never", "--replay", DEMO], True),
-    "why": (["why", "--replay", DEMO], True),
+    "why": (["why", *LOOK], True),
     "--help": (["--help"], True),
     "--version": (["--version"], True),
 }

@@ -103,3 +103,9 @@ def test_one_reading_of_a_host_is_not_enough(
     (tmp_path / "proc/net/dev").write_text("a|b\nc|d\neth0: " + "1 " * 16 + "\n")
     assert main(["why", "--root", str(tmp_path), "--seconds", "100ms"]) == 3
     assert "not enough was seen" in capsys.readouterr().err
+
+
+def test_advise_has_the_same_limits(capsys: pytest.CaptureFixture[str]) -> None:
+    host = "vm-send-buffer.host"
+    main(["advise", "--json", "--replay", str(HOSTS / host)])
+    assert json.loads(capsys.readouterr().out)["limits"] == limits(capsys, host)

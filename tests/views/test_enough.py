@@ -1,4 +1,4 @@
-"""Too little read is no sign of health: advise says so, and its exit code is 3."""
+"""Too little read is no sign of health: advise, watch and the panes say so; exit code 3."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from pathlib import Path
 import pytest
 from generated import score
 from generated.archive import archive
+from jsonschema import Draft202012Validator
 
 from nettop.cli import main
+from nettop.commands import schema
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -40,14 +42,14 @@ def without_ports() -> str:
     return whole().replace("-- netlink/route/counters --", "-- netlink/route/lost --")
 
 
-@pytest.mark.parametrize(
-    ("made", "why"),
-    [
-        (first_moment, "one sample has no rates"),
-        (standing, "no counter changed between the samples"),
-        (without_ports, "the counters of the interfaces could not be read"),
-    ],
+CASES = (
+    (first_moment, "one sample has no rates"),
+    (standing, "no counter changed between the samples"),
+    (without_ports, "the counters of the interfaces could not be read"),
 )
+
+
+@pytest.mark.parametrize(("made", "why"), CASES)
 def test_too_little_to_judge_by(
     made: Callable[[], str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -59,6 +61,42 @@ def test_too_little_to_judge_by(
     assert "No problem found" not in text
     assert main(["advise", "--replay", str(path), "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["shortfall"].startswith(why)
+
+
+@pytest.mark.parametrize(("made", "why"), CASES)
+def test_watch_says_once_that_it_cannot_judge(
+    made: Callable[[], str], why: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.host"
+    path.write_text(made())
+    assert main(["watch", "--replay", str(path)]) == 3
+    text = capsys.readouterr().out
+    assert text.count(f"? not enough to judge: {why}") == 1
+    assert text.count("not enough") == 1
+    assert main(["watch", "--replay", str(path), "--json"]) == 3
+    lines = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+    (event,) = (line for line in lines if line["event"] == "shortfall")
+    assert event["shortfall"].startswith(why)
+    check = Draft202012Validator(schema.of("watch", schema.load()))
+    assert [error.message for line in lines for error in check.iter_errors(line)] == []
+
+
+@pytest.mark.parametrize("pane", ["overview", "advisor"])
+@pytest.mark.parametrize(("made", "why"), CASES)
+def test_a_pane_without_findings_says_that_it_cannot_judge(
+    made: Callable[[], str], why: str, pane: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "x.host"
+    path.write_text(made())
+    words = ["show", pane, "--once", "--width", "120", "--replay", str(path)]
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert f"not enough to judge: {why}" in text
+    assert "✓" not in text
+    assert "no findings" not in text
+    path.write_text(whole())
+    assert main(words) == 0
+    assert "not enough to judge" not in capsys.readouterr().out
 
 
 def test_a_directory_stands_still(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -79,6 +117,8 @@ def test_a_whole_recording_is_judged(tmp_path: Path, capsys: pytest.CaptureFixtu
     assert "Not enough to judge" not in capsys.readouterr().out
     assert main(["advise", "--replay", str(path), "--json"]) == 0
     assert "shortfall" not in json.loads(capsys.readouterr().out)
+    assert main(["watch", "--replay", str(path)]) == 0
+    assert "not enough to judge" not in capsys.readouterr().out
 
 
 def test_a_critical_finding_counts_for_more(

@@ -98,7 +98,8 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: findings with evidence, sources and changes, and unreadable tables."""
+    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
 
     profile = last.facts.profile
@@ -106,6 +107,7 @@ def document(
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
         "link_only": link_only(last.facts),

@@ -1,4 +1,8 @@
-"""Print one line each time a finding begins or ends, for logs and cron.
+"""Print one line each time a finding begins or ends or the limit changes, for logs and cron.
+
+The limit is the one that the headline of `nettop advise` names; other figures of the same limit are
+no change, and another limit has to last three seconds. If too little can be read to judge the host,
+one line says so, and the exit code is 3 if that was so all the time.
 
 --json prints one JSON object per line. The command ends after --for, at the end of a recording, or
 with Ctrl-C.
@@ -7,13 +11,15 @@ with Ctrl-C.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from ..advice.rules.severity import MARKS, SEVERITIES
 from . import (
     duration_argument,
+    emit,
     interface_argument,
     json_argument,
     known_interface,
@@ -24,8 +30,13 @@ from . import (
     source_arguments,
 )
 
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+    from ..facts.limits.headline import Headline
+    from ..views.observer import Observation
+
 GROUP = "look"
-HELP = "print a line when a finding begins or ends"
+HELP = "print a line when a finding begins or ends, or the limit changes"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -45,47 +56,94 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the events. Exit code 1: a finding was at or above --fail-on."""
+    """Print the events. Exit code 1: a finding was at or above --fail-on; 3: nothing was judged."""
+    from ..facts.limits.headline import Headline
+    from ..views.enough import shortfall
     from ..views.observer import Observer
 
     source = open_source(args)
     observer = Observer(source, profile=args.profile, interface=args.interface)
     report_faults(observer.faults)
-    before: dict[str, tuple[str, str]] = {}
+    before: dict[str, Finding] = {}
+    headline = Headline()
     worst = len(SEVERITIES)
-    first = True
+    samples = 0
+    judged, reported = False, ""
     began = due = source.now()
     while True:
         observation = observer.step()
-        if first:  # only checked once: the interface may go and come back later
+        wall = observation.frame.wall
+        if not samples:  # only checked once: the interface may go and come back later
             known_interface(observation.frame, args.interface)
-            first = False
-        now = {one.id: (one.severity, one.title) for one in observation.judgement.findings}
-        for name, (severity, title) in now.items():
-            worst = min(worst, SEVERITIES.index(severity))
-            if name not in before:
-                _line(args, observation.frame.wall, "begins", name, severity, title)
-        for name, (severity, title) in before.items():
-            if name not in now:
-                _line(args, observation.frame.wall, "ends", name, severity, title)
+        samples += 1
+        now = {one.id: one for one in observation.judgement.findings}
+        _findings(args, wall, before, now)
         before = now
+        worst = min([worst, *(SEVERITIES.index(one.severity) for one in now.values())])
+        lacking = shortfall(observation.frame, live=source.live) or ""
+        judged |= not lacking
+        if not lacking:
+            _limit(args, wall, headline, observation)
+        elif samples > 1 and lacking != reported:  # the first sample never has rates
+            reported = lacking
+            _shortfall(args, wall, lacking)
         due += args.interval
         if args.duration is not None and due - began > args.duration:
             break
         if not source.wait(due - source.now()):
             break
+    if not judged and lacking != reported:
+        _shortfall(args, wall, lacking)
     level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    return int(worst <= level)
+    if worst <= level:
+        return 1
+    return 0 if judged else 3
 
 
-def _line(
-    args: argparse.Namespace, wall: float, event: str, name: str, severity: str, title: str
+def _findings(
+    args: argparse.Namespace, wall: float, before: Mapping[str, Finding], now: Mapping[str, Finding]
 ) -> None:
+    """Print the findings that begin and those that end."""
+    begun = [("begins", one) for name, one in now.items() if name not in before]
+    ended = [("ends", one) for name, one in before.items() if name not in now]
+    for event, one in begun + ended:
+        mark = MARKS[one.severity] if event == "begins" else "✓"
+        values = {"event": event, "id": one.id, "severity": one.severity, "title": one.title}
+        _line(args, wall, f"{mark} {event} {one.id}: {one.title}", values)
+
+
+def _limit(
+    args: argparse.Namespace, wall: float, headline: Headline, observation: Observation
+) -> None:
+    """Print the limit of the headline if it has changed."""
+    from ..facts.limits import words
+    from ..facts.limits.document import document
+
+    before, facts = headline.limit, observation.facts
+    if not headline.changes(facts.limits, observation.frame.at):
+        return
+    now = headline.limit
+    if now is not None:
+        title, data = words.line(now), document(now)
+    elif before is not None:
+        title, data = words.ended(before), None
+    else:
+        return
+    _line(args, wall, f"· {title}", {"event": "limit", "title": title, "limit": data})
+
+
+def _shortfall(args: argparse.Namespace, wall: float, lacking: str) -> None:
+    from ..views.enough import unjudged
+
+    title = unjudged(lacking)
+    values = {"event": "shortfall", "title": title, "shortfall": lacking}
+    _line(args, wall, f"? {title}", values)
+
+
+def _line(args: argparse.Namespace, wall: float, text: str, values: Mapping[str, object]) -> None:
     when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(wall))
     if args.json:
-        line = {"schema": 1, "at": when, "event": event, "id": name}
-        print(json.dumps({**line, "severity": severity, "title": title}))
+        emit({"at": when, **values})
     else:
-        mark = MARKS[severity] if event == "begins" else "✓"
-        print_lines(f"{when} {mark} {event} {name}: {title}")
+        print_lines(f"{when} {text}")
     sys.stdout.flush()

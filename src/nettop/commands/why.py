@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import (
@@ -25,7 +25,7 @@ from . import (
 
 if TYPE_CHECKING:
     from ..facts import Facts
-    from ..facts.limits import Limit, Reading
+    from ..facts.limits import Limit
     from ..frame.rates import Frame
     from ..host.source import Source
 
@@ -105,43 +105,16 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
 
 def document(
     source: Source, limits: Sequence[Limit], frame: Frame, seconds: float
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The --json document."""
+    from ..facts.limits.document import document as limit_document
+
     return {
         "host": source.host,
         "seconds": seconds,
-        "limits": [limit_json(one) for one in limits],
+        "limits": [limit_document(one) for one in limits],
         "missing": dict(frame.missing),
     }
-
-
-def limit_json(one: Limit) -> dict[str, Any]:
-    """One limit as data."""
-    following = one.next
-    return {
-        "over": one.over,
-        "target": one.target,
-        "direction": one.direction,
-        "rate": one.rate,
-        "since": one.since,
-        "limit": {**_stage(one.stage), "joint": list(one.joint)},
-        "next": None if following is None else {
-            "stage": following.stage, "end": following.end, "name": following.name,
-            "capacity": _capacity(following),
-        },
-        "ladder": [_stage(step) for step in one.ladder],
-    }  # fmt: skip
-
-
-def _stage(one: Reading) -> dict[str, Any]:
-    return {
-        "stage": one.stage, "end": one.end, "name": one.name, "utilisation": one.utilisation,
-        "capacity": _capacity(one), "kind": one.kind, "because": one.because,
-    }  # fmt: skip
-
-
-def _capacity(one: Reading) -> list[float] | None:
-    return None if one.capacity is None else list(one.capacity)
 
 
 def text(limits: Sequence[Limit], *, every: bool) -> list[str]:

@@ -9,6 +9,7 @@ from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..terms.units import seconds
 from ..views.ask import Key, Next
+from ..views.enough import unjudged
 from ..views.scene import Scene, View, under
 from . import listed
 from .clock import clock
@@ -153,6 +154,15 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     return out
 
 
+def nothing(scene: Scene, view: View) -> Line:
+    """The line in place of the list: no finding, none that matches, or not enough to judge by."""
+    if view.spot.filter and (listed.listed(scene) or not scene.shortfall):
+        return line((" ✓ no finding matches the filter", "good"))
+    if scene.shortfall:
+        return line((f" ? {unjudged(scene.shortfall)}", "warn"))
+    return line((" ✓ no findings on this host now", "good"))
+
+
 def silence(scene: Scene, width: int, height: int) -> list[Line]:
     """The rules without a finding, with their reasons."""
     silent = [result for result in scene.silent if result.applies]
@@ -172,10 +182,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return waits or []
     rows = shown(scene, view)
     if not rows and not view.spot.open:
-        text = (
-            "no finding matches the filter" if view.spot.filter else "no findings on this host now"
-        )
-        out = [section("FINDINGS", "", width), line((f" ✓ {text}", "good"))]
+        out = [section("FINDINGS", "", width), nothing(scene, view)]
         return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
     if width >= ABREAST and scene.silent:  # silent rules at the right
         half = width * 3 // 5

@@ -9,6 +9,7 @@ from ..facts.limits import words
 from ..terms.text import Line, bar, crop, ends, fit, fit_line, line
 from ..terms.units import UNKNOWN, brief, count, per_second, percent
 from ..views.ask import Next
+from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
 from . import grid, history, listed, path, trend
@@ -72,10 +73,7 @@ def verdict(scene: Scene, width: int) -> Line:
         text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
         return fit_line(line((text, "warn")), width)
     no_rates = facts is not None and facts.cores and facts.cores[0].idle is None
-    if no_rates and scene.origin.startswith("directory"):
-        text = " · a directory has settings only, no rates"
-        return fit_line(line((text, "dim")), width)
-    if no_rates:
+    if no_rates and not (scene.origin and scene.shortfall):
         return fit_line(line((" … measuring the first interval", "dim")), width)
     advice = len(scene.findings)
     more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
@@ -85,6 +83,8 @@ def verdict(scene: Scene, width: int) -> Line:
     if losing is not None and losing.lost:
         text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
         return fit_line(line((f"{text} {losing.nic}; no finding yet", "warn"), (more, "")), width)
+    if scene.shortfall:
+        return fit_line(line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, "")), width)
     return fit_line(line(*without_loss(scene), (more, "")), width)
 
 
@@ -238,8 +238,9 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     if not rows:
         silent = len({result.rule for result in scene.silent if result.applies})
         text = f" none; {silent} silent rules (5 shows why)" if silent else " none"
+        text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
-        return [section("FINDINGS", "", width), fit_line(line((text, "dim")), width)]
+        return [section("FINDINGS", "", width), fit_line(line((text, role)), width)]
     hold = len(scene.findings)
     remark = f"{count(len(rows))}" if len(rows) > height - 1 else ""
     if len(rows) > hold:

@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
+from .enough import shortfall
 from .mutes import sorted_by_mutes
 from .past import Past
 from .scene import Ended, Scene, Step
@@ -53,6 +54,7 @@ def scene_of(
         facts=observation.facts,
         frame=observation.frame,
         findings=judgement.findings,
+        shortfall=shortfall(observation.frame, live=plans.source.live) or "",
         muted=judgement.muted,
         silent=tuple(judgement.silent()) if "silent" in lazy else (),
         plans=plans.of((*judgement.findings, *judgement.muted)),

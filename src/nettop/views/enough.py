@@ -28,12 +28,19 @@ def shortfall(frame: Frame, *, live: bool) -> str | None:
     ports = [entry for name in _PORTS for entry in frame.tables.get(name, ())]
     if not ports:
         return "the counters of the interfaces could not be read"
-    rates = [*_rates((*ports, *frame.tables.get("cpu", ())))]
-    if not rates:
+    counted = False
+    for rate in _rates((*ports, *frame.tables.get("cpu", ()))):
+        if rate or live:
+            return None
+        counted = True
+    if not counted:
         return "one sample has no rates"
-    if not live and not any(rates):
-        return "no counter changed between the samples: this is a copy, not a running host"
-    return None
+    return "no counter changed between the samples: this is a copy, not a running host"
+
+
+def unjudged(lacking: str) -> str:
+    """The words for a shortfall where there is no finding, instead of `no findings`."""
+    return f"not enough to judge: {lacking}"
 
 
 def _rates(entries: Iterable[Entry[DataclassInstance]]) -> Iterable[float]:

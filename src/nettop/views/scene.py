@@ -178,6 +178,7 @@ class Scene:
     recording: str = field(default="", metadata=_MOMENT)  # the file being written
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
+    shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
 
     journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
     results: tuple[Result, ...] = field(default=(), metadata=_KEPT)

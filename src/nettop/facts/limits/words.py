@@ -66,12 +66,21 @@ def rate(limit: Limit) -> str:
     return f"{way} {units.scaled(limit.rate, 'b/s')}"
 
 
+def owner(limit: Limit) -> str:
+    """The process of a flow or socket where it is known; else the target."""
+    return limit.target if limit.over == "nic" or not limit.process else limit.process
+
+
 def line(limit: Limit) -> str:
     """`iperf3 sends 9.41 Gb/s, limited by the link (9.3–9.4 Gb/s)`; without what is next."""
-    owner = limit.target if limit.over == "nic" or not limit.process else limit.process
-    text = f"{owner} {rate(limit)}, {limited(limit)}"
+    text = f"{owner(limit)} {rate(limit)}, {limited(limit)}"
     known = limit.stage.capacity
     return text if known is None else f"{text} ({interval(known)})"
+
+
+def ended(limit: Limit) -> str:
+    """`iperf3 is no longer limited by the link`: its flow ended, or wants to move no more."""
+    return f"{owner(limit)} is no longer {limited(limit)}"
 
 
 def busiest(limits: Iterable[Limit]) -> Limit | None:

@@ -1,0 +1,34 @@
+"""A limit as data, for --json: `limit` in schema.json."""
+
+from __future__ import annotations
+
+from . import Limit, Reading
+
+
+def document(limit: Limit) -> dict[str, object]:
+    """One limit: the stage that limits, the one that would limit next, all stages by capacity."""
+    following = limit.next
+    return {
+        "over": limit.over,
+        "target": limit.target,
+        "direction": limit.direction,
+        "rate": limit.rate,
+        "since": limit.since,
+        "limit": {**_stage(limit.stage), "joint": list(limit.joint)},
+        "next": None if following is None else {
+            "stage": following.stage, "end": following.end, "name": following.name,
+            "capacity": _capacity(following),
+        },
+        "ladder": [_stage(step) for step in limit.ladder],
+    }  # fmt: skip
+
+
+def _stage(one: Reading) -> dict[str, object]:
+    return {
+        "stage": one.stage, "end": one.end, "name": one.name, "utilisation": one.utilisation,
+        "capacity": _capacity(one), "kind": one.kind, "because": one.because,
+    }  # fmt: skip
+
+
+def _capacity(one: Reading) -> list[float] | None:
+    return None if one.capacity is None else list(one.capacity)

@@ -1,0 +1,62 @@
+"""The limit that the headline names, from sample to sample, for a log: one entry per change.
+
+A change is another owner, direction or stage; other figures are none. The first limit is reported
+at once. Another one has to last as long as a verdict of `steady`, since flows of about the same
+rate take turns as the busiest one, and short connections come and go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from . import Limit, words
+from .steady import LASTS
+
+SHARE: Final = 0.5  # of the highest rate, down to which the flow named before stays
+
+
+@dataclass(slots=True)
+class Headline:
+    """Remembers the limit reported last, and the one that would replace it."""
+
+    limit: Limit | None = None  # the one reported last; None: none was, or it ended
+    _last: Limit | None = None  # of the sample before
+    _rival: Limit | None = None
+    _since: float | None = None  # monotonic time of the first sample of the rival
+
+    def changes(self, limits: Sequence[Limit], at: float) -> bool:
+        """Whether the sample at `at` (monotonic seconds) changes the limit to report."""
+        limit = self._last = self._choose(limits)
+        if _same(limit, self.limit):
+            self._since = None
+            return False
+        if self._since is None or not _same(limit, self._rival):
+            self._rival, self._since = limit, at
+        if self.limit is not None and at - self._since < LASTS:
+            return False
+        self.limit, self._since = limit, None
+        return True
+
+    def _choose(self, limits: Sequence[Limit]) -> Limit | None:
+        """The flow of the sample before while it moves enough; else the busiest."""
+        busiest, last = words.busiest(limits), self._last
+        if busiest is None or last is None:
+            return busiest
+        name = (last.target, last.direction)
+        same = next(
+            (one for one in limits if one.over == "flow" and (one.target, one.direction) == name),
+            None,
+        )
+        enough = (busiest.rate or 0.0) * SHARE
+        return same if same is not None and (same.rate or 0.0) >= enough else busiest
+
+
+def _same(one: Limit | None, other: Limit | None) -> bool:
+    """Whether both are the same stage of one flow or of one process, whose name may come later."""
+    if one is None or other is None:
+        return one is other
+    return (one.direction, one.stage.stage, one.stage.end) == (
+        other.direction, other.stage.stage, other.stage.end,
+    ) and (one.target == other.target or words.owner(one) == words.owner(other))  # fmt: skip

@@ -1,0 +1,74 @@
+"""The limit in a log: one entry per change of the verdict, none for figures or for turns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.headline import Headline
+from nettop.facts.limits.words import ended, line
+
+
+def limit(
+    target: str = "a>b", stage: str = "sndbuf", rate: float = 1e9, process: str = "iperf3"
+) -> Limit:
+    reading = Reading(stage, "here", capacity=(rate, 1.1 * rate))
+    return Limit("flow", target, "tx", rate, stage=reading, pid=7, process=process)
+
+
+def log(samples: Sequence[Sequence[Limit]]) -> list[str]:
+    """What would be printed of one sample a second; an ended limit with the one before."""
+    headline, out = Headline(), []
+    for second, limits in enumerate(samples):
+        before = headline.limit
+        if headline.changes(limits, float(second)):
+            if headline.limit is not None:
+                out.append(line(headline.limit))
+            else:
+                assert before is not None
+                out.append(ended(before))
+    return out
+
+
+def test_a_host_without_a_limit_has_no_entry() -> None:
+    assert log([()] * 20) == []
+
+
+def test_figures_that_differ_are_no_change() -> None:
+    assert log([(limit(rate=1e9 + second * 1e7),) for second in range(20)]) == [line(limit())]
+
+
+def test_a_stage_that_lasts_is_a_change_and_one_that_does_not_is_none() -> None:
+    old, new = limit(), limit(stage="cwnd")
+    assert log([(old,)] * 5 + [(new,)] * 10) == [line(old), line(new)]
+    assert log([(old,)] * 5 + [(new,)] * 2 + [(old,)] * 10) == [line(old)]
+
+
+def test_a_limit_that_ends_is_reported_once() -> None:
+    assert log([(limit(),)] * 5 + [()] * 10) == [
+        line(limit()), "iperf3 is no longer limited by the send buffer",
+    ]  # fmt: skip
+    assert len(log([(limit(),)] * 5 + [()] * 10 + [(limit(),)] * 10)) == 3
+
+
+def test_two_flows_that_take_turns_as_the_busiest_are_one_entry() -> None:
+    samples = [
+        (limit("a>b", rate=1e9 + 1e7 * (second % 2)), limit("c>d", "cwnd", 1.005e9, "rsync"))
+        for second in range(60)
+    ]
+    assert log(samples) == [line(samples[0][1])]
+
+
+def test_a_flow_that_moves_less_than_half_of_another_is_replaced() -> None:
+    small, large = limit("a>b"), limit("c>d", "cwnd", 4e9, "rsync")
+    assert log([(small,)] * 5 + [(small, large)] * 10) == [line(small), line(large)]
+
+
+def test_a_process_whose_name_is_known_later_is_no_change() -> None:
+    assert len(log([(limit(process=""),)] * 2 + [(limit(),)] * 10)) == 1
+
+
+def test_connections_of_one_process_that_come_and_go_are_one_entry() -> None:
+    assert len(log([(limit(f"a>b:{second}"),) for second in range(60)])) == 1
+    turns = [(limit(f"a>b:{at}", ("sndbuf", "cwnd", "rwnd")[at % 3]),) for at in range(60)]
+    assert len(log(turns)) == 1
