@@ -261,9 +261,11 @@ def allowance(loss: str) -> Plant:
 
 
 def virtio_drops(host: Host, draw: Random) -> None:
-    """The driver drops received packets."""
+    """The driver drops received packets; virtnet_stats() adds them to rx_dropped of the link."""
     port = busy_port(host)
-    lose(host, port, "drops", port.rx_packets * draw.uniform(0.002, 0.02))
+    rate = port.rx_packets * draw.uniform(0.002, 0.02)
+    lose(host, port, "drops", rate)
+    port.link["rx_dropped"] = port.link.get("rx_dropped", 0.0) + rate
 
 
 def xdp_drops(host: Host, draw: Random) -> None:
