@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 from changes_netns import NAME, Nettop, mtu, until
 
+from nettop.changes.journal import Journal
+
 pytestmark = [
     pytest.mark.netns,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
@@ -38,6 +40,18 @@ def test_a_confirmed_change_stays(nettop: Nettop) -> None:
     assert mtu(nettop) == 1500
     assert nettop("confirm")[0]["state"] == "undone"
     assert mtu(nettop) == 1500
+
+
+def test_two_unconfirmed_changes_revert_with_what_the_kernel_changed_with_them(
+    nettop: Nettop,
+) -> None:
+    """With MTU 1500 again, the IPv6 MTU of 9000 in between cannot be set any more."""
+    nettop("set", "link.mtu@va", "9000", "--confirm", "60")
+    nettop("set", "link.mtu@va", "8000", "--confirm", "3")
+    until(lambda: mtu(nettop) == 1500, 3 + 5)
+    until(lambda: {one["state"] for one in nettop("journal")} == {"reverted"}, 5)
+    assert nettop.see("sysctl", "-n", "net.ipv6.conf.va.mtu").strip() == "1500"
+    assert Journal(nettop.environment["NETTOP_STATE"]).failures() == (), "not at once"
 
 
 def test_an_undo_that_nobody_confirms_goes_back_to_the_change(nettop: Nettop) -> None:

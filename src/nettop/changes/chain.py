@@ -73,19 +73,25 @@ def starting(chain: Sequence[Entry]) -> float:
 
 
 def base(entry: Entry, entries: Collection[Entry]) -> Entry:
-    """The first change of this setting, among `entries`, in an unbroken series to this one.
+    """The first change of this setting, among `entries`, in an unbroken series to this one."""
+    return series(entry, entries)[-1]
+
+
+def series(entry: Entry, entries: Collection[Entry]) -> tuple[Entry, ...]:
+    """The changes of this setting, among `entries`, that led to this one; newest first.
 
     Each change of the series began with the value that the previous one left. Where another program
     changed the value in between, the series ends.
     """
+    run = [entry]
     older = [e for e in entries if e.id < entry.id and matching.same_setting(e, entry)]
     for previous in sorted(older, key=lambda e: -e.id):
         unknown = previous.after is None
         left = (previous.wanted, previous.before) if unknown else (previous.after,)
-        if entry.before not in left:
+        if run[-1].before not in left:
             break
-        entry = previous
-    return entry
+        run.append(previous)
+    return tuple(run)
 
 
 def _armed(chain: Sequence[Entry]) -> set[int]:

@@ -184,9 +184,9 @@ def once_more(journal: Journal, numbers: Collection[int]) -> tuple[Result, ...]:
             now, _ = status.shown(entry, host)
             if changed_again or now not in (entry.wanted, entry.after):
                 continue
-            first = chain.base(entry, reverted)
+            series = chain.series(entry, reverted)
             results.append(
-                take_back(entry, host, entries, force=False, state="reverted", first=first)
+                take_back(entry, host, entries, force=False, state="reverted", series=series)
             )
     return tuple(results)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from .. import settings
@@ -49,12 +49,12 @@ def put_back(
     results = []
     known = {e.id: e for e in entries}
     for entry in sorted(chosen, key=lambda e: -e.id):
-        first = chain.base(entry, chosen)
         others = tuple(known.values())
         try:
             result = take_back(
-                entry, host, others, force=force, state=state, first=first, survey=survey
-            )
+                entry, host, others, force=force, state=state,
+                series=chain.series(entry, chosen), survey=survey,
+            )  # fmt: skip
         except (OSError, ValueError, LookupError) as error:  # the others are still reverted
             result = _result(entry, "conflict", because=sentence(error))
         if result.state in (state, "void"):
@@ -120,19 +120,21 @@ class Place:
 
 def take_back(
     entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str,
-    first: Entry | None = None, survey: Survey | None = None,
+    series: Sequence[Entry] = (), survey: Survey | None = None,
 ) -> Result:  # fmt: skip
     """Restore the setting of one entry. `others` are the entries of its journal.
 
-    The value is that before `first`, if earlier changes led to this one.
+    With the `series` of changes that led to it (newest first), the setting and its side effects
+    return to their values before the first of them.
     """
-    to, asked = way_back(first or entry, others)
+    series = series or (entry,)
+    to, asked = way_back(series[-1], others)
     place = find(entry, host, others, force=force, to=to, survey=survey)
     if isinstance(place, Result):
         return place
     if never_written(entry, place) and place.now == to:
         return _result(entry, state, place.now, place.shell, status.never(place.now))
-    result = _write(origins(entry, others), place, host, state, to, asked)
+    result = _write(origins(_before(series), others), place, host, state, to, asked)
     old = settings.parse(entry.setting).nic
     if place.address.nic != old and not result.because:
         return replace(result, because=f"{old} has the name {place.address.nic} now")
@@ -179,6 +181,22 @@ def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
     """
     to = _origin(first, first.setting, first.before, others)
     return to, first.asked if to == first.before else ""
+
+
+def _before(series: Sequence[Entry]) -> Entry:
+    """The newest entry of a series, with its side effects as they were before the oldest one.
+
+    A value in between may be impossible with the first value of the setting: the kernel accepts no
+    IPv6 MTU of 9000 on an interface that has an MTU of 1500 again.
+    """
+    newest, *older = series
+    side_effects = dict(newest.side_effects)
+    for entry in older:
+        for key, (was, now) in side_effects.items():
+            old, new = entry.side_effects.get(key, (None, None))
+            if old is not None and new in (was, None):
+                side_effects[key] = (old, now)
+    return replace(newest, side_effects=side_effects)
 
 
 def origins(entry: Entry, others: Collection[Entry]) -> Entry:
