@@ -167,6 +167,7 @@ def test_the_key_s_shows_the_file_then_keeps_and_u_takes_it_away(place: Playgrou
         screen.until(lambda: bool(place.files()), "the file")
         (text,) = place.files().values()
         assert (text.splitlines()[1:], sack()) == (["net.ipv4.tcp_sack = 1"], "1")
+        screen.until(lambda: "journal 2" in screen.text, "both changes in the list")
         screen.press("u", "Undo 2 changes")  # its plan is shown first
         screen.agree("undone")
         screen.until(lambda: not place.files(), "the end of the file")

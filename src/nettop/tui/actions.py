@@ -63,7 +63,9 @@ class Actions:
         if not self.source.live:
             self.post(note(recording(origin(self.source)), "warn"))
             return
-
+        if self.changing.depth and hasattr(self.planning, f"do_{ask.verb}"):
+            self.post(note("a change is being written: press the key again after it", "warn"))
+            return
         self._spawn(ask.verb, lambda: work(ask, view, scene))
 
     def _spawn(self, name: str, work: Callable[[], None]) -> None:

@@ -6,9 +6,10 @@ root, changes go through sudo if it needs no password; otherwise a note has the 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
@@ -40,7 +41,8 @@ class Changing:
         self.given = host
         self.post = post
         self.altered = altered
-        self.busy = threading.Lock()
+        self.lock = threading.RLock()
+        self.depth = 0  # of `writing`
         self.used_sudo = False  # then the screen shows root's journal too
 
     def host(self) -> Host:
@@ -50,6 +52,16 @@ class Changing:
         from ..settings import Host
 
         return Host(source=self.source)
+
+    @contextlib.contextmanager
+    def writing(self) -> Iterator[None]:
+        """Hold the lock of changes until the journal was read again; others wait."""
+        with self.lock:
+            self.depth += 1
+            try:
+                yield
+            finally:
+                self.depth -= 1
 
     # -- changes ---------------------------------------------------------------------------------
 
@@ -100,7 +112,7 @@ class Changing:
         from ..changes.apply import apply
         from ..changes.journal import Journal
 
-        with self.busy:
+        with self.writing():
             outdated = self.outdated(changes)
             if outdated:
                 self.post(note(f"nothing was changed: {outdated}. Look at the plan again", "bad"))
@@ -109,7 +121,7 @@ class Changing:
             if any(privilege.needed(settings.parse(c.setting)) for c in changes):
                 return self._as_root(changes, finding)
             results = apply(changes, self.host(), Journal(), self._terms(finding))
-        self.report(results)
+            self.report(results)
         return results
 
     def _terms(self, finding: str) -> Terms:
@@ -143,22 +155,20 @@ class Changing:
         if tuple(persist.preview(wanted, self.source).items()) != question.files:
             self.post(note("nothing was written: the files changed. Look at them again", "bad"))
             return
-        if any(privilege.needed(settings.parse(setting)) for setting, _ in wanted):
-            before = {c.setting: c.before for c in changes}
-            explicit = [Change(s, before.get(s, v), v) for s, v in wanted]
-            with self.busy:
+        with self.writing():  # until the files are written too: an undo between them would miss them
+            if any(privilege.needed(settings.parse(setting)) for setting, _ in wanted):
+                before = {c.setting: c.before for c in changes}
+                explicit = [Change(s, before.get(s, v), v) for s, v in wanted]
                 self._as_root(explicit, finding, "--keep")
-            return
-        results = self.change(changes, finding) if changes else ()
-        if any(r.state == "pending" for r in results):
-            self.post(note("not persisted: confirm with c first, then press s", "warn"))
-            return
-        failed = any(r.state in ("refused", "conflict") for r in results)
-        if failed or len(results) < len(changes):
-            return
-        with self.busy:
-            kept = persist.keep(wanted, self.host(), Journal(), finding)
-        self.report(kept)
+                return
+            results = self.change(changes, finding) if changes else ()
+            if any(r.state == "pending" for r in results):
+                self.post(note("not persisted: confirm with c first, then press s", "warn"))
+                return
+            failed = any(r.state in ("refused", "conflict") for r in results)
+            if failed or len(results) < len(changes):
+                return
+            self.report(persist.keep(wanted, self.host(), Journal(), finding))
 
     # -- undo, confirm ---------------------------------------------------------------------
 
@@ -173,14 +183,14 @@ class Changing:
 
         roots = [one.removeprefix(ROOTS) for one in entries if one.startswith(ROOTS)]
         own = [int(one) for one in entries if not one.startswith(ROOTS)]
-        with self.busy:
+        with self.writing():
             results = retract(Journal(), self.host(), own, terms=self._terms("")) if own else ()
             peer = ssh_peer()
             for number in roots:
                 words = ["undo", number, f"--confirm={CONFIRM:g}"]
                 words += [f"--ssh-peer={peer}"] if peer else []
                 results = (*results, *self._sudo(words))
-        self.report(results)
+            self.report(results)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Confirm the pending changes that were on the screen, and no others."""

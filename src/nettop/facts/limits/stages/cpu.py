@@ -36,6 +36,7 @@ class Thread(NamedTuple):
     group: str | None
     cpu: int | None
     interrupts: float = 0.0  # of its core, where that core has no idle time
+    stolen: float = 0.0  # of its core, by the hypervisor
 
     @property
     def used(self) -> float:
@@ -43,7 +44,8 @@ class Thread(NamedTuple):
         if self.throttled >= HALF:
             return 1.0
         free = 1.0 - self.stopped
-        wanted = self.ran + self.waited + self.interrupts
+        given = 1.0 - min(self.stolen, HALF)
+        wanted = min(1.0, (self.ran + self.waited + self.interrupts) / given)
         return min(1.0, wanted + self.stopped if free < HALF else wanted / free)
 
 
@@ -79,7 +81,7 @@ def _process(look: Look, pid: int) -> list[Thread]:
     return [
         Thread(f"{one.name}[{pid}]", min(1.0, ((one.user or 0.0) + (one.system or 0.0)) / 100),
                (one.wait or 0.0) / 100, 0.0, 0.0, None, None, one.cpu,
-               _interrupts(look, one.cpu))
+               _interrupts(look, one.cpu), _stolen(look, one.cpu))
         for one in look.facts.processes
         if one.pid == pid and one.user is not None and one.threads == 1
     ]  # fmt: skip
@@ -105,8 +107,8 @@ def _shares(look: Look, entries: list[Entry[ThreadRow]]) -> Thread:
     ran = min(1.0, mean(entry.rate("ran") for entry in entries) or 0.0)
     waited = min(1.0, mean(entry.rate("waited") for entry in entries) or 0.0)
     name = f"{row.name}[{row.tid}]"
-    interrupts = _interrupts(look, row.cpu)
-    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts)
+    interrupts, stolen = _interrupts(look, row.cpu), _stolen(look, row.cpu)
+    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts, stolen)
 
 
 def _interrupts(look: Look, cpu: int | None) -> float:
@@ -119,6 +121,15 @@ def _interrupts(look: Look, cpu: int | None) -> float:
     if load is None or load["idle"] + load["iowait"] > 100 * (1 - CORE):
         return 0.0
     return (load["softirq"] + load["irq"]) / 100
+
+
+def _stolen(look: Look, cpu: int | None) -> float:
+    """The share of wall time in which the hypervisor ran something else on this core.
+
+    A thread neither runs nor waits meanwhile: it is judged by the time that was given.
+    """
+    load = look.window.core(cpu)
+    return 0.0 if load is None else load["steal"] / 100
 
 
 def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | None]:
@@ -151,9 +162,8 @@ def _thread(look: Look, one: Thread) -> Reading:
         parts.append(f"waited for a core {units.share(one.waited)}")
     if one.interrupts >= 0.05:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
-    load = look.window.core(one.cpu)
-    if load is not None and load["steal"] >= 5.0:
-        parts.append(f"the hypervisor took {load['steal']:.0f} % of core {one.cpu}")
+    if one.stolen >= 0.05:
+        parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
     used = one.used
     held = used if used >= BUSY else used / 2
     return Reading(
