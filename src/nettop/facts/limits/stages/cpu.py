@@ -19,6 +19,7 @@ from ..window import mean, share
 
 BUSY: Final = 0.85  # of wall time that a thread runs or waits for a core: it limits
 HALF: Final = 0.5  # of utilisation below which no capacity is told
+STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
 CORE: Final = 0.95  # of a core in use
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 WIDE: Final = 1.35  # a capacity from a utilisation is an estimate: least and most by this factor
@@ -41,12 +42,12 @@ class Thread(NamedTuple):
     @property
     def used(self) -> float:
         """The share of time in which it ran or could not although it wanted."""
-        if self.throttled >= HALF:
+        if self.throttled >= HALF or self.stopped >= STOPPED:
             return 1.0
         free = 1.0 - self.stopped
         given = 1.0 - min(self.stolen, HALF)
         wanted = min(1.0, (self.ran + self.waited + self.interrupts) / given)
-        return min(1.0, wanted + self.stopped if free < HALF else wanted / free)
+        return min(1.0, wanted / free)
 
 
 def readings(look: Look) -> Iterator[Reading]:
