@@ -95,7 +95,8 @@ def sysctl(name: str, value: str) -> Plant:
 
     def plant(host: Host, draw: Random) -> None:
         host.sysctls[name] = value
-        bit = {"net.ipv4.tcp_timestamps": 1, "net.ipv4.tcp_sack": 2}.get(name, 4)
+        bit = {"net.ipv4.tcp_timestamps": 1, "net.ipv4.tcp_sack": 2,
+               "net.ipv4.tcp_window_scaling": 4}.get(name, 0)  # fmt: skip
         for flow in host.flows:
             flow.options &= ~bit
 
@@ -325,4 +326,6 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "tcp-queue-pruned": (ANY, pruned),
     "reader-slow": (ANY, reader_slow),
     "flow-control-one-way": (_DEVICES, nic.pause_one_way),
+    "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
+    "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip
