@@ -60,6 +60,7 @@ class Port:
     rps: str = "0"
     tx_timeouts: float = 0.0
     xdp: int = 0
+    xdp_mode: int = 1  # XDP_ATTACHED_DRV; 2: XDP_ATTACHED_SKB
     address: str = ""
     namespace: bool = False  # the other end of a veth is in another network namespace
 

@@ -326,6 +326,8 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "tcp-queue-pruned": (ANY, pruned),
     "reader-slow": (ANY, reader_slow),
     "flow-control-one-way": (_DEVICES, nic.pause_one_way),
+    "link-full": (("idle-server", "router"), nic.link_full),
+    "xdp-generic": (nic.METAL, nic.xdp_generic),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

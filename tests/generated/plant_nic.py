@@ -287,6 +287,20 @@ def xdp_errors(host: Host, draw: Random) -> None:
     lose(host, port, "xdp_tx", draw.uniform(200, 9000))
 
 
+def xdp_generic(host: Host, draw: Random) -> None:
+    """A program is attached above the driver."""
+    port = busy_port(host, 0.3)
+    port.xdp, port.xdp_mode = draw.randrange(20, 400), 2
+
+
+def link_full(host: Host, draw: Random) -> None:
+    """The link carries what it can."""
+    port = host.main
+    port.speed, port.rx_size = 1000, 1514
+    port.modes = port.peer_modes = ("1000baseT/Full", "Autoneg", "TP")
+    port.rx_packets = 1e9 / 8 / 1538
+
+
 def tx_timeout(host: Host, draw: Random) -> None:
     """The watchdog resets a send queue."""
     host.main.tx_timeouts = draw.uniform(0.5, 1.5)

@@ -103,7 +103,7 @@ def _link(host: Host, port: Port, moment: int) -> bytes:
             info.append(text(4, by_name[port.master].kind))
         parts.append(nest(18, *info))
     if port.xdp:
-        parts.append(nest(43, attribute(2, u8(1)), number(4, port.xdp)))
+        parts.append(nest(43, attribute(2, u8(port.xdp_mode)), number(4, port.xdp)))
     if port.hardware and host.kernel >= (5, 14):
         parts += [text(56, parent(host, port)), text(57, port.bus)]
     return link(port.index, port.name, *parts, flags=flags, kind=port.type)
