@@ -120,6 +120,8 @@ class Process:
     cpu: int = 0
     user: float = 0.02
     system: float = 0.01
+    waited: float = 0.0  # share of the time that it waits for a core
+    cgroup: str = ""
     kernel: bool = False
     inodes: list[int] = field(default_factory=list)
 
@@ -162,6 +164,8 @@ class Host:
     clock: tuple[int, int, int] = (3_000_000, 800_000, 3_000_000)  # kHz: now, least, most
     idle: float | None = None  # share of the time in a deep state; None: no cpuidle
     numa_miss: float = 0.0
+    # by cgroup: the CPUs it may use, the share of its periods in which it is throttled
+    quotas: dict[str, tuple[float, float]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows

@@ -39,11 +39,15 @@ def steal(host: Host, draw: Random) -> None:
 def throttled(host: Host, draw: Random) -> None:
     """The program's control group is out of quota in most periods."""
     process = next(one for one in host.processes if one.inodes)
-    group = "/sys/fs/cgroup/system.slice/app.service"
-    host.files[f"/proc/{process.pid}/cgroup"] = "0::/system.slice/app.service\n"
-    host.files[f"{group}/cpu.stat"] = (
-        "usage_usec 900000000\nnr_periods 100000\nnr_throttled 70000\nthrottled_usec 400000000\n"
-    )
+    process.cgroup = "/system.slice/app.service"
+    host.quotas = {process.cgroup: (draw.choice((0.5, 1.0, 2.0)), draw.uniform(0.4, 0.9))}
+
+
+def waits(host: Host, draw: Random) -> None:
+    """The program that reads shares its core with others, while the rest of the host idles."""
+    process = next(one for one in host.processes if one.inodes)
+    process.waited, process.user = draw.uniform(0.35, 0.6), 0.3
+    host.user[process.cpu] = 0.6
 
 
 def remote_memory(host: Host, draw: Random) -> None:
@@ -328,6 +332,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "flow-control-one-way": (_DEVICES, nic.pause_one_way),
     "link-full": (("idle-server", "router"), nic.link_full),
     "xdp-generic": (nic.METAL, nic.xdp_generic),
+    "run-queue-wait": (ANY, waits),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

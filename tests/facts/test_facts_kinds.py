@@ -1,0 +1,45 @@
+"""Kinds of facts with a `build` of their own, from the rows of their tables."""
+
+from __future__ import annotations
+
+import pytest
+from flow_tables import HOST, joined
+
+from nettop.collect import threads, throttling
+
+
+def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
+    def at(step: int) -> dict[str, object]:
+        return {
+            **HOST,
+            "throttling": [
+                throttling.Row("/app.slice", 2.0, 10 * step, 4 * step),
+                throttling.Row("cpu,cpuacct:/idle", 1.0, 7, 7),
+                throttling.Row("/ap", 1.0, None, None),
+            ],
+            "threads": [
+                threads.Row(70, 70, 5, "nginx", "R", cgroup="/app.slice/web.service"),
+                threads.Row(70, 71, 5, "worker", "R", cgroup="/app.slice/web.service"),
+                threads.Row(80, 80, 5, "sshd", "S", cgroup="/"),
+            ],
+        }
+
+    app, idle, other = joined(at(0), at(1)).more["quota"]
+    assert (app.cgroup, app.cores, app.processes) == ("/app.slice", 2.0, ("nginx[70]",))
+    assert app.throttled == pytest.approx(0.4)
+    assert (idle.cgroup, idle.throttled, idle.processes) == ("/idle", None, ())
+    assert (other.throttled, other.processes) == (None, ())
+
+
+def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
+    def at(step: int) -> dict[str, object]:
+        rows = [
+            threads.Row(70, 71, 5, "worker", "R", ran=0.5 * step, waited=0.25 * step, cpu=3),
+            threads.Row(70, 72, 5, "old", "S"),
+        ]
+        return {**HOST, "threads": rows}
+
+    first, second = joined(at(0), at(1)).more["thread"]
+    assert (first.pid, first.tid, first.name, first.cpu) == (70, 71, "worker", 3)
+    assert (first.ran, first.waited) == pytest.approx((50, 25))
+    assert (second.ran, second.waited) == (None, None)
