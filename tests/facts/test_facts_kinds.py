@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flow_tables import HOST, joined
 
-from nettop.collect import threads, throttling
+from nettop.collect import classes, qdiscs, threads, throttling
 
 
 def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
@@ -43,3 +43,31 @@ def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
     assert (first.pid, first.tid, first.name, first.cpu) == (70, 71, "worker", 3)
     assert (first.ran, first.waited) == pytest.approx((50, 25))
     assert (second.ran, second.waited) == (None, None)
+
+
+def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None:
+    def at(step: int) -> dict[str, object]:
+        row = qdiscs.Row
+        return {
+            **HOST,
+            "qdiscs": [
+                row("eth0", "root", "1:", "htb", root=True, bytes=500 * step, drops=9 * step),
+                row("eth1", "root", "2:", "tbf", root=True, backlog=90, bytes=500 * step,
+                    drops=3 * step, rate=8000.0),
+                row("eth1", "ingress", "ffff:", "ingress", root=False, drops=7 * step),
+                row("eth2", "root", "0:", "noqueue", root=True),
+            ],
+            "classes": [
+                classes.Row("eth0", "1:1", "root", False, 4000.0, 4000.0, bytes=300 * step),
+                classes.Row("eth0", "1:10", "1:1", True, 1000.0, 4000.0, bytes=250 * step),
+            ],
+        }  # fmt: skip
+
+    found = {one.id: one for one in joined(at(0), at(1)).more["qdisc"]}
+    assert sorted(found) == ["eth0/htb-class-1:10", "eth1/ingress-ffff:", "eth1/tbf-2:"]
+    bucket = found["eth1/tbf-2:"]
+    assert (bucket.nic, bucket.rate, bucket.queued, bucket.ingress) == ("eth1", 8000, 90, False)
+    assert (bucket.load, bucket.drops_per_s) == pytest.approx((0.5, 3))
+    assert found["eth0/htb-class-1:10"].load == pytest.approx(0.5)
+    police = found["eth1/ingress-ffff:"]
+    assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))

@@ -57,6 +57,8 @@ class Port:
     qdisc: str = "mq"
     qdisc_drops: float = 0.0
     qdisc_backlog: int = 0
+    qdisc_rate: float = 0.0  # bytes per second that a token bucket lets through
+    policed: float = 0.0  # packets per second that a filter on ingress drops
     rps: str = "0"
     tx_timeouts: float = 0.0
     xdp: int = 0

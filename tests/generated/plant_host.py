@@ -333,6 +333,8 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "link-full": (("idle-server", "router"), nic.link_full),
     "xdp-generic": (nic.METAL, nic.xdp_generic),
     "run-queue-wait": (ANY, waits),
+    "shaped": (("idle-server", "router", "virtio"), nic.shaped),
+    "policed": (("router", "virtio", "hypervisor"), nic.policed),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

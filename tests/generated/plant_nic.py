@@ -333,6 +333,20 @@ def qdisc(host: Host, draw: Random) -> None:
     port.tx_size = 1500
 
 
+def shaped(host: Host, draw: Random) -> None:
+    """A token bucket far below the speed of the link is full."""
+    port = host.main
+    port.qdisc, port.tx_size = "tbf", 1514
+    port.tx_packets = draw.uniform(2e3, 3e4)
+    port.qdisc_rate, port.qdisc_backlog = port.tx_packets * 1514 * draw.uniform(1, 1.03), 60
+
+
+def policed(host: Host, draw: Random) -> None:
+    """A filter drops received packets above its rate."""
+    port = busy_port(host, 0.1)
+    port.policed = port.rx_packets * draw.uniform(0.005, 0.05)
+
+
 def pause_one_way(host: Host, draw: Random) -> None:
     """This port sends no pause frames and its ring overruns."""
     _ring(host, draw, most=False)
