@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from flow_tables import HOST, joined
 
-from nettop.collect import classes, qdiscs, threads, throttling
+from nettop.collect import classes, neighbours, qdiscs, sysctls, threads, throttling
 
 
 def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
@@ -71,3 +71,15 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
     assert found["eth0/htb-class-1:10"].load == pytest.approx(0.5)
     police = found["eth1/ingress-ffff:"]
     assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
+
+
+def test_a_neighbour_table_has_the_limit_of_its_family() -> None:
+    def at(step: int) -> dict[str, object]:
+        limit = sysctls.Row("net.ipv4.neigh.default.gc_thresh3", "1024")
+        rows = [neighbours.Row("arp", 900, 4 * step), neighbours.Row("ndisc", 7)]
+        return {**HOST, "sysctls": [limit], "neighbours": rows}
+
+    arp, ndisc = joined(at(0), at(1)).more["neighbours"]
+    assert (arp.family, arp.entries, arp.limit) == ("arp", 900, 1024)
+    assert arp.overflows == pytest.approx(4)
+    assert (ndisc.entries, ndisc.limit, ndisc.overflows) == (7, None, None)
