@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import pytest
-from flow_tables import HOST, joined
+from flow_tables import HOST, joined, socket
 
-from nettop.collect import classes, neighbours, qdiscs, sysctls, threads, throttling
+from nettop.collect import (
+    classes,
+    neighbours,
+    qdiscs,
+    socket_owners,
+    sockets_tcp,
+    sysctls,
+    tcp_files,
+    threads,
+    throttling,
+)
 
 
 def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
@@ -83,3 +93,58 @@ def test_a_neighbour_table_has_the_limit_of_its_family() -> None:
     assert (arp.family, arp.entries, arp.limit) == ("arp", 900, 1024)
     assert arp.overflows == pytest.approx(4)
     assert (ndisc.entries, ndisc.limit, ndisc.overflows) == (7, None, None)
+
+
+def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (
+    None
+):
+    def listen(inode: int, waiting: int, port: int = 443) -> sockets_tcp.Row:
+        return socket(cookie=inode, inode=inode, state="listen", local="::", local_port=port,
+                      recv_q=waiting, send_q=128)  # fmt: skip
+
+    tables = {
+        **HOST,
+        "sockets_tcp": [listen(1, 90), listen(2, 3), listen(3, 5, 80), socket(cookie=9, inode=4)],
+        "socket_owners": [socket_owners.Row(1, 70, "nginx")],
+        "tcp_files": [tcp_files.Row(70, 60, 64)],
+    }
+    first, second, alone = joined(tables, tables).more["listener"]
+    assert (first.port, first.waiting, first.backlog, first.group, first.others) == (
+        443,
+        90,
+        128,
+        2,
+        3,
+    )
+    assert (first.pid, first.process, first.files, first.files_max) == (70, "nginx", 60, 64)
+    assert (second.others, second.pid, second.files) == (90, None, None)
+    assert (alone.group, alone.others) == (1, 0)
+
+
+def test_destinations_count_local_ports_and_those_that_are_left() -> None:
+    def at(count: int, ports: str) -> dict[str, object]:
+        rows = [
+            socket(
+                cookie=n,
+                inode=n,
+                local="10.0.0.1",
+                local_port=n,
+                remote="10.0.0.2",
+                remote_port=443,
+            )
+            for n in range(count)
+        ]
+        limits = {"net.ipv4.ip_local_port_range": ports,
+                  "net.ipv4.ip_local_reserved_ports": "5,10-19,1990-2100"}  # fmt: skip
+        return {
+            **HOST,
+            "sockets_tcp": [*rows, socket(cookie=99999, inode=1, state="listen")],
+            "sysctls": [sysctls.Row(name, value) for name, value in limits.items()],
+        }
+
+    tables = at(600, "1000 1999")
+    (one,) = joined(tables, tables).more["destination"]
+    assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:443", "10.0.0.1", 600, 990)
+    few, odd = at(100, "1000 1999"), at(600, "?")
+    assert joined(few, few).more["destination"] == ()
+    assert joined(odd, odd).more["destination"][0].available is None

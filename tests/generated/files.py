@@ -330,6 +330,8 @@ def _process(host: Host, one: Process, moment: int) -> Iterator[tuple[str, str]]
     if one.inodes:
         yield f"{here}/task/", f"{one.pid}\n"
         yield f"{here}/cgroup", f"0::{one.cgroup or '/'}\n"
+    soft = f"Max open files            {one.nofile:<20} 1048576              files     \n"
+    yield f"{here}/limits", f"Limit                     Soft Limit           Hard Limit\n{soft}"
     cpus = f"0-{host.cpus - 1}" if host.cpus > 1 else "0"
     yield f"{here}/status", f"Name:\t{one.name}\nCpus_allowed_list:\t{cpus}\n"
     yield f"{here}/fd/", "".join(f"{n}\n" for n in range(len(one.inodes)))

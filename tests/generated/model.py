@@ -124,6 +124,7 @@ class Process:
     system: float = 0.01
     waited: float = 0.0  # share of the time that it waits for a core
     cgroup: str = ""
+    nofile: int = 1 << 20  # RLIMIT_NOFILE
     kernel: bool = False
     inodes: list[int] = field(default_factory=list)
 
