@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 import pytest
 from flow_tables import HOST, joined, socket
 
 from nettop.collect import (
+    addresses,
     classes,
+    links,
     neighbours,
     qdiscs,
     socket_owners,
@@ -148,3 +152,23 @@ def test_destinations_count_local_ports_and_those_that_are_left() -> None:
     few, odd = at(100, "1000 1999"), at(600, "?")
     assert joined(few, few).more["destination"] == ()
     assert joined(odd, odd).more["destination"][0].available is None
+
+
+def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:
+    def row(name: str, kind: str, mtu: int, below: str | None = None) -> links.Row:
+        number = len(name) + mtu
+        return links.Row(name, number, 1, kind, loopback=False, up=True, running=True,
+                         promisc=False, carrier=True, mtu=mtu, link=below)  # fmt: skip
+
+    tables = {
+        **HOST,
+        "links": [row("up", "vlan", 9000), row("down", "bond", 1500), row("wg0", "wireguard", 1420),
+                  row("vx0", "vxlan", 1500, "down"), row("cni0", "bridge", 1450)],
+        "addresses": [addresses.Row(name, "10.0.0.1", 24, 4, "global")
+                      for name in ("up", "down", "cni0")],
+    }  # fmt: skip
+    wg, vx = sorted(joined(tables, tables).more["tunnel"], key=attrgetter("kind"), reverse=True)
+    assert (wg.name, wg.nic, wg.mtu, wg.room) == ("wg0", None, 1420, 8940)
+    assert (vx.name, vx.nic, vx.mtu, vx.room) == ("vx0", "down", 1500, 1450)
+    alone = {**tables, "addresses": [addresses.Row("down", "10.0.0.1", 24, 4, "global")]}
+    assert {one.nic for one in joined(alone, alone).more["tunnel"]} == {"down"}

@@ -7,7 +7,8 @@ from random import Random
 from typing import Final
 
 from generated import plant_nic as nic
-from generated.model import Flow, Host, Listener, Process
+from generated import plant_stack as stack
+from generated.model import Flow, Host, Process
 
 Plant = Callable[[Host, Random], None]
 ANY: Final = (*nic.METAL, "ena", "gve", "virtio", "idle-server")
@@ -41,13 +42,6 @@ def throttled(host: Host, draw: Random) -> None:
     process = next(one for one in host.processes if one.inodes)
     process.cgroup = "/system.slice/app.service"
     host.quotas = {process.cgroup: (draw.choice((0.5, 1.0, 2.0)), draw.uniform(0.4, 0.9))}
-
-
-def waits(host: Host, draw: Random) -> None:
-    """The program that reads shares its core with others, while the rest of the host idles."""
-    process = next(one for one in host.processes if one.inodes)
-    process.waited, process.user = draw.uniform(0.35, 0.6), 0.3
-    host.user[process.cpu] = 0.6
 
 
 def remote_memory(host: Host, draw: Random) -> None:
@@ -133,34 +127,6 @@ def accept_queue(host: Host, draw: Random) -> None:
     listener = host.listeners[0]
     listener.backlog = draw.choice((128, 511, 4096))
     listener.waiting = listener.backlog + 1
-
-
-def out_of_files(host: Host, draw: Random) -> None:
-    """The program has as many files open as it may, and connections wait."""
-    listener = host.listeners[0]
-    process = next(one for one in host.processes if listener.inode in one.inodes)
-    process.inodes += range(60000, 60000 + draw.choice((20, 200)))
-    process.nofile = len(process.inodes)
-    listener.waiting = draw.randrange(5, 120)
-
-
-def one_worker_stuck(host: Host, draw: Random) -> None:
-    """One of several sockets of a port is not served."""
-    first = host.listeners[0]
-    first.waiting, first.backlog = draw.randrange(200, 500), 511
-    process = next(one for one in host.processes if first.inode in one.inodes)
-    for n in range(draw.choice((1, 3))):
-        host.listeners.append(Listener(first.port, draw.randrange(2), 511, 61000 + n))
-        process.inodes.append(61000 + n)
-
-
-def ports_open(host: Host, draw: Random) -> None:
-    """Open connections to one service hold nearly every port of a short range."""
-    host.sysctls["net.ipv4.ip_local_port_range"] = "40000\t40999"
-    process = next(one for one in host.processes if one.inodes)
-    for number in range(draw.randrange(900, 1000)):
-        host.flows.append(Flow("10.1.1.1", 40000 + number, 5432, tx=0.0, rx=0.0,
-                               pid=process.pid))  # fmt: skip
 
 
 def syn_queue(host: Host, draw: Random) -> None:
@@ -360,12 +326,15 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "flow-control-one-way": (_DEVICES, nic.pause_one_way),
     "link-full": (("idle-server", "router"), nic.link_full),
     "xdp-generic": (nic.METAL, nic.xdp_generic),
-    "run-queue-wait": (ANY, waits),
+    "run-queue-wait": (ANY, stack.waits),
     "shaped": (("idle-server", "router", "virtio"), nic.shaped),
     "policed": (("router", "virtio", "hypervisor"), nic.policed),
-    "out-of-files": (ANY, out_of_files),
-    "one-worker-stuck": (ANY, one_worker_stuck),
-    "ports-held-open": (ANY, ports_open),
+    "out-of-files": (ANY, stack.out_of_files),
+    "one-worker-stuck": (ANY, stack.one_worker_stuck),
+    "ports-held-open": (ANY, stack.ports_open),
+    "tunnel-mtu": (("kubernetes",), stack.tunnel_mtu),
+    "tunnel-offload-off": (("kubernetes",), stack.tunnel_offload),
+    "wireguard-one-core": (("router",), stack.wireguard),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip
