@@ -76,7 +76,8 @@ def _laptop(draw: Random, seed: str, kind: str) -> Host:
 def _kubernetes(draw: Random, seed: str, kind: str) -> Host:
     made = _metal(draw, seed, kind, nodes=draw.choice((1, 2)), least=16)
     driver = draw.choice(("ice", "mlx5_core", "i40e", "bnxt_en"))
-    card(draw, made, driver, "ens1f0", load=0.1, most=32)
+    port = card(draw, made, driver, "ens1f0", load=0.1, most=32)
+    port.features = {**(port.features or {}), "tx-udp_tnl-segmentation": "on"}
     bridge = Port("cni0", kind="bridge", driver="", bus="", mtu=1450, qdisc="noqueue",
                   rx_packets=4e4, tx_packets=4e4)  # fmt: skip
     overlay = Port("flannel.1", kind="vxlan", bus="", mtu=1450, qdisc="noqueue", rx_packets=2e4,

@@ -103,7 +103,7 @@ def _link(host: Host, port: Port, moment: int) -> bytes:
             info.append(text(4, by_name[port.master].kind))
         parts.append(nest(18, *info))
     if port.xdp:
-        parts.append(nest(43, attribute(2, u8(1)), number(4, port.xdp)))
+        parts.append(nest(43, attribute(2, u8(port.xdp_mode)), number(4, port.xdp)))
     if port.hardware and host.kernel >= (5, 14):
         parts += [text(56, parent(host, port)), text(57, port.bus)]
     return link(port.index, port.name, *parts, flags=flags, kind=port.type)
@@ -180,8 +180,19 @@ def _qdisc(host: Host, port: Port, moment: int) -> bytes:
         if not whole and place > 1:
             stats = bytes(20)
         head = struct.pack("=BxHiIII", 0, 0, port.index, 0 if place else 0x10000, root, 0)
+        options = b""
+        if port.qdisc_rate:  # struct tc_tbf_qopt: two rates, then limit, buffer and mtu
+            rate = struct.pack("=8xI12x3I", round(port.qdisc_rate), 1 << 20, 1 << 14, 0)
+            options = nest(2, attribute(1, rate))
         made += message(
-            36, head + text(1, kind) + nest(7, attribute(1, basic), attribute(3, stats))
+            36, head + text(1, kind) + options + nest(7, attribute(1, basic), attribute(3, stats))
+        )
+    if port.policed:
+        lost = host.count(f"{port.name} policed", port.policed, moment)
+        stats = struct.pack("=5I", 0, 0, lost & 0xFFFFFFFF, 0, 0)
+        head = struct.pack("=BxHiIII", 0, 0, port.index, 0xFFFF0000, 0xFFFFFFF1, 0)
+        made += message(
+            36, head + text(1, "ingress") + nest(7, attribute(1, basic), attribute(3, stats))
         )
     return made
 

@@ -26,6 +26,8 @@ RATES: Final = (
     "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "frag_creates", "reasm_fails",
+    "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
+    "udp_memory_errors",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -124,6 +126,7 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack=track.now.count if track is not None else None,
         conntrack_max=track.now.most if track is not None else None,
         conntrack_drops=track.rate("drops") if track is not None else None,
+        conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),

@@ -123,6 +123,23 @@ class Host:
     flow_limited: float | None = gauge(
         "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
+    syn_cookies: float | None = gauge("SYN cookies sent, SYN queue full", "events/s", default=None)
+    syn_drops: float | None = gauge("SYNs dropped, SYN queue full", "events/s", default=None)
+    time_wait_overflows: float | None = gauge(
+        "sockets closed without TIME_WAIT, too many of them", "events/s", default=None
+    )
+    reverse_path_drops: float | None = gauge(
+        "packets dropped, reverse path filter", "packets/s", default=None
+    )
+    rcv_pruned: float | None = gauge(
+        "packets dropped, receive buffer of the socket full", "packets/s", default=None
+    )
+    udp_memory_errors: float | None = gauge(
+        "datagrams dropped, UDP memory limit", "packets/s", default=None
+    )
+    conntrack_failures: float | None = gauge(
+        "connection tracking entries not inserted", "entries/s", default=None
+    )
 
 
 KIND = Kind(

@@ -250,6 +250,16 @@ class Nic:
         "losses at ring and port not known by kind: link statistics only", default=None
     )
     ports_down: int | None = gauge("ports of the bond without a link", "ports", default=None)
+    port_speed: float | None = gauge("fastest mode of the port", "bit/s", default=None)
+    offered_speed: float | None = gauge(
+        "fastest mode that the port advertises", "bit/s", default=None
+    )
+    common_speed: float | None = gauge(
+        "fastest mode that the port and its link partner support", "bit/s", default=None
+    )
+    xdp_mode: str | None = gauge(
+        "attachment of the XDP program: driver generic offload multi", default=None
+    )
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
 
 

@@ -1,0 +1,54 @@
+"""Collectors of kernel tables: neighbours, bonds, open files."""
+
+from __future__ import annotations
+
+import pytest
+from flow_tables import socket
+from net_files import host
+
+from nettop.collect import neighbours, socket_owners, sockets_tcp, tcp_files
+from nettop.collect.socket_owners import _Held
+
+
+def test_neighbours_sum_the_counters_of_cpus_and_take_the_entries_once() -> None:
+    stat = "entries allocs table_fulls\n0000000a 00000010 00000001\n0000000a 00000001 00000002\n"
+    base = "/proc/net/stat/"
+    (arp,) = neighbours.read(host({base + "arp_cache": stat}))
+    assert (arp.family, arp.entries, arp.overflows, arp.forced) == ("arp", 10, 3, None)
+    both = neighbours.read(host({base + "arp_cache": stat, base + "ndisc_cache": stat}))
+    assert [row.family for row in both] == ["arp", "ndisc"]
+    assert neighbours.read(host({base + "arp_cache": "a new format"})) == []
+    with pytest.raises(OSError, match="arp_cache"):
+        neighbours.read(host({"/proc/net/snmp": ""}))
+
+
+LIMITS = """\
+Limit                     Soft Limit           Hard Limit           Units
+Max processes             100                  200                  processes
+Max open files            1024                 524288               files
+"""
+
+
+def test_open_files_of_processes_that_listen() -> None:
+    held = {
+        "7": _Held(names=("0", "1", "3"), inodes={"3": 101}),
+        "8": _Held(names=("0", "4"), inodes={"4": 102}),
+        "9": _Held(names=("0", "1", "2", "5"), inodes={"5": 103}),
+    }
+    rows = [
+        socket(inode=101, state="listen"),
+        socket(inode=102, state="established"),
+        socket(inode=103, state="listen"),
+    ]
+    memory = {
+        sockets_tcp.Known: sockets_tcp.Known(
+            {bytes([n]): (b"", b"", 0, r) for n, r in enumerate(rows)}
+        ),
+        socket_owners.Known: socket_owners.Known(held=held),
+    }
+    many, few = tcp_files.update(host({"/proc/7/limits": LIMITS}), memory)
+    assert (many.pid, many.files, many.limit) == (9, 4, None)
+    assert (few.pid, few.files, few.limit) == (7, 3, 1024)
+    assert tcp_files.soft("Max open files            unlimited            unlimited") is None
+    with pytest.raises(OSError, match="/proc"):
+        tcp_files.update(host({"/sys/x": ""}), {})
