@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
 from . import Change, Result, chain, context, guard, matching
-from .journal import Entry, Journal, since_boot
+from .journal import Journal, JournaledChange, since_boot
 from .plan import forecast, refused
 from .readback import carrier, look, read_side_effects, settle
 
@@ -73,7 +73,7 @@ def make(
         risky(settings.parse(change.setting), terms.carries) for change in changes
     )
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
-    first: Entry | None = None
+    first: JournaledChange | None = None
     for at, planned in enumerate(changes):
         change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
@@ -118,7 +118,7 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
     return unchanged
 
 
-def _unconfirmed(draft: Entry, journal: Journal) -> int:
+def _unconfirmed(draft: JournaledChange, journal: Journal) -> int:
     """The number of the newest unconfirmed change of the same setting; 0 if there is none."""
     numbers = (
         e.id for e in journal.entries() if chain.unconfirmed(e) and matching.same_setting(e, draft)
@@ -126,7 +126,7 @@ def _unconfirmed(draft: Entry, journal: Journal) -> int:
     return max(numbers, default=0)
 
 
-def _after_side_effects(change: Change, first: Entry | None, journal: Journal) -> Change:
+def _after_side_effects(change: Change, first: JournaledChange | None, journal: Journal) -> Change:
     """The change, from the value that earlier changes of its group gave to its setting."""
     for entry in journal.entries() if first else ():
         was, now = entry.side_effects.get(change.setting, (None, None))
@@ -147,10 +147,10 @@ def _forecast(change: Change, host: Host) -> Result:
     return Result(change.setting, change.before, change.after, "planned", shell=shell)
 
 
-def _draft(change: Change, host: Host) -> Entry:
+def _draft(change: Change, host: Host) -> JournaledChange:
     """The change as an entry without a number, with boot, namespace and device."""
     address, netns = settings.parse(change.setting), context.netns()
-    return Entry(
+    return JournaledChange(
         0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
         boot=context.boot(), netns=netns.inode, netns_name=netns.name, netns_cookie=netns.cookie,
         identity=settings.identity(host.source, address),
@@ -159,8 +159,8 @@ def _draft(change: Change, host: Host) -> Entry:
 
 def _begin(
     change: Change, expected: Result, host: Host, journal: Journal, terms: Terms,
-    first: Entry | None, due: float | None,
-) -> Entry:  # fmt: skip
+    first: JournaledChange | None, due: float | None,
+) -> JournaledChange:  # fmt: skip
     """Write the entry of the change to disk, before any write to the host."""
     address = settings.parse(change.setting)
     names = dict.fromkeys((*settings.side_effects(host.source, address), *dict(change.also)))
@@ -178,7 +178,9 @@ def _begin(
     )  # fmt: skip
 
 
-def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entry]) -> Entry:
+def _armed(
+    journal: Journal, entry: JournaledChange, confirm: float, others: Sequence[JournaledChange]
+) -> JournaledChange:
     """Start the time to confirm now, when the guard runs: on a busy host it starts slowly.
 
     It applies to the whole chain, with the `others` of the group.
@@ -189,7 +191,7 @@ def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entr
     return replace(entry, due=due, deadline=deadline, armed=True)
 
 
-def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
+def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
     address = settings.parse(entry.setting)
     if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
         because = "the time to confirm was over before the write"
@@ -242,7 +244,7 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     )  # fmt: skip
 
 
-def _write_all(change: Change, entry: Entry, host: Host) -> str:
+def _write_all(change: Change, entry: JournaledChange, host: Host) -> str:
     """Write the value and the side effects, wait for the link; the error of the write, or empty."""
     address = settings.parse(entry.setting)
     had = carrier(host, address)
@@ -258,7 +260,7 @@ def _write_all(change: Change, entry: Entry, host: Host) -> str:
     return because
 
 
-def _without_effect(entry: Entry, after: str | None, because: str) -> str:
+def _without_effect(entry: JournaledChange, after: str | None, because: str) -> str:
     """Why a write had no effect; empty if it had one. An undo must restore the exact value."""
     if after == entry.before:
         return because or "the kernel accepted it, but nothing changed"
@@ -267,7 +269,7 @@ def _without_effect(entry: Entry, after: str | None, because: str) -> str:
     return ""
 
 
-def _is_open(journal: Journal, entry: Entry) -> bool:
+def _is_open(journal: Journal, entry: JournaledChange) -> bool:
     """Whether the entry is still open in the journal."""
     return any(e.id == entry.id and e.open for e in journal.entries())
 

@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
-from .landing import COMPUTED, Landing, Site, seen
+from .landing import COMPUTED, Landed, Landing, seen
 
 if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
@@ -36,7 +36,7 @@ ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land t
 class Sockets:
     """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
 
-    tcp: list[tuple[float, Entry[TcpRow], Site]] = field(default_factory=list)
+    tcp: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
     udp: list[Entry[UdpRow]] = field(default_factory=list)
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
@@ -102,7 +102,7 @@ def uses(sockets: Sockets) -> dict[int, Use]:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class FlowInputs:
     """What the other facts say of a flow's surroundings."""
 
     landing: Landing
@@ -116,7 +116,7 @@ class Around:
     doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
 
 
-def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
+def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
     """The busiest flows, and UDP sockets that lose or hold datagrams."""
     tcp = sockets.tcp
     if len(tcp) > MOST:
@@ -128,7 +128,9 @@ def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
     return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
 
 
-def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, around: Around) -> Flow:
+def _tcp(
+    moved: float, entry: Entry[TcpRow], site: Landed, sockets: Sockets, around: FlowInputs
+) -> Flow:
     row, rate = entry.now, entry.per_s
     rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
@@ -192,7 +194,7 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 
 
 def _place(
-    site: Site, rx: float | None, nic: Nic | None, around: Around, pid: int | None
+    site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
     """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
     queue, why = _believed(site, around)
@@ -211,7 +213,7 @@ def _place(
     return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
 
 
-def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
+def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
     row, rate = entry.now, entry.per_s
     site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
     queue, why = _believed(site, around)
@@ -230,7 +232,7 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
     )  # fmt: skip
 
 
-def _believed(site: Site, around: Around) -> tuple[str | None, str]:
+def _believed(site: Landed, around: FlowInputs) -> tuple[str | None, str]:
     """The queue and how it is known; none where the counters speak against RSS."""
     doubt = around.doubts.get(site.port or "") if site.why == COMPUTED else None
     return (site.queue, site.why) if doubt is None else (None, doubt)
@@ -240,7 +242,7 @@ def _matters(entry: Entry[UdpRow]) -> bool:
     return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
 
 
-def _speed(landing: Landing, site: Site) -> float | None:
+def _speed(landing: Landing, site: Landed) -> float | None:
     port = landing.ports.get(site.port or site.nic or "")
     return port.speed if port is not None else None
 
@@ -261,7 +263,7 @@ def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> 
     return max(known, default=None)
 
 
-def _window(sends: bool | None, trip: float | None, around: Around) -> float | None:
+def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float | None:
     """Half of the largest buffer holds payload, the rest the packets' own structures.
 
     tcp_adv_win_scale is 1 by default (Documentation/networking/ip-sysctl.rst).

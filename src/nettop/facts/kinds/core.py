@@ -81,7 +81,7 @@ class Load(NamedTuple):
     idle: float
 
 
-class Spot(NamedTuple):
+class CpuPlace(NamedTuple):
     """Where a CPU is, which does not change while it is online."""
 
     cpu: int
@@ -137,7 +137,7 @@ _NO_CLOCK: Final = (None, None, None)
 
 
 def build(
-    frame: Frame, spots: Sequence[Spot], load: Mapping[int, Load], duty: Duty
+    frame: Frame, spots: Sequence[CpuPlace], load: Mapping[int, Load], duty: Duty
 ) -> tuple[Core, ...]:
     """A core for each online CPU."""
     soft = {rate.cpu: rate for e in frame.tables.get("softirqs", ()) if (rate := e.per_s)}
@@ -175,7 +175,7 @@ def build(
     return tuple(out)
 
 
-def _resting(spots: Sequence[Spot], load: Mapping[int, Load]) -> dict[int | None, int]:
+def _resting(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> dict[int | None, int]:
     """How many CPUs of each node do next to nothing; nodes without any known load are not there."""
     counts: dict[int | None, int] = {}
     for spot in spots:

@@ -10,7 +10,7 @@ from typing import Final
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
 from .core import Core
-from .host import Host
+from .host import HostFact
 from .nic import Nic
 from .process import Process
 
@@ -70,13 +70,13 @@ class Ends:
     cores: Sequence[Core] = ()
     backlog: float | None = None  # limit of the backlog, packets
     process: Process | None = None
-    host: Host | None = None
+    host: HostFact | None = None
     main: bool = False
     reasons: Reasons | None = None
 
 
 def build(
-    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
+    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: HostFact,
     backlog: int | None, reasons: Reasons | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
     """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog.

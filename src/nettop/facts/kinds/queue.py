@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
-from ..lines import Line, Lines
+from ..lines import IrqLine, Lines
 
 if TYPE_CHECKING:
     from ..rows import IrqRow, QueueRow
@@ -53,7 +53,7 @@ KIND = Kind(
 )  # fmt: skip
 
 
-class Counted(NamedTuple):
+class CountedRates(NamedTuple):
     """The rates of one queue by its driver's counters, per second; None: not counted."""
 
     packets: float | None = None
@@ -68,7 +68,7 @@ class Slot(NamedTuple):
     name: str
     direction: str
     number: int
-    line: Line | None
+    line: IrqLine | None
     allowed: tuple[int, ...]
     effective: tuple[int, ...]
     hint: tuple[int, ...]
@@ -138,7 +138,7 @@ def served_by(slot: Slot, rates: Mapping[int, float] | None, seen: Mapping[int, 
 
 
 def make(
-    slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: Counted,
+    slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: CountedRates,
     whole: float | None, core_si: float | None,
 ) -> Queue:  # fmt: skip
     """One queue; `whole` is the NIC's packets per second in its direction."""
