@@ -50,7 +50,7 @@ def apply(
     try:
         with journal.lock():
             for change in changes:  # before the time to confirm begins
-                settings.prepare(host, settings.parse(change.setting))
+                settings.prepare(host, change.address)
             make(changes, host, journal, terms or Terms(), results)
     except OSError as error:
         missing = changes[len(results)]
@@ -69,9 +69,7 @@ def make(
     """
     drafts = [_draft(change, host) for change in changes]
     waiting = [_unconfirmed(draft, journal) for draft in drafts]
-    guarded = any(waiting) or any(
-        risky(settings.parse(change.setting), terms.carries) for change in changes
-    )
+    guarded = any(waiting) or any(risky(change.address, terms.carries) for change in changes)
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
     first: JournaledChange | None = None
     for at, planned in enumerate(changes):
@@ -141,7 +139,7 @@ def _forecast(change: Change, host: Host) -> Result:
     if not change.undoes:
         return forecast(change, host.source)
     try:
-        shell = settings.shell(settings.parse(change.setting), change.after, host.source)
+        shell = settings.shell(change.address, change.after, host.source)
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
     return Result(change.setting, change.before, change.after, "planned", shell=shell)
@@ -149,7 +147,7 @@ def _forecast(change: Change, host: Host) -> Result:
 
 def _draft(change: Change, host: Host) -> JournaledChange:
     """The change as an entry without a number, with boot, namespace and device."""
-    address, netns = settings.parse(change.setting), context.netns()
+    address, netns = change.address, context.netns()
     return JournaledChange(
         0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
         boot=context.boot(), netns=netns.inode, netns_name=netns.name, netns_cookie=netns.cookie,
@@ -162,7 +160,7 @@ def _begin(
     first: JournaledChange | None, due: float | None,
 ) -> JournaledChange:  # fmt: skip
     """Write the entry of the change to disk, before any write to the host."""
-    address = settings.parse(change.setting)
+    address = change.address
     names = dict.fromkeys((*settings.side_effects(host.source, address), *dict(change.also)))
     before = read_side_effects(host, tuple(names))
     return journal.begin(
@@ -192,7 +190,7 @@ def _armed(
 
 
 def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
-    address = settings.parse(entry.setting)
+    address = entry.address
     if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
         because = "the time to confirm was over before the write"
         journal.note(entry.id, "refused", because=because)
@@ -246,7 +244,7 @@ def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange)
 
 def _write_all(change: Change, entry: JournaledChange, host: Host) -> str:
     """Write the value and the side effects, wait for the link; the error of the write, or empty."""
-    address = settings.parse(entry.setting)
+    address = entry.address
     had = carrier(host, address)
     because = ""
     try:

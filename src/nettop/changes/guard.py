@@ -205,7 +205,7 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
         if entry.id not in known:
             known.add(entry.id)
             status.shown(entry, host)
-            settings.prepare(host, settings.parse(entry.setting))
+            settings.prepare(host, entry.address)
 
 
 def wait(journal: Journal, group: int, known: set[int]) -> None:

@@ -14,10 +14,13 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..files import bounds
 from ..files.trust import trusted
+
+if TYPE_CHECKING:
+    from ..settings import Address
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
 Line = dict[str, Any]  # of the file; `_valid` has checked the types of its fields
@@ -60,6 +63,13 @@ class JournaledChange:
     undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
     ended: float | None = None  # seconds since 1970: when it was closed
     last: int = 0  # the newest entry when it was closed
+
+    @property
+    def address(self) -> Address:
+        """The setting, parsed; settings.UnknownError for one that this nettop does not know."""
+        from .. import settings
+
+        return settings.parse(self.setting)
 
     @property
     def open(self) -> bool:

@@ -35,7 +35,7 @@ def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...
 
 def forecast(change: Change, source: Source) -> Result:
     """What `apply` decides before it writes: planned, unchanged, or refused with the reason."""
-    address = settings.parse(change.setting)
+    address = change.address
     try:
         now = settings.read(source, address)
         value = settings.normal(address, change.after)

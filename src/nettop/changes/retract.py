@@ -55,7 +55,7 @@ def retract(
         left = [e for e in chosen if e.id not in busy]
         risks = _guarded(left, host, terms) if terms.confirm else []
         for entry in risks:
-            settings.prepare(host, settings.parse(entry.setting))
+            settings.prepare(host, entry.address)
         plain = [e for e in left if e not in risks]
         results = list(put_back(journal, host, entries, plain, force=force, survey=survey))
         if risks:

@@ -33,7 +33,7 @@ def find(
     Without a `survey` other namespaces are not searched. With `force`, an interface with the same
     name and index counts as the device if nothing else identifies it.
     """
-    address = settings.parse(entry.setting)
+    address = entry.address
     now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
         return _gone("the host was rebooted: the change is gone")
@@ -54,7 +54,7 @@ def find(
 
 def renamed(address: Address, name: str, entry: JournaledChange) -> Address:
     """The address with the current `name` of the interface, if it was that of the entry."""
-    if address.nic != settings.parse(entry.setting).nic or not name:
+    if address.nic != entry.address.nic or not name:
         return address
     return replace(address, target=name + ("/" + address.part if address.part else ""))
 

@@ -136,7 +136,7 @@ def take_back(
     if never_written(entry, place) and place.now == to:
         return _result(entry, state, place.now, place.shell, status.never(place.now))
     result = _write(origins(_before(series), others), place, host, state, to, asked)
-    old = settings.parse(entry.setting).nic
+    old = entry.address.nic
     if place.address.nic != old and not result.because:
         return replace(result, because=f"{old} has the name {place.address.nic} now")
     return result
