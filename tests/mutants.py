@@ -1,6 +1,6 @@
 """Small changes of the sources, each of which some test should notice: `make mutants`.
 
-    python tests/mutants.py [--count 25] [--seed N] [--map FOLDER] [FOLDER …]
+    python tests/mutants.py [--count 25] [--seed N] [--map FOLDER] [--fast] [FOLDER …]
 
 A mutant is one change of one expression or statement of src/nettop: a comparison, a number, a
 switch, and/or, a returned value, a statement left out. It is made in a copy of the tree. The tests
@@ -16,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import itertools
 import os
 import random
 import shutil
@@ -38,13 +39,17 @@ _SLOW: Final = "slow and not netns and not lab"
 _NO_TESTS: Final = 5  # pytest's exit code when it runs no test
 
 
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
 def places(tree: ast.Module) -> Iterator[ast.AST]:
     """The nodes that can be changed, in a fixed order."""
     words = {id(n.value) for n in ast.walk(tree) if isinstance(n, ast.Expr)}  # docstrings, calls
     for node in ast.walk(tree):
         number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
         call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        back = isinstance(node, ast.Return) and node.value is not None
+        back = isinstance(node, ast.Return) and not _is_none(node.value)
         compared = isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER
         logic = isinstance(node, ast.BoolOp)
         logic |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
@@ -106,6 +111,16 @@ def copied(folder: Path) -> Path:
     return Path(shutil.copytree(ROOT, folder / "tree", ignore=names))
 
 
+_written = itertools.count(1)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a source with a time of its own: bytecode is cached by time and size of the source."""
+    path.write_text(text, encoding="utf-8")
+    number = next(_written)
+    os.utime(path, (number, number))
+
+
 def test_folders(tree: Path) -> list[str]:
     """The folders of tests that hold modules of tests."""
     return sorted({path.relative_to(tree / "tests").parts[0]
@@ -114,7 +129,8 @@ def test_folders(tree: Path) -> list[str]:
 
 def _fails(tree: Path, words: list[str], seconds: float) -> bool:
     """Whether a test fails, or the tests take longer than `seconds`: the mutant waits for ever."""
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile every module
     run = [sys.executable, "-m", "pytest", "-x", "-q", "--hypothesis-profile", "quick", *words]
     try:
         done = subprocess.run(
@@ -125,7 +141,7 @@ def _fails(tree: Path, words: list[str], seconds: float) -> bool:
     return done.returncode not in (0, _NO_TESTS)
 
 
-def killed(tree: Path, folder: str, tests: list[str], expected: float) -> bool:
+def killed(tree: Path, folder: str, tests: list[str], expected: float, *, slow: bool) -> bool:
     """Whether one of `tests`, which take the `expected` seconds, or a slow test notices it."""
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
         names.write("\n".join(tests))
@@ -133,7 +149,7 @@ def killed(tree: Path, folder: str, tests: list[str], expected: float) -> bool:
         if tests and _fails(tree, ["-m", line_map.MARK, f"@{names.name}"], 60 + 10 * expected):
             return True
     own = tree / "tests" / folder
-    return own.is_dir() and _fails(tree, ["-m", _SLOW, str(own)], 300)
+    return slow and own.is_dir() and _fails(tree, ["-m", _SLOW, str(own)], 300)
 
 
 def main() -> int:
@@ -143,6 +159,7 @@ def main() -> int:
     parser.add_argument("--count", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--map", type=Path, help="folder of the line map, made if it is absent")
+    parser.add_argument("--fast", action="store_true", help="leave out the slow tests")
     args = parser.parse_args()
     tried: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
@@ -159,9 +176,9 @@ def main() -> int:
             new, what, rows = mutant(text, number)
             tests = lines.of(str(where), rows)
             expected = sum(lines.seconds.get(test, 0.0) for test in tests)
-            (tree / where).write_text(new, encoding="utf-8")
-            dead = killed(tree, folder, tests, expected)
-            (tree / where).write_text(text, encoding="utf-8")
+            write(tree / where, new)
+            dead = killed(tree, folder, tests, expected, slow=not args.fast)
+            write(tree / where, text)
             tried[folder] += 1
             noticed[folder] += dead
             print(f"{'killed  ' if dead else 'SURVIVED'} {where}:{what[:120]}", flush=True)
