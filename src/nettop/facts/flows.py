@@ -34,7 +34,7 @@ ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land t
 
 @dataclass(slots=True)
 class Sockets:
-    """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
+    """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
 
     tcp: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
     udp: list[Entry[UdpRow]] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Sockets:
         cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Landing,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
-        """From the socket tables; `owners` is process and name by inode.
+        """Join the socket tables; `owners` maps an inode to the process and its name.
 
         `tcp` is None when the table could not be read.
         """
@@ -75,7 +75,7 @@ class Sockets:
 
 
 def uses(sockets: Sockets) -> dict[int, Use]:
-    """What each process has of the network, over all its sockets."""
+    """The network use of each process by pid, summed over its sockets."""
     found: dict[int, Use] = {}
     for moved, entry, site in sockets.tcp:
         owner = sockets.owners.get(entry.now.inode)
@@ -103,7 +103,7 @@ def uses(sockets: Sockets) -> dict[int, Use]:
 
 @dataclass(frozen=True, slots=True)
 class FlowInputs:
-    """What the other facts say of a flow's surroundings."""
+    """The other facts that a flow is joined with."""
 
     landing: Landing
     nics: Mapping[str, Nic]
@@ -168,11 +168,11 @@ def _tcp(
 def _lost(
     sent: float | None, again: float | None, had: float | None
 ) -> tuple[float | None, float | None]:
-    """What was lost of all sent, and which part of what was sent again had not been lost.
+    """The share of sent segments that was lost, and the share of retransmissions sent needlessly.
 
-    The receiver names each segment that it got twice once (DSACK, RFC 2883). Where the kernel
-    does not count that, all that is sent again is taken for lost; before 5.9 it counted a report
-    as one segment, and too much is (net/ipv4/tcp_input.c, tcp_dsack_seen()).
+    The receiver reports each segment that it got twice (DSACK, RFC 2883). On a kernel that does not
+    count these reports, every retransmission counts as a loss. Before Linux 5.9 a report counted as
+    one segment, so the loss is too high (net/ipv4/tcp_input.c, tcp_dsack_seen()).
     """
     if again is None:
         return None, None
@@ -181,12 +181,12 @@ def _lost(
 
 
 def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
-    """Whether data on the way fills the send buffer while more could be on the way.
+    """Whether data in flight fills the send buffer while the path could carry more.
 
-    The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
-    waits for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()): a buffer so small that it always
-    leaves at once is never seen waiting. What is on the way on average is the rate times the round
-    trip; what is there in the instant of the look may be nothing, just before it is filled again.
+    The kernel's own clock (sndbuf_limited) starts only when data is sent while the program waits
+    for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()), so it misses a buffer so small that its
+    data always leaves at once. The average data in flight is the rate times the round trip; the
+    amount at the moment of the sample may be zero, just before the buffer is filled again.
     """
     if tx is None or rtt is None or row.sndbuf is None or row.cwnd is None or row.mss is None:
         return None
@@ -196,7 +196,7 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 def _place(
     site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
-    """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
+    """Queue, how the queue is known, interrupt CPU, process CPU, distance, whether it is far."""
     queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
@@ -233,7 +233,7 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
 
 
 def _believed(site: Landed, around: FlowInputs) -> tuple[str | None, str]:
-    """The queue and how it is known; none where the counters speak against RSS."""
+    """The queue and how it is known; no queue if the queue counters contradict RSS."""
     doubt = around.doubts.get(site.port or "") if site.why == COMPUTED else None
     return (site.queue, site.why) if doubt is None else (None, doubt)
 
@@ -248,13 +248,13 @@ def _speed(landing: Landing, site: Landed) -> float | None:
 
 
 def _bulk(moved: float, speed: float | None) -> bool:
-    """Whether bytes/s are more than 1 % of the link, or than 10 Mbit/s."""
+    """Whether `moved` (bytes/s) exceeds 10 Mbit/s or, if less, 1 % of the link."""
     least = min(BULK_RATE, BULK_SHARE * speed) if speed else BULK_RATE
     return moved * 8 > least
 
 
 def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> float | None:
-    """What is in flight now, or would be at this flow's share of the link without queueing."""
+    """Bytes in flight now, or at this flow's share of the link without queueing."""
     known = []
     if trip is not None:
         known.append(formulas.bdp(rate, trip))
@@ -264,8 +264,9 @@ def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> 
 
 
 def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float | None:
-    """Half of the largest buffer holds payload, the rest the packets' own structures.
+    """The rate in bit/s that the largest window allows.
 
+    Half of the largest buffer holds payload, the rest the structures of packets:
     tcp_adv_win_scale is 1 by default (Documentation/networking/ip-sysctl.rst).
     """
     triple = around.wmem if sends else around.rmem
@@ -275,7 +276,7 @@ def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float
 
 
 def _fixed(rcvbuf: int | None, rmem: tuple[int, ...]) -> bool | None:
-    """A receive buffer that autotuning would not make was set by the application; else unknown."""
+    """True for a buffer size that autotuning cannot produce (set by the application); else None."""
     if rcvbuf is None or len(rmem) != 3:
         return None
     return True if rcvbuf < rmem[1] or rcvbuf > rmem[2] else None

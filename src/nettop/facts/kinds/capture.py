@@ -79,7 +79,7 @@ ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
 def listens(row: PacketSocketRow, name: str | None) -> bool:
     """Whether a packet socket is a capture: a ring, a fanout group, or all protocols.
 
-    DHCP clients and LLDP daemons have packet sockets too, for a few frames of their own.
+    DHCP clients and LLDP daemons also have packet sockets, for a few frames of one protocol.
     """
     if row.ring_version is not None or row.fanout is not None:
         return True
@@ -149,7 +149,7 @@ def _make(
 
 
 def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
-    """The CPUs that receive the packets of its queues.
+    """The CPUs that receive the packets of the interface's queues.
 
     Packets of a device without interrupts (veth) are received on the sender's CPU, or by RPS.
     """
