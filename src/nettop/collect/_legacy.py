@@ -19,7 +19,7 @@ _OPERATORS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class HarmfulSetting:
     """One harmful setting: when it is, the entry that measured it, and why."""
 
     key: str
@@ -44,15 +44,15 @@ class Line:
 
 
 @cache
-def lines() -> Mapping[str, Sequence[Line]]:
+def lines() -> Mapping[str, Sequence[HarmfulSetting]]:
     """The harmful lines by key; ValueError names the file when it cannot be understood."""
     import tomllib
 
     path = config.rules_folder() / "legacy-sysctls.toml"
-    out: dict[str, list[Line]] = {}
+    out: dict[str, list[HarmfulSetting]] = {}
     try:
         for entry in tomllib.loads(path.read_text())["line"]:
-            line = Line(**entry)
+            line = HarmfulSetting(**entry)
             line.holds("0")
             out.setdefault(line.key, []).append(line)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
@@ -60,7 +60,7 @@ def lines() -> Mapping[str, Sequence[Line]]:
     return out
 
 
-def harmful(key: str, value: str) -> Line | None:
+def harmful(key: str, value: str) -> HarmfulSetting | None:
     """The first entry that says this setting harms; None when none does."""
     for line in lines().get(key.replace("/", "."), ()):
         if line.holds(value):

@@ -73,10 +73,9 @@ def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
     """The devices below these interfaces, each with what sysfs says are its interrupts."""
     devices: dict[str, tuple[str, list[str]]] = {}
     for nic in nics:
-        name = _sysfs.target(source, f"{_NETS}/{nic}/device")
-        if name is not None:
-            parent = "/.." if name.startswith("virtio") else ""
-            devices.setdefault(name, (f"{_NETS}/{nic}/device{parent}", []))[1].append(nic)
+        device = _sysfs.device(source, nic)
+        if device is not None:
+            devices.setdefault(device[0], (device[1], []))[1].append(nic)
     found = []
     for name, (path, own) in devices.items():
         irqs = [irq for irq in _sysfs.names(source, f"{path}/msi_irqs") if irq.isdecimal()]

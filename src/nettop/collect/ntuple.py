@@ -45,7 +45,7 @@ def read(source: Source) -> Sequence[Row]:
     return Partly(rows, "; ".join(why)) if why else rows
 
 
-def row(interface: str, rule: driver.Rule) -> Row:
+def row(interface: str, rule: driver.SteeringRule) -> Row:
     """A rule with its addresses as text."""
     return Row(
         interface,

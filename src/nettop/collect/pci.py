@@ -37,13 +37,12 @@ def read(source: Source) -> list[Row]:
     """Each interface with a slot; OSError without /sys/class/net."""
     rows = []
     for nic in source.listing(_NETS):
-        device = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        device = _sysfs.device(source, nic)
         if device is None:
             continue
-        place = f"{_NETS}/{nic}/device" + ("/.." if device.startswith("virtio") else "")
-        speed = _sysfs.word(source, f"{place}/current_link_speed")
+        speed = _sysfs.word(source, f"{device[1]}/current_link_speed")
         if speed is not None:
-            rows.append(_row(source, nic, place, speed))
+            rows.append(_row(source, nic, device[1], speed))
     return rows
 
 

@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
-from .landing import COMPUTED, Landing, Site, seen
+from .landing import COMPUTED, Landed, Landing, seen
 
 if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
@@ -34,9 +34,9 @@ ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land t
 
 @dataclass(slots=True)
 class Sockets:
-    """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
+    """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
 
-    tcp: list[tuple[float, Entry[TcpRow], Site]] = field(default_factory=list)
+    tcp: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
     udp: list[Entry[UdpRow]] = field(default_factory=list)
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
@@ -49,7 +49,7 @@ class Sockets:
         cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Landing,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
-        """From the socket tables; `owners` is process and name by inode.
+        """Join the socket tables; `owners` maps an inode to the process and its name.
 
         `tcp` is None when the table could not be read.
         """
@@ -75,7 +75,7 @@ class Sockets:
 
 
 def uses(sockets: Sockets) -> dict[int, Use]:
-    """What each process has of the network, over all its sockets."""
+    """The network use of each process by pid, summed over its sockets."""
     found: dict[int, Use] = {}
     for moved, entry, site in sockets.tcp:
         owner = sockets.owners.get(entry.now.inode)
@@ -102,8 +102,8 @@ def uses(sockets: Sockets) -> dict[int, Use]:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What the other facts say of a flow's surroundings."""
+class FlowInputs:
+    """The other facts that a flow is joined with."""
 
     landing: Landing
     nics: Mapping[str, Nic]
@@ -116,7 +116,7 @@ class Around:
     doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
 
 
-def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
+def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
     """The busiest flows, and UDP sockets that lose or hold datagrams."""
     tcp = sockets.tcp
     if len(tcp) > MOST:
@@ -128,7 +128,9 @@ def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
     return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
 
 
-def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, around: Around) -> Flow:
+def _tcp(
+    moved: float, entry: Entry[TcpRow], site: Landed, sockets: Sockets, around: FlowInputs
+) -> Flow:
     row, rate = entry.now, entry.per_s
     rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
@@ -166,11 +168,11 @@ def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, aroun
 def _lost(
     sent: float | None, again: float | None, had: float | None
 ) -> tuple[float | None, float | None]:
-    """What was lost of all sent, and which part of what was sent again had not been lost.
+    """The share of sent segments that was lost, and the share of retransmissions sent needlessly.
 
-    The receiver names each segment that it got twice once (DSACK, RFC 2883). Where the kernel
-    does not count that, all that is sent again is taken for lost; before 5.9 it counted a report
-    as one segment, and too much is (net/ipv4/tcp_input.c, tcp_dsack_seen()).
+    The receiver reports each segment that it got twice (DSACK, RFC 2883). On a kernel that does not
+    count these reports, every retransmission counts as a loss. Before Linux 5.9 a report counted as
+    one segment, so the loss is too high (net/ipv4/tcp_input.c, tcp_dsack_seen()).
     """
     if again is None:
         return None, None
@@ -179,12 +181,12 @@ def _lost(
 
 
 def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
-    """Whether data on the way fills the send buffer while more could be on the way.
+    """Whether data in flight fills the send buffer while the path could carry more.
 
-    The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
-    waits for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()): a buffer so small that it always
-    leaves at once is never seen waiting. What is on the way on average is the rate times the round
-    trip; what is there in the instant of the look may be nothing, just before it is filled again.
+    The kernel's own clock (sndbuf_limited) starts only when data is sent while the program waits
+    for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()), so it misses a buffer so small that its
+    data always leaves at once. The average data in flight is the rate times the round trip; the
+    amount at the moment of the sample may be zero, just before the buffer is filled again.
     """
     if tx is None or rtt is None or row.sndbuf is None or row.cwnd is None or row.mss is None:
         return None
@@ -192,9 +194,9 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 
 
 def _place(
-    site: Site, rx: float | None, nic: Nic | None, around: Around, pid: int | None
+    site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
-    """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
+    """Queue, how the queue is known, interrupt CPU, process CPU, distance, whether it is far."""
     queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
@@ -211,7 +213,7 @@ def _place(
     return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
 
 
-def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
+def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
     row, rate = entry.now, entry.per_s
     site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
     queue, why = _believed(site, around)
@@ -230,8 +232,8 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
     )  # fmt: skip
 
 
-def _believed(site: Site, around: Around) -> tuple[str | None, str]:
-    """The queue and how it is known; none where the counters speak against RSS."""
+def _believed(site: Landed, around: FlowInputs) -> tuple[str | None, str]:
+    """The queue and how it is known; no queue if the queue counters contradict RSS."""
     doubt = around.doubts.get(site.port or "") if site.why == COMPUTED else None
     return (site.queue, site.why) if doubt is None else (None, doubt)
 
@@ -240,19 +242,19 @@ def _matters(entry: Entry[UdpRow]) -> bool:
     return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
 
 
-def _speed(landing: Landing, site: Site) -> float | None:
+def _speed(landing: Landing, site: Landed) -> float | None:
     port = landing.ports.get(site.port or site.nic or "")
     return port.speed if port is not None else None
 
 
 def _bulk(moved: float, speed: float | None) -> bool:
-    """Whether bytes/s are more than 1 % of the link, or than 10 Mbit/s."""
+    """Whether `moved` (bytes/s) exceeds 10 Mbit/s or, if less, 1 % of the link."""
     least = min(BULK_RATE, BULK_SHARE * speed) if speed else BULK_RATE
     return moved * 8 > least
 
 
 def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> float | None:
-    """What is in flight now, or would be at this flow's share of the link without queueing."""
+    """Bytes in flight now, or at this flow's share of the link without queueing."""
     known = []
     if trip is not None:
         known.append(formulas.bdp(rate, trip))
@@ -261,9 +263,10 @@ def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> 
     return max(known, default=None)
 
 
-def _window(sends: bool | None, trip: float | None, around: Around) -> float | None:
-    """Half of the largest buffer holds payload, the rest the packets' own structures.
+def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float | None:
+    """The rate in bit/s that the largest window allows.
 
+    Half of the largest buffer holds payload, the rest the structures of packets:
     tcp_adv_win_scale is 1 by default (Documentation/networking/ip-sysctl.rst).
     """
     triple = around.wmem if sends else around.rmem
@@ -273,7 +276,7 @@ def _window(sends: bool | None, trip: float | None, around: Around) -> float | N
 
 
 def _fixed(rcvbuf: int | None, rmem: tuple[int, ...]) -> bool | None:
-    """A receive buffer that autotuning would not make was set by the application; else unknown."""
+    """True for a buffer size that autotuning cannot produce (set by the application); else None."""
     if rcvbuf is None or len(rmem) != 3:
         return None
     return True if rcvbuf < rmem[1] or rcvbuf > rmem[2] else None

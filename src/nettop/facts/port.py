@@ -10,7 +10,7 @@ from ..frame.rates import Tables
 from ..terms import formulas
 from . import wiring
 from .kinds.nic import Channels, Coalesce, Feature, Nic, Pause, Pcie, Ring
-from .place import Place
+from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Link:
         """Fields that only rtnetlink has are unknown."""
 
 
-def ports(tables: Tables, place: Place) -> dict[str, Port]:
+def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     """Every interface, from the rows of the tables in `STILL`."""
     classes: dict[str, NetClassRow] = {row.name: row for row in tables.get("netclass", ())}
     links: dict[str, LinkRow | _Link] = {row.interface: row for row in tables.get("links", ())}
@@ -131,7 +131,7 @@ def _forwarding(sysctls: Mapping[str, str]) -> bool | None:
 
 
 def _port(
-    kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: Place,
+    kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: OnlineCpus,
     lower: tuple[str, ...], one: Mapping[str, Any], many: Tables, *, forwarding: bool | None,
 ) -> Port:  # fmt: skip
     name = link.interface

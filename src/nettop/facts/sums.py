@@ -12,9 +12,9 @@ from ..frame.rates import Entry, Frame, Tables
 from .counters import middle, total
 from .kinds.core import Core, Load
 from .kinds.flow import Flow
-from .kinds.host import Host
+from .kinds.host import HostFact
 from .kinds.nic import Nic
-from .place import Place
+from .place import OnlineCpus
 from .single import triple
 
 if TYPE_CHECKING:
@@ -53,11 +53,11 @@ class Sums:
 class Fixed:
     """A host with the fields that rarely change, and its sysctls by name."""
 
-    host: Host
+    host: HostFact
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
 
-def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
+def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     """The host of the rows of the tables in `STILL`; `legacy` are the harmful sysctl lines."""
     kernel: KernelRow | None = next(iter(tables.get("kernel", ())), None)
     services: dict[str, ServiceRow] = {row.name: row for row in tables.get("services", ())}
@@ -68,7 +68,7 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
     cmdline = (kernel.cmdline if kernel is not None else None) or ""
     forwards = [sysctls[name] for name in _FORWARDING if name in sysctls]
     return Fixed(
-        Host(
+        HostFact(
             name=(kernel.hostname if kernel is not None else None) or "",
             kernel=version(release),
             release=release,
@@ -101,7 +101,7 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
 _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
 
 
-def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> Host:
+def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> HostFact:
     """The host in this frame; `load` by CPU."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)

@@ -1,4 +1,4 @@
-"""A TCP (or UDP) flow: where it goes, what limits it, which queue, IRQ and core it lands on."""
+"""A TCP or UDP flow: its ends, its limit, and the queue, interrupt and core that receive it."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from ..kind import Kind
 
 @light
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostFact:
     """One host. `kernel` is a tuple such as (6, 1); sysctls are asked by sysctl('name')."""
 
     name: str = label("host name")
@@ -143,6 +143,6 @@ class Host:
 
 
 KIND = Kind(
-    name="host", type=Host, plural="hosts", key=lambda _host: "host", target=lambda _host: "host",
-    names={"host": "host.name"}, example={"name": "host"},
+    name="host", type=HostFact, plural="hosts", key=lambda _host: "host",
+    target=lambda _host: "host", names={"host": "host.name"}, example={"name": "host"},
 )  # fmt: skip
