@@ -89,6 +89,10 @@ class Coalesce:
     tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
     rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
     rx_profile: str | None = gauge("DIM receive profile", default=None)
+    dynamic: bool | None = gauge(
+        "dynamic moderation, selected by a special value of the receive interrupt delay",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
