@@ -12,6 +12,8 @@ from nettop.collect import (
     drvinfo,
     features,
     interrupts,
+    iommu,
+    kernel,
     linkmodes,
     netclass,
     nicqueues,
@@ -307,6 +309,17 @@ def test_the_link_statistic_of_a_full_ring_is_the_drivers_or_none(
     assert (nic.per_s.ring_drops, nic.total.ring_drops) == (lost, lost)
     assert nic.link_only
     assert nic.per_s.rx_dropped == 900
+
+
+def test_the_iommu_of_each_interface_and_pass_through_of_any_machine() -> None:
+    tables: Tables = {
+        "links": [link("eth0", parent="0000:03:00.0", bus="pci"), link("eth1", 3)],
+        "iommu": [iommu.Row("eth0", 7, "DMA-FQ")],
+        "kernel": [kernel.Row("6.1.0", "arm", "quiet iommu.passthrough=1")],
+    }
+    facts = joined(tables)
+    assert (nic_of(facts, "eth0").iommu, nic_of(facts, "eth1").iommu) == ("DMA-FQ", None)
+    assert facts.host.iommu_pt is True
 
 
 @pytest.mark.parametrize(

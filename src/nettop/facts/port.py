@@ -79,7 +79,7 @@ def ports(tables: Tables, place: Place) -> dict[str, Port]:
 
 
 _ONE_ROW = ("rings", "coalesce", "pause", "channels", "rss", "drvinfo", "linkmodes", "fec", "pci",
-            "module")  # fmt: skip
+            "module", "iommu")  # fmt: skip
 _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
@@ -190,6 +190,7 @@ def _port(
         gro_max_size=link.gro_max_size,
         tso_max_size=link.tso_max_size,
         fec=_get(one["fec"], "active"),
+        iommu=_get(one["iommu"], "type"),
         xdp=link.xdp is not None if link.index is not None else None,
         sriov_vfs=_get(row, "sriov_vfs"),
         rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,

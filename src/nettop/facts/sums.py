@@ -33,7 +33,7 @@ _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
-STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
+STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,6 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
     kernel: KernelRow | None = next(iter(tables.get("kernel", ())), None)
     services: dict[str, ServiceRow] = {row.name: row for row in tables.get("services", ())}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
-    types = {row.type for row in tables.get("iommu", ()) if row.type is not None}
     clocks = [row.max_frequency for row in tables.get("cpufreq", ()) if row.max_frequency]
     release = kernel.release if kernel is not None else ""
     cmdline = (kernel.cmdline if kernel is not None else None) or ""
@@ -87,8 +86,7 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
             network_manager=_running(services.get("NetworkManager")),
             networkd=_running(services.get("networkd")),
             forwarding=any(value != "0" for value in forwards) if forwards else None,
-            iommu=min(types, default=None),
-            iommu_pt="iommu=pt" in cmdline.split() if cmdline else None,
+            iommu_pt=not _PASSED.isdisjoint(cmdline.split()) if cmdline else None,
             legacy=tuple(legacy),
             rps_flow_entries=whole(sysctls.get("net.core.rps_sock_flow_entries")),
         ),
@@ -96,6 +94,8 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
     )
 
 
+# Documentation/admin-guide/kernel-parameters.txt; iommu=pt is for x86 only
+_PASSED: Final = frozenset({"iommu=pt", "iommu.passthrough=1", "iommu.passthrough=on"})
 _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
 
 

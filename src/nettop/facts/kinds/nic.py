@@ -228,6 +228,7 @@ class Nic:
         "segmentation packet size limit of the device (TSO)", "bytes", default=None
     )
     fec: str | None = gauge("forward error correction in use", default=None)
+    iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
     xdp: bool | None = gauge("XDP program attached", default=None)
     af_xdp: bool | None = gauge("AF_XDP socket bound", default=None)
     sriov_vfs: int | None = gauge("virtual functions", "functions", default=None)
