@@ -18,6 +18,7 @@ from .place import Place
 from .single import triple
 
 if TYPE_CHECKING:
+    from .flows import Full
     from .rows import ConntrackRow, KernelRow, ServiceRow
 
 # counters and gauges of the snmp table that Host has under the same names
@@ -45,6 +46,7 @@ class Sums:
     flows: Sequence[Flow] = ()
     captures: int = 0
     tcp_flows: int = 0
+    full: Full | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_max=track.now.most if track is not None else None,
         conntrack_drops=track.rate("drops") if track is not None else None,
         firewall=_firewall(frame, track),
+        full_listener=sums.full.name if sums.full is not None else None,
+        full_backlog=sums.full.backlog if sums.full is not None else None,
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,

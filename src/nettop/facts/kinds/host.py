@@ -41,6 +41,8 @@ class Host:
     listen_overflows: float | None = gauge(
         "connections dropped, accept queue full", "events/s", default=None
     )
+    full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
+    full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
     listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
     rcvq_drops: float | None = gauge(
         "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
