@@ -220,6 +220,15 @@ def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
     assert (row.rx_usecs, row.rx_frames, row.rx_usecs_high) == (30, 8, None)
 
 
+@pytest.mark.parametrize(("answer", "adaptive"), [(0, None), (1, True)])
+def test_adaptive_moderation_by_ioctl_is_on_or_unknown(answer: int, adaptive: bool | None) -> None:
+    words = [0x0E, 30, 8, *[0] * 7, answer, answer, *[0] * 11]
+    answers = {"coalesce/eth0": struct.pack("=23I", *words)}
+    source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
+    row = coalesce.read(source)[0]
+    assert (row.adaptive_rx, row.adaptive_tx) == (adaptive, adaptive)
+
+
 def test_a_driver_with_an_error_does_not_hide_the_others() -> None:
     answers: dict[str, bytes | int] = {
         "route/links": LINKS,

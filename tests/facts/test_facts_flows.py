@@ -55,6 +55,23 @@ def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged
 
 
 @pytest.mark.parametrize(
+    ("drops", "waiting", "name"),
+    [(9, 0, "web[7], 0.0.0.0:80"), (0, 11, "web[7], 0.0.0.0:80"), (0, 10, None)],
+)
+def test_the_listener_with_a_full_accept_queue_is_named(
+    drops: int, waiting: int, name: str | None
+) -> None:
+    def at(step: int) -> Tables:
+        row = socket(state="listen", local="0.0.0.0", local_port=80, inode=5, recv_q=waiting,
+                     send_q=10, drops=drops * step)  # fmt: skip
+        other = replace(row, cookie=9, local_port=81, inode=6, recv_q=0, drops=0)
+        return {"sockets_tcp": [row, other], "socket_owners": [socket_owners.Row(5, 7, "web")]}
+
+    host = joined(at(0), at(1)).host
+    assert (host.full_listener, host.full_backlog) == (name, 10 if name else None)
+
+
+@pytest.mark.parametrize(
     ("had", "loss", "needless"),
     [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
 )

@@ -31,6 +31,9 @@ class Row:
         "None: driver not in the table",
         default=None,
     )
+    dynamic_usecs: tuple[int, ...] | None = gauge(
+        "values of rx-usecs that select dynamic moderation, not a delay", default=None
+    )
     notes: str | None = gauge("notes on its counters", default=None)
 
 
@@ -60,5 +63,6 @@ def row(interface: str, info: driver.Info) -> Row:
         arfs=about.arfs if about else None,
         fcs_counted=about.fcs_counted if about else None,
         link_ring=about.link_ring if about else None,
+        dynamic_usecs=about.dynamic_usecs or None if about else None,
         notes=about.notes or None if about else None,
     )

@@ -32,6 +32,15 @@ ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
 
 
+@dataclass(frozen=True, slots=True)
+class Full:
+    """A listening socket whose accept queue is full: connections dropped per second, backlog."""
+
+    drops: float
+    name: str
+    backlog: int
+
+
 @dataclass(slots=True)
 class Sockets:
     """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
@@ -43,6 +52,7 @@ class Sockets:
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
     placed: dict[str, dict[str, float]] = field(default_factory=dict)  # bytes/s by port and queue
     known: bool = False
+    full: Full | None = None  # the listener whose accept queue overflows most
 
     @classmethod
     def of(
@@ -57,6 +67,8 @@ class Sockets:
         landing.begin()
         for entry in tcp or ():
             row = entry.now
+            if row.state == "listen":
+                found.full = _fuller(found.full, entry, owners)
             if row.state != "established":
                 continue
             site = landing.site(row.cookie, "tcp", row)
@@ -72,6 +84,24 @@ class Sockets:
                 placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
             found.tcp.append((moved, entry, site))
         return found
+
+
+def _fuller(
+    known: Full | None, entry: Entry[TcpRow], owners: Mapping[int, tuple[int, str]]
+) -> Full | None:
+    """This listener if it drops more than the known one; the kernel counts drops at the socket.
+
+    The queue is full when it is longer than the backlog (include/net/sock.h, sk_acceptq_is_full()).
+    """
+    row, drops = entry.now, entry.rate("drops") or 0.0
+    if not drops and row.recv_q <= row.send_q:
+        return known
+    if known is not None and known.drops >= drops:
+        return known
+    owner = owners.get(row.inode)
+    place = f"[{row.local}]" if ":" in row.local else row.local
+    name = f"{place}:{row.local_port}"
+    return Full(drops, f"{owner[1]}[{owner[0]}], {name}" if owner else name, row.send_q)
 
 
 def uses(sockets: Sockets) -> dict[int, Use]:

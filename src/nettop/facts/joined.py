@@ -125,7 +125,9 @@ class Joiner:
         processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
         host = sums.build(
             frame, still, load,
-            sums.Sums(cores, moment.nics, found, len(captures), len(sockets.tcp)),
+            sums.Sums(
+                cores, moment.nics, found, len(captures), len(sockets.tcp), sockets.full
+            ),
         )  # fmt: skip
         chosen = self.chooser.choose(profile, guess(moment.nics, found, captures), frame.at)
         facts = Facts(

@@ -18,6 +18,7 @@ from .place import OnlineCpus
 from .single import triple
 
 if TYPE_CHECKING:
+    from .flows import Full
     from .rows import ConntrackRow, KernelRow, ServiceRow
 
 # counters and gauges of the snmp table that Host has under the same names
@@ -35,7 +36,7 @@ _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
-STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
+STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,7 @@ class Sums:
     flows: Sequence[Flow] = ()
     captures: int = 0
     tcp_flows: int = 0
+    full: Full | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,6 @@ def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     kernel: KernelRow | None = next(iter(tables.get("kernel", ())), None)
     services: dict[str, ServiceRow] = {row.name: row for row in tables.get("services", ())}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
-    types = {row.type for row in tables.get("iommu", ()) if row.type is not None}
     clocks = [row.max_frequency for row in tables.get("cpufreq", ()) if row.max_frequency]
     release = kernel.release if kernel is not None else ""
     cmdline = (kernel.cmdline if kernel is not None else None) or ""
@@ -89,8 +90,7 @@ def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
             network_manager=_running(services.get("NetworkManager")),
             networkd=_running(services.get("networkd")),
             forwarding=any(value != "0" for value in forwards) if forwards else None,
-            iommu=min(types, default=None),
-            iommu_pt="iommu=pt" in cmdline.split() if cmdline else None,
+            iommu_pt=not _PASSED.isdisjoint(cmdline.split()) if cmdline else None,
             legacy=tuple(legacy),
             rps_flow_entries=whole(sysctls.get("net.core.rps_sock_flow_entries")),
         ),
@@ -98,6 +98,8 @@ def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     )
 
 
+# Documentation/admin-guide/kernel-parameters.txt; iommu=pt is for x86 only
+_PASSED: Final = frozenset({"iommu=pt", "iommu.passthrough=1", "iommu.passthrough=on"})
 _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
 
 
@@ -128,6 +130,8 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack_drops=track.rate("drops") if track is not None else None,
         conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
+        full_listener=sums.full.name if sums.full is not None else None,
+        full_backlog=sums.full.backlog if sums.full is not None else None,
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,

@@ -94,7 +94,7 @@ def _keys(table: Table) -> None:
 def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
     """How the rule differs from what the test says, in one sentence; empty where it does not."""
     if "after" in table:
-        differs = _hold_differs(rule, table["after"], facts[-1])
+        differs = _hold_differs(rule, table["after"], facts)
         if differs:
             return differs
     judge, judgement = Judge((rule,), window=0.0), Judgement()
@@ -115,9 +115,12 @@ def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
     return ""
 
 
-def _hold_differs(rule: Rule, after: float, facts: Facts) -> str:
-    """How `hold` differs from the seconds that a test says, where the facts stay the same."""
+def _hold_differs(rule: Rule, after: float, moments: Sequence[Facts]) -> str:
+    """How `hold` differs from the seconds that a test says, where the last facts stay the same."""
     judge = Judge((rule,))
+    *earlier, facts = moments
+    for moment in earlier:
+        judge.judge(moment)
     for share, finds in ((0.0, False), (0.5, False), (1.0, True)):
         seconds = share * after
         if bool(judge.judge(replace(facts, at=facts.at + seconds)).findings) is not finds:

@@ -41,6 +41,8 @@ class HostFact:
     listen_overflows: float | None = gauge(
         "connections dropped, accept queue full", "events/s", default=None
     )
+    full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
+    full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
     listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
     rcvq_drops: float | None = gauge(
         "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
@@ -82,8 +84,7 @@ class HostFact:
     networkd: bool | None = gauge("systemd-networkd", default=None)
     firewall: bool | None = gauge("nf_conntrack module", default=None)
     forwarding: bool | None = gauge("IP forwarding", default=None)
-    iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
-    iommu_pt: bool | None = gauge("iommu=pt on the kernel command line", default=None)
+    iommu_pt: bool | None = gauge("IOMMU pass-through on the kernel command line", default=None)
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
     bulk_flows: int = gauge("bulk flows", "flows", default=0)
     max_rtt: float | None = gauge("largest RTT of a bulk flow", "s", default=None)

@@ -89,6 +89,10 @@ class Coalesce:
     tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
     rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
     rx_profile: str | None = gauge("DIM receive profile", default=None)
+    dynamic: bool | None = gauge(
+        "dynamic moderation, selected by a special value of the receive interrupt delay",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,6 +228,7 @@ class Nic:
         "segmentation packet size limit of the device (TSO)", "bytes", default=None
     )
     fec: str | None = gauge("forward error correction in use", default=None)
+    iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
     xdp: bool | None = gauge("XDP program attached", default=None)
     af_xdp: bool | None = gauge("AF_XDP socket bound", default=None)
     sriov_vfs: int | None = gauge("virtual functions", "functions", default=None)
