@@ -1,4 +1,4 @@
-"""Tuning: prove the fix of each finding in turn, the largest expected gain first."""
+"""Tuning: prove the fix of each finding in turn, the largest predicted gain first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from ..facts.limits.prediction import Prediction
 from ..terms.errors import sentence
 from . import prove, results
+from .calibration import beside
 from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError
 from .peer import Cancelled
@@ -26,6 +28,7 @@ class Offer:
     title: str
     wanted: list[tuple[str, str]]
     safety: bool = False
+    predicted: Prediction | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +51,9 @@ class TuneOutcome:
             row["median_difference"] = self.document["median_difference"]
             row["interval"] = self.document["interval"]
             row["verdict"] = self.document["verdict"]
+            row["predicted"] = self.document["predicted"]
+            row["measured"] = self.document["measured"]
+            row["inside"] = self.document["inside"]
         return row
 
 
@@ -63,7 +69,7 @@ def tune(
     cancelled = False
     need = on.plan.minimum(2, 1.0)
     for offer in offers:
-        finding, title, wanted = offer.finding, offer.title, offer.wanted
+        finding, title = offer.finding, offer.title
         if offer.safety:
             why = f"{UNPROVEN}; nettop apply {finding}"
             steps.append(TuneOutcome(finding, title, "skipped", why))
@@ -75,7 +81,7 @@ def tune(
             steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         try:
-            steps.append(_step(finding, title, wanted, _within(on, left - reserve)))
+            steps.append(_step(offer, _within(on, left - reserve)))
         except Cancelled:
             steps.append(TuneOutcome(finding, title, "skipped", "cancelled"))
             cancelled = True
@@ -126,11 +132,12 @@ def _within(on: Bench, seconds: float) -> Bench:
     return replace(on, plan=replace(on.plan, budget=seconds))
 
 
-def _step(finding: str, title: str, wanted: list[tuple[str, str]], on: Bench) -> TuneOutcome:
-    if not wanted:
+def _step(offer: Offer, on: Bench) -> TuneOutcome:
+    finding, title = offer.finding, offer.title
+    if not offer.wanted:
         return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
-        document = prove.prove(finding, wanted, on)
+        document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
         return TuneOutcome(finding, title, "skipped", sentence(error))
     state = "kept" if document["kept"] else "not kept"
@@ -142,10 +149,12 @@ def text(stored: Mapping[str, object]) -> str:
     document = cast("TuneDocument", stored)
     marks = {"kept": "✓", "not kept": "–", "skipped": " "}
     lines = [f"tuned towards {document['to']} in {document['seconds']:.0f} s"]
-    lines += [
-        f"  {marks[s['state']]} {s['state']:<9} {s['finding']}: {s['because']}"
-        for s in document["steps"]
-    ]
+    for step in document["steps"]:
+        lines.append(
+            f"  {marks[step['state']]} {step['state']:<9} {step['finding']}: {step['because']}"
+        )
+        if words := beside(step):
+            lines.append(f"              predicted {words}")
     total = document["total"]
     if total:
         low, high = total["interval"]

@@ -185,7 +185,9 @@ class Actions:
             if outdated:
                 self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
                 return
-            self.bench.prove(question.finding, question.wanted, values(view))
+            finding = scene.finding(question.finding)
+            predicted = finding.predicted if finding is not None else None
+            self.bench.prove(question.finding, question.wanted, values(view), predicted)
         else:
             self.changing.agree(question, ask.value)
 

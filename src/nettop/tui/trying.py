@@ -12,6 +12,7 @@ from ..views.scene import RunningTest, Scene, StoredResult
 from .notes import Post, note
 
 if TYPE_CHECKING:
+    from ..facts.limits.prediction import Prediction
     from ..trials.result import Options, Standing
     from ..trials.result import Progress as Second
     from ..trials.run import Watch
@@ -55,7 +56,10 @@ class TrialBench:
 
         self._run(title, form, work)
 
-    def prove(self, finding: str, wanted: Wanted, form: Mapping[str, str]) -> None:
+    def prove(
+        self, finding: str, wanted: Wanted, form: Mapping[str, str],
+        predicted: Prediction | None = None,
+    ) -> None:  # fmt: skip
         """Prove a finding: test with and without its changes in turn; keep them only if better."""
         from ..trials import prove
 
@@ -64,7 +68,7 @@ class TrialBench:
         def work(watch: Watch, cancel: threading.Event) -> None:
             tool = prove.fitting(finding)  # built in: nothing has to be installed on the peer
             bench = prove.bench(tool, options_of(form), watch=watch, cancel=cancel)
-            document = prove.prove(finding, list(wanted), bench)
+            document = prove.prove(finding, list(wanted), bench, predicted=predicted)
             kept = "kept" if document.get("kept") else "reverted"
             verdict = str(document.get("verdict", ""))
             role = {"better": "good", "worse": "bad"}.get(verdict, "warn")

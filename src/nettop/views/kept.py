@@ -43,7 +43,7 @@ def result_of(document: Document) -> StoredResult:
 
     ValueError or TypeError for a document that another version of nettop wrote.
     """
-    from ..trials import results
+    from ..trials import calibration, results
 
     kind = str(document.get("kind", "test"))
     if kind == "study":
@@ -61,6 +61,7 @@ def result_of(document: Document) -> StoredResult:
             figures.append((f"{confidence:.0%} CI", f"{low:+.1%} … {high:+.1%}"))
         figures.append(("pairs", str(len(document.get("a") or ()))))
         figures.append(("", "kept" if document.get("kept") else "reverted"))
+        figures += [("predicted", words)] if (words := calibration.beside(document)) else []
         figures += [
             (f"{results.mark(guard, str(document.get('verdict')))} {guard.get('name')}",
              f"{guard.get('a', 0):.3%} → {guard.get('b', 0):.3%}")

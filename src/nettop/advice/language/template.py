@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
+from ...facts.limits.words import LONG
 from ...terms.text import safe
 from ...terms.units import amount
 from .evaluate import evaluate
@@ -26,6 +27,7 @@ _CALLED: Final = {
     "host.name": "the host",
 }  # fmt: skip
 UNKNOWN: Final = "unknown"
+_SPOKEN: Final = {"flow.limit": LONG}  # fields whose values are names with words
 _UNITS: Final = {"ratio": "%", "us": "µs"}
 _TYPED: Final = re.compile(
     r"(?:ethtool -\S+|link show|\bdev|bonding/|net/) ?$"
@@ -93,7 +95,12 @@ def _shown(part: Expression, scope: Scope) -> str:
     if part.text in LABELS.values():  # a pid is a name, not an amount
         return safe(str(result.value))
     unit = result.reads[0].unit if len(result.reads) == 1 else ""
-    return safe(shown(result.value, unit))
+    return safe(shown(spoken(part.text, result.value), unit))
+
+
+def spoken(field: str, value: Value | None) -> Value | None:
+    """The value of a field in words where it has words: `sndbuf` is `the send buffer`."""
+    return _SPOKEN.get(field, {}).get(value, value) if isinstance(value, str) else value
 
 
 def shown(value: Value | None, unit: str = "") -> str:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from ...facts.limits.words import LONG, doubted, predicted
 from ...terms.text import safe, wrap
 from ..language.syntax import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
@@ -30,6 +31,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
     lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
+    lines += _titled("Relieves", [LONG[one] for one in rule.relieves], width)
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", full(rule, known or {}), width)
@@ -52,6 +54,7 @@ def verdict(
         for one in finding.wanted
     ]
     lines += _titled("What to do", [*map(safe, changes), *finding.advice], width)
+    lines += _titled("Predicted", [safe(prediction(finding))], width)
     lines += _titled("Expected", [finding.expected], width)
     lines += _sources(finding.sources, finding.competing, width)
     lines += _titled("References", full(rule, known or {}), width)
@@ -72,6 +75,14 @@ def figures(finding: Finding) -> list[str]:
     ]
 
 
+def prediction(finding: Finding) -> str:
+    """The rate after the fix, and whether earlier predictions of the rule failed; "" if unknown."""
+    if finding.predicted is None:
+        return ""
+    doubt = doubted(finding.predicted.earlier)
+    return predicted(finding.predicted) + (f". {doubt}" if doubt else "")
+
+
 def data(rule: Rule) -> dict[str, object]:
     """A rule as data, as `nettop rules show --json` prints it."""
     return {
@@ -89,6 +100,7 @@ def data(rule: Rule) -> dict[str, object]:
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),
+        "relieves": list(rule.relieves),
         "expected": plain(rule.words.expected.general(rule.limits)),
         "sources": list(rule.words.sources),
         "competing": list(rule.words.competing),

@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias, TypeVar, cast
 
 from ...facts import PROFILES
 from ...facts.kinds import kinds
+from ...facts.limits import STAGES
 from ...files import bounds
 from ...terms.errors import nearest
 from ..language.expression import Expression, condition, parse
@@ -23,7 +24,8 @@ T = TypeVar("T")
 Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
     "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "yields", "show", "encodes", "expected", "gain", "safety", "limits", "competing", "fix", "test",
+    "yields", "show", "encodes", "relieves", "expected", "gain", "safety", "limits", "competing",
+    "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
@@ -95,6 +97,7 @@ class _Builder:
             unless=tuple(self.each("unless", self.unless)),
             yields=tuple(self.list_of("yields")),
             encodes=tuple(self.list_of("encodes")),
+            relieves=self.stages(),
             gain=float(self.data.get("gain", 1)),
             safety=self.switch("safety", self.data),
             limits=self.limits,
@@ -154,6 +157,16 @@ class _Builder:
         for value in values:
             self.one_of(key, value, known)
         return frozenset(values) or None
+
+    def stages(self) -> tuple[str, ...]:
+        stages = tuple(self.list_of("relieves"))
+        for stage in stages:
+            self.one_of("relieves", stage, STAGES)
+        if len(set(stages)) < len(stages):
+            raise self.wrong("relieves", "a stage is listed twice")
+        if stages and not self.data.get("fix"):
+            raise self.wrong("relieves", "a rule without a fix relieves nothing")
+        return stages
 
     def links(self) -> frozenset[str] | None:
         links = self.names("links", LINKS)
