@@ -42,8 +42,8 @@ NEEDS: Final = (
 
 
 def needs() -> tuple[str, ...]:
-    """All tables that facts are built from, those of kinds with `build` included."""
-    return (*NEEDS, *(table for kind in kinds().values() for table in kind.needs))
+    """All tables that facts are built from, those of kinds with `build` included; each once."""
+    return tuple(dict.fromkeys([*NEEDS, *(t for kind in kinds().values() for t in kind.needs)]))
 
 
 @dataclass(slots=True)

@@ -51,7 +51,7 @@ class Sampler:
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
-        todo = sorted(wanted)
+        todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
         for name in todo:
             try:
                 module, every, instead, memory, kept_open = _plan(name)
