@@ -6,9 +6,11 @@ from operator import attrgetter
 
 import pytest
 from flow_tables import HOST, joined, socket
+from nic_tables import stats
 
 from nettop.collect import (
     addresses,
+    bonds,
     classes,
     links,
     neighbours,
@@ -172,3 +174,25 @@ def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:
     assert (vx.name, vx.nic, vx.mtu, vx.room) == ("vx0", "down", 1500, 1450)
     alone = {**tables, "addresses": [addresses.Row("down", "10.0.0.1", 24, 4, "global")]}
     assert {one.nic for one in joined(alone, alone).more["tunnel"]} == {"down"}
+
+
+def test_a_bond_knows_the_port_that_sends_most() -> None:
+    def at(step: int) -> dict[str, object]:
+        return {
+            **HOST,
+            "links": [
+                links.Row(name, number, 1, kind, loopback=False, up=True, running=True,
+                          promisc=False, master=master, parent=parent)
+                for number, (name, kind, master, parent) in enumerate(
+                    (("bond0", "bond", None, None), ("p0", "", "bond0", "0000:01:00.0"),
+                     ("p1", "", "bond0", "0000:01:00.1"), ("bond1", "bond", None, None)), 1)
+            ],
+            "link_stats": [stats("p0", tx_bytes=900 * step), stats("p1", tx_bytes=100 * step)],
+            "bonds": [bonds.Row("bond0", "802.3ad", "layer2", True, 2, 0),
+                      bonds.Row("bond1", "802.3ad")],
+        }  # fmt: skip
+
+    bond, empty = joined(at(0), at(1)).more["bond"]
+    assert (bond.mode, bond.policy, bond.ports, bond.busiest) == ("802.3ad", "layer2", 2, "p0")
+    assert bond.busiest_share == pytest.approx(0.9)
+    assert (empty.busiest, empty.busiest_share, empty.busiest_load) == (None, None, None)

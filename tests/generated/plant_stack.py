@@ -5,6 +5,7 @@ from __future__ import annotations
 from random import Random
 
 from generated.model import Flow, Host, Listener, Port
+from generated.sound import bonding
 
 
 def out_of_files(host: Host, draw: Random) -> None:
@@ -64,3 +65,23 @@ def waits(host: Host, draw: Random) -> None:
     process = next(one for one in host.processes if one.inodes)
     process.waited, process.user = draw.uniform(0.35, 0.6), 0.3
     host.user[process.cpu] = 0.6
+
+
+def bond_alone(host: Host, draw: Random) -> None:
+    """The switch does not answer LACP, or has the two ports in two groups."""
+    legs = [port for port in host.ports if port.master == "bond0"]
+    if draw.random() < 0.5:
+        text = bonding(host, partner="00:00:00:00:00:00", apart=legs[1].name)
+    else:
+        text = bonding(host, apart=legs[1].name)
+    host.files["/proc/net/bonding/bond0"] = text
+    legs[1].rx_packets = legs[1].tx_packets = 3.0
+
+
+def bond_uneven(host: Host, draw: Random) -> None:
+    """One port of the bond sends nearly all, by the hash of layer 2."""
+    legs = [port for port in host.ports if port.master == "bond0"]
+    text = host.files["/proc/net/bonding/bond0"].replace("layer3+4 (1)", "layer2 (0)")
+    host.files["/proc/net/bonding/bond0"] = text
+    packets = (legs[0].speed or 0) * 1e6 / 8 / 4000
+    legs[0].tx_packets, legs[1].tx_packets = packets * draw.uniform(0.6, 0.9), packets * 0.01

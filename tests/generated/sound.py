@@ -147,21 +147,26 @@ def _storage(draw: Random, seed: str, kind: str) -> Host:
             tx_size=4000,
         ),
     ]
+    made.files["/proc/net/bonding/"] = "bond0\n"
     made.files["/proc/net/bonding/bond0"] = bonding(made)
     return made
 
 
-def bonding(made: Host) -> str:
-    """/proc/net/bonding of an 802.3ad bond (drivers/net/bonding/bond_procfs.c)."""
+def bonding(made: Host, partner: str = "74:83:ef:00:00:01", apart: str = "") -> str:
+    """/proc/net/bonding of an 802.3ad bond (bond_procfs.c); port `apart` has its own aggregator."""
     legs = [port for port in made.ports if port.master == "bond0"]
     rows = ["Ethernet Channel Bonding Driver: v5.15.0", "",
             "Bonding Mode: IEEE 802.3ad Dynamic link aggregation",
             "Transmit Hash Policy: layer3+4 (1)", "MII Status: up",
-            f"Number of ports: {sum(leg.carrier for leg in legs)}"]  # fmt: skip
+            "MII Polling Interval (ms): 100", "", "802.3ad info", "LACP active: on",
+            "LACP rate: fast", "Active Aggregator Info:", "\tAggregator ID: 1",
+            f"\tNumber of ports: {sum(leg.carrier for leg in legs)}",
+            f"\tPartner Mac Address: {partner}"]  # fmt: skip
     for leg in legs:
         rows += ["", f"Slave Interface: {leg.name}",
                  f"MII Status: {'up' if leg.carrier else 'down'}", f"Speed: {leg.speed} Mbps",
-                 "Duplex: full", "Link Failure Count: 0", "Aggregator ID: 1"]  # fmt: skip
+                 "Duplex: full", "Link Failure Count: 0",
+                 f"Aggregator ID: {1 + (leg.name == apart)}"]  # fmt: skip
     return "\n".join(rows) + "\n"
 
 
