@@ -6,7 +6,7 @@ import pytest
 from flow_tables import socket
 from net_files import host
 
-from nettop.collect import bonds, neighbours, socket_owners, sockets_tcp, tcp_files
+from nettop.collect import bonds, isolation, neighbours, socket_owners, sockets_tcp, tcp_files
 from nettop.collect.socket_owners import _Held
 
 
@@ -100,3 +100,12 @@ def test_a_bond_read_without_permission_and_one_of_another_mode() -> None:
     assert bonds.parse("bond2", "Bonding Mode: new\n").mode == "new"
     with pytest.raises(OSError, match="bonding"):
         bonds.read(host({"/proc/net/snmp": ""}))
+
+
+def test_isolated_and_tickless_cpus() -> None:
+    base = "/sys/devices/system/cpu/"
+    (row,) = isolation.read(host({base + "isolated": "2-3,6\n", base + "nohz_full": "(null)\n"}))
+    assert (row.isolated, row.tickless) == ((2, 3, 6), ())
+    assert isolation.read(host({base + "isolated": "\n"})) == [isolation.Row()]
+    with pytest.raises(OSError, match="isolated"):
+        isolation.read(host({base + "online": "0"}))

@@ -137,6 +137,7 @@ class Host:
     udp_memory_errors: float | None = gauge(
         "datagrams dropped, UDP memory limit", "packets/s", default=None
     )
+    ip_forwarded: float | None = gauge("IPv4 packets forwarded", "packets/s", default=None)
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
