@@ -6,7 +6,7 @@ import pytest
 from flow_tables import socket
 from net_files import host
 
-from nettop.collect import neighbours, socket_owners, sockets_tcp, tcp_files
+from nettop.collect import bonds, isolation, neighbours, socket_owners, sockets_tcp, tcp_files
 from nettop.collect.socket_owners import _Held
 
 
@@ -52,3 +52,60 @@ def test_open_files_of_processes_that_listen() -> None:
     assert tcp_files.soft("Max open files            unlimited            unlimited") is None
     with pytest.raises(OSError, match="/proc"):
         tcp_files.update(host({"/sys/x": ""}), {})
+
+
+BOND = """\
+Ethernet Channel Bonding Driver: v6.1.0
+
+Bonding Mode: IEEE 802.3ad Dynamic link aggregation
+Transmit Hash Policy: layer3+4 (1)
+MII Status: up
+
+802.3ad info
+LACP active: on
+Active Aggregator Info:
+	Aggregator ID: 2
+	Partner Mac Address: {}
+
+Slave Interface: eth0
+MII Status: up
+Aggregator ID: 2
+
+Slave Interface: eth1
+MII Status: up
+Aggregator ID: 7
+
+Slave Interface: eth2
+MII Status: down
+Aggregator ID: 9
+"""
+
+
+def test_a_bond_counts_ports_with_a_link_outside_the_active_aggregator() -> None:
+    place = "/proc/net/bonding/bond0"
+    (row,) = bonds.read(host({place: BOND.format("74:83:ef:00:00:01")}))
+    assert (row.interface, row.mode, row.policy) == ("bond0", "802.3ad", "layer3+4")
+    assert (row.partner, row.ports, row.outside) == (True, 2, 1)
+    assert bonds.parse("bond0", BOND.format("00:00:00:00:00:00")).partner is False
+
+
+def test_a_bond_read_without_permission_and_one_of_another_mode() -> None:
+    head, ports = BOND.split("Active Aggregator Info:")
+    hidden = head + ports.replace("Aggregator ID: 2\n\tPartner Mac Address: {}", "")
+    row = bonds.parse("bond0", hidden)
+    assert (row.partner, row.outside) == (None, 1)
+    backup = "Bonding Mode: fault-tolerance (active-backup) (fail_over_mac active)\n"
+    row = bonds.parse("bond1", backup + "Slave Interface: eth0\nMII Status: up\n")
+    assert (row.mode, row.policy, row.ports, row.outside) == ("active-backup", None, 1, None)
+    assert bonds.parse("bond2", "Bonding Mode: new\n").mode == "new"
+    with pytest.raises(OSError, match="bonding"):
+        bonds.read(host({"/proc/net/snmp": ""}))
+
+
+def test_isolated_and_tickless_cpus() -> None:
+    base = "/sys/devices/system/cpu/"
+    (row,) = isolation.read(host({base + "isolated": "2-3,6\n", base + "nohz_full": "(null)\n"}))
+    assert (row.isolated, row.tickless) == ((2, 3, 6), ())
+    assert isolation.read(host({base + "isolated": "\n"})) == [isolation.Row()]
+    with pytest.raises(OSError, match="isolated"):
+        isolation.read(host({base + "online": "0"}))

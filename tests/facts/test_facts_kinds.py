@@ -5,13 +5,18 @@ from __future__ import annotations
 from operator import attrgetter
 
 import pytest
-from flow_tables import HOST, joined, socket
+from flow_tables import HOST, joined, lines, socket
+from nic_tables import stats
 
 from nettop.collect import (
     addresses,
+    bonds,
     classes,
+    isolation,
+    linkmodes,
     links,
     neighbours,
+    pci,
     qdiscs,
     socket_owners,
     sockets_tcp,
@@ -172,3 +177,60 @@ def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:
     assert (vx.name, vx.nic, vx.mtu, vx.room) == ("vx0", "down", 1500, 1450)
     alone = {**tables, "addresses": [addresses.Row("down", "10.0.0.1", 24, 4, "global")]}
     assert {one.nic for one in joined(alone, alone).more["tunnel"]} == {"down"}
+
+
+def test_a_bond_knows_the_port_that_sends_most() -> None:
+    def at(step: int) -> dict[str, object]:
+        return {
+            **HOST,
+            "links": [
+                links.Row(name, number, 1, kind, loopback=False, up=True, running=True,
+                          promisc=False, master=master, parent=parent)
+                for number, (name, kind, master, parent) in enumerate(
+                    (("bond0", "bond", None, None), ("p0", "", "bond0", "0000:01:00.0"),
+                     ("p1", "", "bond0", "0000:01:00.1"), ("bond1", "bond", None, None)), 1)
+            ],
+            "link_stats": [stats("p0", tx_bytes=900 * step), stats("p1", tx_bytes=100 * step)],
+            "bonds": [bonds.Row("bond0", "802.3ad", "layer2", True, 2, 0),
+                      bonds.Row("bond1", "802.3ad")],
+        }  # fmt: skip
+
+    bond, empty = joined(at(0), at(1)).more["bond"]
+    assert (bond.mode, bond.policy, bond.ports, bond.busiest) == ("802.3ad", "layer2", 2, "p0")
+    assert bond.busiest_share == pytest.approx(0.9)
+    assert (empty.busiest, empty.busiest_share, empty.busiest_load) == (None, None, None)
+
+
+def test_the_ports_of_one_card_are_added_and_a_port_alone_is_no_card() -> None:
+    def at(step: int) -> dict[str, object]:
+        names = {"p0": "0000:41:00.0", "p1": "0000:41:00.1", "p2": "0000:42:00.0"}
+        return {
+            **HOST,
+            "links": [
+                links.Row(name, number, 1, "", loopback=False, up=True, running=True,
+                          promisc=False, carrier=True, parent=bus)
+                for number, (name, bus) in enumerate(names.items(), 1)
+            ],
+            "linkmodes": [linkmodes.Row(name, speed=25e9) for name in names],
+            "pci": [pci.Row(name, 8.0, 4) for name in names],
+            "link_stats": [stats(name, rx_bytes=1000 * step, tx_bytes=10 * step) for name in names],
+        }  # fmt: skip
+
+    (card,) = joined(at(0), at(1)).more["card"]
+    assert (card.bus, card.ports, card.speed) == ("0000:41:00", ("p0", "p1"), 50e9)
+    assert (card.rx, card.tx) == pytest.approx((16000, 160))
+    assert card.usable == pytest.approx(31.5e9, rel=0.01)
+
+
+def test_isolated_cpus_with_interrupts_of_cards() -> None:
+    row = isolation.Row((1,), (2, 3))
+    here = {**HOST, "isolation": [row]}
+    (one,) = joined(here, here).more["isolation"]
+    assert (one.cpus, one.interrupted, one.nics) == ((1, 2, 3), (), ())
+    busy = [
+        {**HOST, "isolation": [row], "interrupts": lines(step * 500, step)} for step in range(2)
+    ]
+    (one,) = joined(*busy).more["isolation"]
+    assert (one.interrupted, one.nics) == ((2,), ("eth0",))
+    none = {**HOST, "isolation": [isolation.Row()]}
+    assert joined(none, none).more["isolation"] == ()

@@ -117,7 +117,7 @@ def _device(host: Host, port: Port, here: str) -> Iterator[tuple[str, str]]:
     yield f"{here}/driver@", f"../../../../bus/{port.bus}/drivers/{port.driver}"
     place = f"{here}/.." if port.bus == "virtio" else here
     if port.bus in ("pci", "virtio"):
-        address = slot([one for one in host.ports if one.hardware].index(port), port.node)
+        address = slot(host, port)
         node = port.node if host.nodes > 1 else -1
         yield f"{place}/uevent", f"DRIVER={port.driver}\nPCI_SLOT_NAME={address}\n"
         yield f"{place}/numa_node", f"{node}\n"
@@ -142,8 +142,7 @@ def _device(host: Host, port: Port, here: str) -> Iterator[tuple[str, str]]:
 def lines_of(host: Host, port: Port) -> list[tuple[int, str, int | None]]:
     """The interrupt lines of a port: number, name, and the queue that one serves."""
     first = 40 + 200 * port.index
-    names = actions(port, slot([one for one in host.ports if one.hardware].index(port), port.node),
-                    parent(host, port))  # fmt: skip
+    names = actions(port, slot(host, port), parent(host, port))
     return [(first + n, name, queue) for n, (name, queue) in enumerate(names)]
 
 

@@ -58,6 +58,7 @@ class Port:
     qdisc_drops: float = 0.0
     qdisc_backlog: int = 0
     qdisc_rate: float = 0.0  # bytes per second that a token bucket lets through
+    function: int | None = None  # of the card that has several ports; None: a card of its own
     policed: float = 0.0  # packets per second that a filter on ingress drops
     rps: str = "0"
     tx_timeouts: float = 0.0

@@ -335,6 +335,12 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "tunnel-mtu": (("kubernetes",), stack.tunnel_mtu),
     "tunnel-offload-off": (("kubernetes",), stack.tunnel_offload),
     "wireguard-one-core": (("router",), stack.wireguard),
+    "bond-not-aggregated": (("storage",), stack.bond_alone),
+    "bond-uneven": (("storage",), stack.bond_uneven),
+    "isolated-interrupted": (_TWO, stack.isolated),
+    "slot-shared": (("storage",), stack.slot_shared),
+    "bus-errors": (_TWO, stack.bus_errors),
+    "forwarding-core-full": (("router",), stack.forwarding),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

@@ -5,6 +5,8 @@ from __future__ import annotations
 from random import Random
 
 from generated.model import Flow, Host, Listener, Port
+from generated.plant_nic import busy_port
+from generated.sound import bonding
 
 
 def out_of_files(host: Host, draw: Random) -> None:
@@ -64,3 +66,60 @@ def waits(host: Host, draw: Random) -> None:
     process = next(one for one in host.processes if one.inodes)
     process.waited, process.user = draw.uniform(0.35, 0.6), 0.3
     host.user[process.cpu] = 0.6
+
+
+def bond_alone(host: Host, draw: Random) -> None:
+    """The switch does not answer LACP, or has the two ports in two groups."""
+    legs = [port for port in host.ports if port.master == "bond0"]
+    if draw.random() < 0.5:
+        text = bonding(host, partner="00:00:00:00:00:00", apart=legs[1].name)
+    else:
+        text = bonding(host, apart=legs[1].name)
+    host.files["/proc/net/bonding/bond0"] = text
+    legs[1].rx_packets = legs[1].tx_packets = 3.0
+
+
+def bond_uneven(host: Host, draw: Random) -> None:
+    """One port of the bond sends nearly all, by the hash of layer 2."""
+    legs = [port for port in host.ports if port.master == "bond0"]
+    text = host.files["/proc/net/bonding/bond0"].replace("layer3+4 (1)", "layer2 (0)")
+    host.files["/proc/net/bonding/bond0"] = text
+    packets = (legs[0].speed or 0) * 1e6 / 8 / 4000
+    legs[0].tx_packets, legs[1].tx_packets = packets * draw.uniform(0.6, 0.9), packets * 0.01
+
+
+def isolated(host: Host, draw: Random) -> None:
+    """CPUs for one program take interrupts of the card."""
+    port = busy_port(host, 0.2)
+    cpus = sorted(set(port.cpus))[:2]
+    host.files["/sys/devices/system/cpu/isolated"] = ",".join(map(str, cpus)) + "\n"
+    host.files["/sys/devices/system/cpu/nohz_full"] = "\n"
+
+
+def slot_shared(host: Host, draw: Random) -> None:
+    """Two ports of 25 Gb/s in eight lanes of the second generation, 32 Gb/s."""
+    host.needs.add("pci")
+    legs = [port for port in host.ports if port.master == "bond0"]
+    for port in legs:
+        port.pcie = ("5.0 GT/s PCIe", 8, "5.0 GT/s PCIe", 8)
+        port.speed = 25000
+        port.modes = port.peer_modes = ("25000baseCR/Full", "FIBRE")
+        port.rx_packets = draw.uniform(14.5e9, 15.5e9) / 8 / port.rx_size
+
+
+def bus_errors(host: Host, draw: Random) -> None:
+    """The slot repeats transfers."""
+    name = f"/sys/class/net/{host.main.name}/device/aer_dev_"
+    count = draw.randrange(20_000, 900_000)
+    host.files[f"{name}correctable"] = f"RxErr {count}\nBadTLP 4\nTOTAL_ERR_COR {count + 4}\n"
+    host.files[f"{name}fatal"] = "Undefined 0\nTOTAL_ERR_FATAL 0\n"
+    host.files[f"{name}nonfatal"] = "Undefined 0\nTOTAL_ERR_NONFATAL 0\n"
+
+
+def forwarding(host: Host, draw: Random) -> None:
+    """A router whose core is full."""
+    port = busy_port(host, 0.4)
+    port.rx_packets = max(port.rx_packets, 80_000.0)
+    for cpu in set(port.cpus):
+        host.softirq[cpu] = draw.uniform(0.9, 0.97)
+    host.snmp["Ip.ForwDatagrams"] = port.rx_packets * 0.9

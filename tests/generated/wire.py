@@ -117,12 +117,15 @@ def parent(host: Host, port: Port) -> str:
         "vmbus": f"00000000-0000-4000-8000-{place:012x}",
         "platform": "fd580000.ethernet",
         "usb": f"2-{place + 1}:1.0",
-    }.get(port.bus, slot(place, port.node))
+    }.get(port.bus, slot(host, port))
 
 
-def slot(place: int, node: int) -> str:
-    """A PCI address."""
-    return f"0000:{0x40 * node + place + 1:02x}:00.0"
+def slot(host: Host, port: Port) -> str:
+    """A PCI address: the ports of one card are its functions."""
+    if port.function is not None:
+        return f"0000:{0x40 * port.node + 1:02x}:00.{port.function}"
+    place = [one for one in host.ports if one.hardware].index(port) if port.hardware else 0
+    return f"0000:{0x40 * port.node + place + 1:02x}:00.0"
 
 
 def _counters(host: Host, port: Port, moment: int) -> bytes:

@@ -138,6 +138,7 @@ class HostFact:
     udp_memory_errors: float | None = gauge(
         "datagrams dropped, UDP memory limit", "packets/s", default=None
     )
+    ip_forwarded: float | None = gauge("IPv4 packets forwarded", "packets/s", default=None)
     conntrack_failures: float | None = gauge(
         "connection tracking entries not inserted", "entries/s", default=None
     )
