@@ -55,6 +55,28 @@ def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged
 
 
 @pytest.mark.parametrize(
+    ("values", "wants"),
+    [({}, False), ({"notsent": 200}, True), ({"backoff": 3}, True), ({"probes": 1}, True),
+     ({"lost": 1}, True), ({"busy_time": 600_000}, True), ({"busy_time": 400_000}, False)],
+)  # fmt: skip
+def test_a_flow_wants_to_move_when_data_waits_however_slow_it_is(
+    values: dict[str, int], wants: bool
+) -> None:
+    plain = {"bytes_acked": 1000, "bytes_received": 0, "total_retrans": 0, "busy_time": 0}
+    (flow,) = joined(*moving(**{**plain, **values})).flows
+    assert (flow.bulk, flow.wants) == (False, wants)
+
+
+def test_what_a_flow_lost_since_it_began_is_known() -> None:
+    (flow,) = joined(*moving(total_retrans=50, data_segs_out=4000, dsack_dups=10)).flows
+    assert (flow.resent, flow.loss_total) == (50, 0.01)
+    (flow,) = joined(
+        *moving(unacked=1, bytes_acked=0, bytes_received=0, backoff=4, data_segs_out=1)
+    ).flows
+    assert (flow.direction, flow.backoff, flow.acked) == ("send", 4, 0)
+
+
+@pytest.mark.parametrize(
     ("drops", "waiting", "name"),
     [(9, 0, "web[7], 0.0.0.0:80"), (0, 11, "web[7], 0.0.0.0:80"), (0, 10, None)],
 )
@@ -109,7 +131,7 @@ def test_its_process_and_the_sums() -> None:
     )
     assert process.irq_cpu == facts.flows[0].irq_cpu
     host = facts.host
-    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 4e-4)
+    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 2e-4)
     assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, 0.0)
     assert facts.nics[1].flows == 1
     assert facts.cores[0].processes == ("iperf3[7]",)

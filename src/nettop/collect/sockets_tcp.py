@@ -57,6 +57,8 @@ class Row:
     snd_wscale: int | None = gauge("scale of the peer's window", "bits")
     rcv_wscale: int | None = gauge("scale of our window", "bits")
     app_limited: bool | None = gauge("application-limited delivery rate")
+    probes: int | None = gauge("unanswered window probes", "probes")
+    backoff: int | None = gauge("doublings of the retransmission timeout", "doublings")
     recv_q: int = gauge("unread bytes; listening: connections not yet accepted", "bytes")
     send_q: int = gauge("unacknowledged bytes; listening: backlog limit", "bytes")
     uid: int = gauge("owning process")
@@ -269,7 +271,7 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
     if not numbers[_DELIVERY]:
         numbers[_DELIVERY] = None
     congestion = _congestion(reply[at + layout.congestion : at + layout.congestion_end])
-    options = _options(reply[begin + 5 : begin + 8])
+    options = _options(reply[begin + 3 : begin + 8])
     return _make((*names, name, congestion, *options, *numbers))
 
 
@@ -288,7 +290,7 @@ def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[obj
     )
 
 
-_NO_OPTIONS: Final = (None,) * 7
+_NO_OPTIONS: Final = (None,) * 9
 _NO_MEMORY: Final = (None,) * 9
 _NO_INFO: Final = (None,) * 32
 
@@ -300,14 +302,15 @@ def _make(values: tuple[object, ...]) -> Row:
 
 @cache
 def _options(raw: bytes) -> tuple[bool | int | None, ...]:
-    """What three bytes of tcp_info say: options, window scales, and whether the sender was idle."""
-    if len(raw) < 3:
+    """What five bytes of tcp_info say: probes, backoff, options, scales, application-limited."""
+    if len(raw) < 5:
         return _NO_OPTIONS
-    bits, scales, flags = raw
+    probes, backoff, bits, scales, flags = raw
     scaled = bool(bits & 4)
     return (
         bool(bits & 1), bool(bits & 2), scaled, bool(bits & 8),
         scales & 15 if scaled else None, scales >> 4 if scaled else None, bool(flags & 1),
+        probes, backoff,
     )  # fmt: skip
 
 

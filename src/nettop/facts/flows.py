@@ -29,6 +29,7 @@ BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer, on the way on average
 ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
+BUSY: Final = 0.5  # of the time with data in flight: then the flow wants to send
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
 
 
@@ -171,7 +172,7 @@ def _tcp(
     speed = nic.speed if nic is not None else None
     rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
     trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
-    sends = None if not moved else (tx or 0.0) > (rx or 0.0)
+    sends = None if not (moved or row.unacked) else (tx or 0.0) >= (rx or 0.0)
     bulk = _bulk(moved, speed)
     owner = sockets.owners.get(row.inode)
     place = _place(site, rx, nic, around, owner[0] if owner is not None else None)
@@ -186,10 +187,11 @@ def _tcp(
         min(1.0, busy / 1e6) if busy is not None else None, row.app_limited, row.rcv_space,
         row.rcvbuf, row.sndbuf, _fixed(row.rcvbuf, around.rmem), row.recv_q, row.send_q, drops,
         row.congestion, row.timestamps, row.sack, row.wscale,
-        _bdp(8 * max(rx or 0.0, tx or 0.0), share, trip, min_rtt if min_rtt is not None else trip),
+        _bdp(8 * max(rx or 0.0, tx or 0.0), share, min_rtt if min_rtt is not None else trip),
         _window(sends, trip, around),
         None if sends is None else "send" if sends else "receive",
-        bulk, *place,
+        bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
+        row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
     last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
     return Flow(*values, None, None, *last)
@@ -283,14 +285,23 @@ def _bulk(moved: float, speed: float | None) -> bool:
     return moved * 8 > least
 
 
-def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> float | None:
-    """Bytes in flight now, or at this flow's share of the link without queueing."""
-    known = []
-    if trip is not None:
-        known.append(formulas.bdp(rate, trip))
-    if least is not None and share:
-        known.append(formulas.bdp(share, least))
-    return max(known, default=None)
+def _waits(row: TcpRow, busy: float | None) -> bool:
+    """Whether data waits to be sent, a timer waits for an answer, or data is mostly in flight."""
+    if row.notsent or row.backoff or row.probes or row.lost:
+        return True
+    return busy is not None and busy >= BUSY * 1e6
+
+
+def _loss_total(row: TcpRow) -> float | None:
+    """What was lost of all that was sent since the connection began, as in `_lost`."""
+    if row.total_retrans is None or not row.data_segs_out:
+        return None
+    return max(0, row.total_retrans - (row.dsack_dups or 0)) / row.data_segs_out
+
+
+def _bdp(rate: float, share: float, trip: float | None) -> float | None:
+    """What the rate, or this flow's share of the link, has in flight without queueing."""
+    return None if trip is None else formulas.bdp(max(rate, share), trip)
 
 
 def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float | None:

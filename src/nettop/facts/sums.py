@@ -143,11 +143,12 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
     cap = triple(sysctls.get("net.ipv4.tcp_rmem"))
     bulk = [flow for flow in sums.flows if flow.bulk]
-    moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
+    trips = {f.id: f.rtt if f.min_rtt is None else f.min_rtt for f in sums.flows}
+    moving = [trip for f in bulk if (trip := trips[f.id]) is not None]
     return {
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
-        "max_rtt": _most(flow.rtt for flow in bulk),
+        "max_rtt": _most(trips[flow.id] for flow in bulk),
         "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),
         "receive_bdp": _receive_bdp(sums.flows, cap),
@@ -171,8 +172,9 @@ def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
 
 
 def _in_flight(flow: Flow) -> float | None:
-    """Bytes in flight at the rate that the flow really has."""
-    return None if flow.rx_per_s is None or flow.rtt is None else flow.rx_per_s * flow.rtt
+    """Bytes in flight at the rate that the flow really has, without those in a queue."""
+    trip = flow.rtt if flow.min_rtt is None else flow.min_rtt
+    return None if flow.rx_per_s is None or trip is None else flow.rx_per_s * trip
 
 
 def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, float | bool | None]:

@@ -167,6 +167,7 @@ def build(
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
+            qdisc_backlog=qdisc.backlog if qdisc is not None else None,
             carries_ssh=name in around.ssh,
             capture=name in around.captured,
             af_xdp=_bound(port, around),

@@ -87,8 +87,10 @@ class HostFact:
     iommu_pt: bool | None = gauge("IOMMU pass-through on the kernel command line", default=None)
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
     bulk_flows: int = gauge("bulk flows", "flows", default=0)
-    max_rtt: float | None = gauge("largest RTT of a bulk flow", "s", default=None)
-    median_rtt: float | None = gauge("median RTT of the bulk flows", "s", default=None)
+    max_rtt: float | None = gauge("largest RTT of a bulk flow, without queueing", "s", default=None)
+    median_rtt: float | None = gauge(
+        "median RTT of the bulk flows, without queueing", "s", default=None
+    )
     max_bdp: float | None = gauge(
         "largest bandwidth-delay product of a flow", "bytes", default=None
     )
@@ -105,7 +107,7 @@ class HostFact:
     nettop_on_irq_cpu: bool | None = gauge("nettop on an interrupt CPU of a NIC", default=None)
     manual_affinity: bool | None = gauge("manual interrupt affinity of a NIC", default=None)
     receive_bdp: float | None = gauge(
-        "largest rate × RTT of a flow received here whose buffer is at the tcp_rmem maximum",
+        "largest rate × minimum RTT of a flow received with a buffer at the tcp_rmem maximum",
         "bytes",
         default=None,
     )

@@ -204,6 +204,9 @@ class Nic:
     )
     qdisc: str | None = gauge("root queueing discipline", default=None)
     leaf_qdisc: str | None = gauge("leaf queueing discipline under mq", default=None)
+    qdisc_backlog: int | None = gauge(
+        "bytes queued in the queueing discipline", "bytes", default=None
+    )
     rss_key: str | None = gauge("RSS key, colon hex", default=None)
     rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())
     rss_symmetric: bool | None = gauge(
