@@ -36,9 +36,7 @@ def test_drop_reasons_are_counted_only_if_asked_for(
 
 
 def test_a_study_without_settings_says_so() -> None:
-    assert [text_of(row) for row in settings_of("valente-11")] == [
-        " No point changes a setting."
-    ]
+    assert [text_of(row) for row in settings_of("valente-11")] == [" No point changes a setting."]
 
 
 def test_a_study_with_settings_lists_each() -> None:
