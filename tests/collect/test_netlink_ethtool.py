@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 from dataclasses import fields
 from typing import Any
@@ -203,6 +204,24 @@ def test_a_steering_rule_names_only_what_it_matches() -> None:
         (12, "tcp4", None, "192.0.2.2")
     ]
     assert (rows[0].source_port, rows[0].destination_port, rows[0].queue) == (None, 5001, 3)
+
+
+def test_a_steering_rule_of_ipv6_has_both_addresses_and_ports() -> None:
+    spec = bytearray(168)
+    struct.pack_into("=I", spec, 0, 5)
+    near, far = socket.inet_pton(socket.AF_INET6, "::1"), socket.inet_pton(socket.AF_INET6, "::2")
+    spec[4:20], spec[20:36] = near, far
+    struct.pack_into(">HH", spec, 36, 1024, 5001)
+    spec[80:112], spec[112:116] = b"\xff" * 32, b"\xff" * 4
+    struct.pack_into("=QI", spec, 152, 1, 7)
+    answers = {
+        "rule-count/eth0": struct.pack("=IIQ168xI12x", 0x2E, 0, 0, 1),
+        "rule-list/eth0": struct.pack("=IIQ168xII8x", 0x30, 0, 0, 1, 7),
+        "rule/7/eth0": struct.pack("=IIQ", 0x2F, 0, 0) + bytes(spec) + bytes(16),
+    }
+    (row,) = ntuple.read(Fake({"route/links": link(2, "eth0")}, answers))
+    assert (row.flow, row.source, row.destination) == ("tcp6", "::1", "::2")
+    assert (row.source_port, row.destination_port, row.queue) == (1024, 5001, 1)
 
 
 def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:

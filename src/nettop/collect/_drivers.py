@@ -52,7 +52,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which of a driver's statistics, by index, add up to each name; made once for its names.
+    """The indexes of the driver's statistics whose sum is each count; made once per list of names.
 
     `levels` are the indexes of statistics that are not counters.
     """

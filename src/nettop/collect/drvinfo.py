@@ -1,4 +1,4 @@
-"""Who drives each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
+"""The driver of each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface's driver. Since Linux 5.x the version of most is the kernel's."""
+    """The driver of one interface. Since Linux 5.x the version of most is that of the kernel."""
 
     interface: str = label("interface name")
     driver: str = gauge("kernel driver")
@@ -38,7 +38,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface whose driver names itself."""
+    """Every interface whose driver reports its name; OSError without ethtool."""
     rows = []
     for interface in route.names(source).values():
         try:
@@ -50,7 +50,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(interface: str, info: driver.Info) -> Row:
-    """What the driver says, and what the table knows of it."""
+    """The row of the driver's answer, with the values of the driver table."""
     about = drivers.known(info.driver)
     return Row(
         interface=interface,

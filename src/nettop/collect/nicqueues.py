@@ -40,7 +40,7 @@ class Row:
 
 @dataclass
 class _Kernel:
-    """What is known of the kernel's queue statistics."""
+    """The state of requests for the kernel's queue statistics."""
 
     again: float = -inf  # when to ask again, in seconds of the source's clock
     names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index

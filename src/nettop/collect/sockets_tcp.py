@@ -1,8 +1,8 @@
 """TCP sockets with tcp_info, memory and congestion control, by sock_diag (net/ipv4/tcp_diag.c).
 
-Ten thousand connections must cost less than `ss` does. So a row is a named tuple made from one
-unpack of tcp_info, and a socket that did nothing since keeps its row: of its message only the
-timers and the four ages within tcp_info may differ then.
+Ten thousand connections must cost less than with `ss`. So a row is a named tuple from one unpack
+of tcp_info, and a socket without activity keeps its row: only the timers and the four ages in
+tcp_info differ between its messages.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ _Seen = tuple[bytes, bytes, int, Row]
 
 
 class _Layout(NamedTuple):
-    """Where in a message of some length the attributes' payloads begin and end; 0: not there."""
+    """Start and end of each attribute's payload in messages of one length; 0: absent."""
 
     memory: int
     memory_end: int
@@ -170,8 +170,8 @@ def parse(
 ) -> list[Row]:
     """The rows of one answer; `seen` is filled with what the next call needs as `before`.
 
-    `name_of` gives the name of an interface by its number: few sockets are bound to one.
-    ValueError when the answer is cut off.
+    `name_of` gives the name of an interface by its index, for sockets bound to one. ValueError if
+    the answer is cut off.
     """
     rows = []
     layouts: dict[int, _Layout] = {}
@@ -223,7 +223,7 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
 
 @cache
 def _numbers(memory: tuple[int, int], info: tuple[int, int]) -> struct.Struct | None:
-    """All numbers of a row in one unpack; None where a kernel gives fewer or in another order."""
+    """The format of all numbers of a row; None if the kernel has fewer or in another order."""
     between = info[0] - memory[0] - _MEMORY.size
     ahead = memory[0] - _ATTRIBUTES_AT
     if between < 0 or ahead < 0 or memory[1] - memory[0] < _MEMORY.size:
@@ -296,7 +296,7 @@ _NO_INFO: Final = (None,) * 32
 
 
 def _make(values: tuple[object, ...]) -> Row:
-    """A row from all its fields, without the named tuple's own argument handling."""
+    """A row from all its fields, faster than by keyword arguments."""
     return tuple.__new__(Row, values)  # type: ignore[type-var]
 
 
@@ -320,7 +320,7 @@ def _congestion(raw: bytes) -> str | None:
 
 
 def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
-    """The socket's memory; `drops` came with Linux 4.10."""
+    """The memory of the socket (SK_MEMINFO); `drops` since Linux 4.10."""
     size = layout.memory_end - layout.memory
     if size >= _MEMORY.size:
         return _MEMORY.unpack_from(reply, at + layout.memory)
@@ -332,7 +332,7 @@ def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
 
 @cache
 def _ends() -> tuple[int, ...]:
-    """Where in tcp_info each field of `_INFO` ends."""
+    """The end of each field of `_INFO` in tcp_info, in bytes."""
     whole = _INFO.format.removeprefix("=")
     ends, at, count = [], 0, ""
     for letter in whole:
@@ -347,6 +347,6 @@ def _ends() -> tuple[int, ...]:
 
 
 def _short(raw: bytes) -> list[int | None]:
-    """The fields of an older kernel's tcp_info; None for those it did not have yet."""
+    """The fields of a shorter tcp_info of an older kernel; None for fields that it lacks."""
     values = _INFO.unpack_from(raw.ljust(_INFO.size, b"\0"))
     return [value if end <= len(raw) else None for value, end in zip(values, _ends(), strict=True)]
