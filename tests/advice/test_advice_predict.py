@@ -99,6 +99,19 @@ def test_a_core_is_the_one_that_limits(rule: Make) -> None:
     assert predicted["cpu2"] is None
 
 
+def test_traffic_of_this_host_with_itself_is_predicted_by_rules_about_it_only(rule: Make) -> None:
+    local = limit(rate=9e9, nic="lo")
+    nics = [{"name": "eth0", "mtu": 1500}, {"name": "lo", "kind": "loopback", "mtu": 65536}]
+    of_host = rule("host", ["sndbuf"], "a-host")
+    of_process = rule("process", ["sndbuf"], "a-process")
+    for one in (of_host, of_process):
+        (finding,) = found(one, moment(local, limit(rate=1e9), nics=nics, **PROCESS))
+        assert finding.predicted is not None
+        assert finding.predicted.rate[0] == 1e9
+        (finding,) = found(one, moment(local, nics=nics, **PROCESS))
+        assert finding.predicted is None
+
+
 def test_the_busiest_flow_or_interface_counts(rule: Make) -> None:
     now = moment(limit(rate=1e9), limit(rate=3e9, over="nic"), limit(rate=2e9), **NIC)
     (finding,) = found(rule("nic", ["sndbuf"]), now)

@@ -18,6 +18,7 @@ from nettop.changes.journal import JournaledChange
 from nettop.cli import main
 from nettop.commands import schema
 from nettop.commands.journal import document
+from nettop.trials import results
 
 HERE = Path(__file__).parents[1]
 HOST = str(HERE / "hosts/netns-send.host")
@@ -123,6 +124,26 @@ def test_a_command_prints_what_the_schema_says(
     assert name == "watch" or len(lines) == 1
     for line in lines:
         assert faults(name, json.loads(line)) == []
+
+
+def test_predictions_and_their_calibration_are_described(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["advise", "--replay", str(HERE.parent / "rules/demo.host.gz"), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert faults("advise", found) == []
+    predicted = {**found["findings"][0]["predicted"], "earlier": {"count": 3, "inside": 1}}
+    found["findings"][0]["predicted"] = predicted
+    assert faults("advise", found) == []
+    proof = json.loads(next(SAMPLES.glob("*-prove.json")).read_text())
+    del proof["id"], proof["kind"]
+    more = {"predicted": predicted, "measured": 5e8, "inside": True, "finding": "a-rule@eth0"}
+    assert faults("prove", {"schema": 1, **proof, **more}) == []
+    results.keep("prove", {**proof, **more})
+    main(["results", "learned", "--json"])
+    learned = json.loads(capsys.readouterr().out)
+    assert [one["rule"] for one in learned["rules"]] == ["a-rule"]
+    assert faults("results learned", learned) == []
 
 
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.json")), ids=lambda path: path.stem)

@@ -67,6 +67,10 @@ def proof(rule: str, measured: object, inside: object, **more: Any) -> dict[str,
     }  # fmt: skip
 
 
+def rounded(one: Calibration | None) -> tuple[int, int, float] | None:
+    return None if one is None else (one.count, one.inside, round(one.error, 6))
+
+
 def test_each_rule_has_its_count_its_hits_and_its_median_error() -> None:
     documents = [
         proof("b-rule", 0.95e9, True), proof("a-rule", 1.9e9, False), proof("b-rule", 0.5e9, True),
@@ -74,8 +78,8 @@ def test_each_rule_has_its_count_its_hits_and_its_median_error() -> None:
     ]  # fmt: skip
     found = calibration.learned(documents, HOST)
     assert list(found) == ["a-rule", "b-rule"]
-    assert found["a-rule"] == Calibration(1, 0, pytest.approx(-0.5))
-    assert found["b-rule"] == Calibration(3, 3, pytest.approx(0.9))
+    assert rounded(found["a-rule"]) == (1, 0, -0.5)
+    assert rounded(found["b-rule"]) == (3, 3, 0.9)
 
 
 @pytest.mark.parametrize(
@@ -102,7 +106,7 @@ def test_a_proof_that_measured_no_prediction_of_this_host_is_not_counted(
 
 def test_an_unknown_next_stage_leaves_the_middle_of_the_prediction() -> None:
     one = proof("a", 5.5e8, True, predicted={"rate": [1e8, 1e9], "next": None})
-    assert calibration.learned([one], HOST) == {"a": Calibration(1, 1, pytest.approx(0.0))}
+    assert rounded(calibration.learned([one], HOST)["a"]) == (1, 1, 0.0)
 
 
 def out(capsys: pytest.CaptureFixture[str], *words: str) -> str:
@@ -136,7 +140,7 @@ def test_the_command_prints_the_calibration(
 def test_a_rule_knows_its_earlier_proofs_and_new_ones(store: Path) -> None:
     assert calibration.earlier("a") is None
     results.keep("prove", proof("a", 5e8, True))
-    assert calibration.earlier("a") == Calibration(1, 1, pytest.approx(0.9))
+    assert rounded(calibration.earlier("a")) == (1, 1, 0.9)
     assert calibration.earlier("b") is None
     results.keep("prove", proof("a", 2e9, False))
     known = calibration.earlier("a")

@@ -23,11 +23,12 @@ def prediction(rule: Rule, fact: object, facts: Facts) -> Prediction | None:
     """
     if not rule.relieves:
         return None
+    kinds = {nic.name: nic.kind for nic in facts.nics}
     known = (
         predict(limit, rule.relieves)
         for limit in facts.limits
-        if _about(rule, fact, limit)
-    )  # fmt: skip
+        if _about(rule, fact, limit) and _judged(rule, kinds.get(limit.nic or ""))
+    )
     return max(filter(None, known), key=lambda one: one.rate[0], default=None)
 
 
@@ -43,3 +44,8 @@ def _about(rule: Rule, fact: object, limit: Limit) -> bool:
     if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
         return False
     return rule.over == "host" or limit.nic in nics_of(rule.over, fact)
+
+
+def _judged(rule: Rule, kind: str | None) -> bool:
+    """Whether the rule is about traffic on this kind of interface; loopback passes no device."""
+    return kind is None or (kind in rule.links if rule.links else kind != "loopback")
