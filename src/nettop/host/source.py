@@ -66,7 +66,10 @@ class Source(Protocol):
         """Where a symbolic link points, as written."""
 
     def netlink(self, request: Request) -> bytes:
-        """All reply messages, headers included, without the final acknowledgement."""
+        """All reply messages, headers included, without the final acknowledgement.
+
+        A request with a `space` raises PermissionError where that namespace may not be entered.
+        """
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """Answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
@@ -196,6 +199,10 @@ class Live:
 
     def netlink(self, request: Request) -> bytes:
         """Ask the kernel; OSError carries its number and, where given, its own sentence."""
+        if request.space is not None and self.live:
+            from .netlink import elsewhere
+
+            return elsewhere.ask(request, request.space)
         return self._netlink().ask(request)
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002

@@ -104,6 +104,7 @@ def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[R
         None if look.over == "socket" else look.rate, 0.0, first, joint, following, ladder,
         nic.name if nic is not None else None,
         flow.pid if flow is not None else None, flow.process if flow is not None else None,
+        look.namespace,
     )  # fmt: skip
 
 
@@ -125,25 +126,41 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
     """Limits of flows whose other end is on this host too: that end's own verdict is known.
 
     A receiver that sees nothing waiting takes its sender's verdict, a sender that waits for its
-    peer that of the receiver.
+    peer that of the receiver. The other end may be in another network namespace.
     """
-    flows = {(one.target, one.direction): one for one in limits if one.over == "flow"}
+    flows: dict[tuple[str, str], list[Limit]] = {}
+    for one in limits:
+        if one.over == "flow":
+            flows.setdefault((one.target, one.direction), []).append(one)
     out = []
     for one in limits:
         there = one.stage.end == "there" and one.stage.stage in ("peer", "rwnd", "unknown")
-        if one.over == "flow" and there:
-            local, _, remote = one.target.partition(">")
-            other = flows.get((f"{remote}>{local}", "rx" if one.direction == "tx" else "tx"))
-            if other is not None and other.stage.end == "here":
-                joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
-                rest = tuple(step for step in one.ladder if step is not one.stage)
-                out.append(
-                    replace(one, stage=other.stage, joint=joint, next=other.next or one.next,
-                            ladder=(other.stage, *rest))
-                )  # fmt: skip
-                continue
-        out.append(one)
+        other = _other_end(one, flows) if one.over == "flow" and there else None
+        if other is None or other.stage.end != "here":
+            out.append(one)
+            continue
+        joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
+        rest = tuple(step for step in one.ladder if step is not one.stage)
+        own = one.next if one.next and one.next.stage != other.stage.stage else None
+        out.append(
+            replace(one, stage=other.stage, joint=joint, next=other.next or own,
+                    ladder=(other.stage, *rest))
+        )  # fmt: skip
     return out
+
+
+def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> Limit | None:
+    """The verdict at the other end of a flow.
+
+    Two namespaces may use the same addresses: the same namespace is tried first, and another one
+    only where a single flow has those addresses, which are no loopback addresses.
+    """
+    local, _, remote = one.target.partition(">")
+    ends = flows.get((f"{remote}>{local}", "rx" if one.direction == "tx" else "tx"), ())
+    same = next((other for other in ends if other.namespace == one.namespace), None)
+    if same is not None or len(ends) != 1 or local.startswith(("127.", "[::1]")):
+        return same
+    return ends[0] if len(flows.get((one.target, one.direction), ())) == 1 else None
 
 
 def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:
