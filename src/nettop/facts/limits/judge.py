@@ -17,6 +17,8 @@ from .stages import readings
 
 BINDS: Final = 0.5  # of wall time
 MOST: Final = 0.8  # of an interface's rate: a flow stands for it
+GROWS: Final = frozenset({"cwnd", "rwnd"})
+QUEUES: Final = frozenset({"provider", "pause", "wire", "slot", "tx-ring", "qdisc"})  # that drop
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -89,7 +91,7 @@ def _close(first: Reading, one: Reading) -> bool:
 
 
 def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[Reading]) -> Limit:
-    ladder = _ladder(first, joint, known)
+    ladder = _ladder(first, joint, [_now_only(one, first, joint) for one in known])
     following = next(
         (
             one for one in ladder
@@ -106,6 +108,18 @@ def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[R
         flow.pid if flow is not None else None, flow.process if flow is not None else None,
         look.namespace,
     )  # fmt: skip
+
+
+def _now_only(one: Reading, first: Reading, joint: Sequence[str]) -> Reading:
+    """Without a capacity where that is no more than what another limit makes of the stage.
+
+    A congestion window and the window that the peer offers grow once nothing else limits. Loss is
+    made by the full queue behind the socket, and so is what it would allow.
+    """
+    if one is first or one.stage in joint:
+        return one
+    follows = one.stage in GROWS or (one.stage == "path" and first.stage in QUEUES)
+    return replace(one, capacity=None) if follows and one.capacity is not None else one
 
 
 def _ladder(
