@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from .rows import InterruptRow
 
 NEEDS: Final = (
-    "addresses", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
+    "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
     "drvinfo", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
     "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_tcp", "netns_udp",
     "nicqueues", "nicstats", "ntuple",

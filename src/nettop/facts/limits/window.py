@@ -75,6 +75,12 @@ class Window:
     netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
+    kernel: Track = field(  # kernel threads
+        default_factory=lambda: Track(
+            lambda row: (row.pid, row.started), lambda entry: bool(entry.now.kernel)
+        )
+    )
+    bql: Track = field(default_factory=lambda: Track(lambda row: (row.nic, row.queue), _always))
     qdiscs: Track = field(
         default_factory=lambda: Track(lambda row: (row.interface, row.parent, row.handle), _always)
     )
@@ -92,7 +98,8 @@ class Window:
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
-            (self.groups, "throttling"), (self.qdiscs, "qdiscs"), (self.classes, "classes"),
+            (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
+            (self.qdiscs, "qdiscs"), (self.classes, "classes"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
         self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
