@@ -25,7 +25,7 @@ ALLOWED = {
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
     "psutil": ("host/session.py", "trials"),
-    "ctypes": ("host/bpf", "trials", "changes/namespaces.py"),
+    "ctypes": ("host/bpf", "trials", "changes/namespaces.py", "host/netlink/elsewhere.py"),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
 }

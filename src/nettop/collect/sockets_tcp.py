@@ -42,6 +42,7 @@ class Row:
     """One TCP socket. None: not known to this kernel, or without meaning (a listening socket)."""
 
     cookie: int = label("socket cookie of the kernel, unique since boot")
+    namespace: int = label("inode of its network namespace; 0: this one")
     family: int = gauge("4 or 6")
     local: str = gauge("local address")
     local_port: int = gauge("local port")
@@ -121,7 +122,7 @@ _SSTHRESH, _PACING, _MAX_PACING, _MIN_RTT, _DELIVERY = (
 
 # What is remembered of a socket: its bytes but for timers and ages, before and after the ages;
 # where in its message the ages begin; its row.
-_Seen = tuple[bytes, bytes, int, Row]
+Seen = tuple[bytes, bytes, int, Row]
 
 
 class _Layout(NamedTuple):
@@ -143,14 +144,14 @@ class _Layout(NamedTuple):
 class Known:
     """The sockets of the last reading and the names of interfaces."""
 
-    seen: dict[bytes, _Seen] = field(default_factory=dict)  # by cookie
+    seen: dict[bytes, Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError."""
     last = recall(memory, Known)
-    seen: dict[bytes, _Seen] = {}
+    seen: dict[bytes, Seen] = {}
 
     def name_of(index: int) -> str:
         if index not in last.names:
@@ -164,9 +165,10 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def parse(
     reply: bytes,
-    before: dict[bytes, _Seen],
-    seen: dict[bytes, _Seen],
+    before: dict[bytes, Seen],
+    seen: dict[bytes, Seen],
     name_of: Callable[[int], str] = str,
+    namespace: int = 0,
 ) -> list[Row]:
     """The rows of one answer; `seen` is filled with what the next call needs as `before`.
 
@@ -199,7 +201,7 @@ def parse(
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
-                names = old[3][:7] if old else _identity(reply, at, name_of)  # type: ignore[index]
+                names = old[3][:8] if old else _identity(reply, at, name_of, namespace)  # type: ignore[index]
                 row = _row(reply, at, layout, names)
                 ages = layout.info + _AGES_AT if layout.info else length
                 head, tail = reply[at + _COUNTS_AT : at + ages], reply[at + ages + 16 : end]
@@ -275,12 +277,15 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
     return _make((*names, name, congestion, *options, *numbers))
 
 
-def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[object, ...]:
+def _identity(
+    reply: bytes, at: int, name_of: Callable[[int], str], namespace: int
+) -> tuple[object, ...]:
     family, ports, source, destination, interface = _NAMES.unpack_from(reply, at + _NAMES_AT)
     local_port, remote_port = struct.unpack(">HH", ports)
     size = 4 if family == diag.IPV4 else 16
     return (
         struct.unpack_from("=Q", reply, at + _COOKIE_AT)[0],
+        namespace,
         4 if family == diag.IPV4 else 6,
         route.ip(source[:size]),
         local_port,

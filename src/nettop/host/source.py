@@ -66,7 +66,10 @@ class Source(Protocol):
         """The target of a symbolic link, unresolved."""
 
     def netlink(self, request: Request) -> bytes:
-        """All reply messages, headers included, without the final acknowledgement."""
+        """All reply messages, headers included, without the final acknowledgement.
+
+        A request with a `space` raises PermissionError where that namespace may not be entered.
+        """
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
         """The answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
@@ -196,6 +199,10 @@ class Live:
 
     def netlink(self, request: Request) -> bytes:
         """Send the request; OSError has the errno of the kernel and its message, if it gave one."""
+        if request.space is not None and self.live:
+            from .netlink import elsewhere
+
+            return elsewhere.ask(request, request.space)
         return self._netlink().ask(request)
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002

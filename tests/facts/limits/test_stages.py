@@ -201,3 +201,28 @@ def test_pause_frames_bind_from_a_tenth_of_the_time(frames: int, binds: bool) ->
         return moment(second, more={"pause": [row]})
 
     assert (flow(limits(at)).stage.stage == "pause") is binds
+
+
+@pytest.mark.parametrize("stage", ["cwnd", "rwnd"])
+def test_a_window_that_grows_is_not_what_limits_next(stage: str) -> None:
+    queue = {"min_rtt": 4000, "rtt": 20_000}
+
+    found = flow(limits(lambda s: moment(s, gauges=queue, queue=tbf(s, 1.05e9, 1.0, 90_000))))
+    assert found.stage.stage == "qdisc"
+    assert next(one for one in found.ladder if one.stage == stage).capacity is None
+    assert found.next is None or found.next.stage != stage
+
+
+def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
+    lossy: dict[str, Any] = {
+        "rates": {"total_retrans": 800},
+        "gauges": {"min_rtt": 4000, "rtt": 4500},
+    }
+
+    full = flow(limits(lambda s: moment(s, **lossy, queue=tbf(s, 1.05e9, 1.0, 90_000))))
+    assert full.stage.stage == "qdisc"
+    assert next(one for one in full.ladder if one.stage == "path").capacity is None
+    paced = {**lossy, "gauges": {**lossy["gauges"], "max_pacing_rate": 130_000_000}}
+    found = flow(limits(lambda s: moment(s, **paced)))
+    assert found.stage.stage == "pacing"
+    assert next(one for one in found.ladder if one.stage == "path").capacity is not None
