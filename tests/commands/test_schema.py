@@ -24,7 +24,7 @@ HERE = Path(__file__).parents[1]
 HOST = str(HERE / "hosts/netns-send.host")
 OTHER = str(HERE / "hosts/guest-idle.host")
 SAMPLES = HERE / "results"  # stored by real runs of `nettop test, prove, sweep, tune, study`
-TEXT_ONLY = {"top", "show", "replay", "serve", "completion", "man", "schema"}
+TEXT_ONLY = {"top", "show", "replay", "serve", "metrics", "completion", "man", "schema"}
 SACK = "sysctl.net.ipv4.tcp_sack"
 
 RUNS = {

@@ -20,7 +20,7 @@ ALLOWED = {
     "textual": ("tui",),
     "rich": ("tui",),
     "subprocess": ("trials", "changes", "settings"),
-    "socket": ("host", "settings", "trials", "facts/toeplitz.py"),
+    "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
     "fcntl": ("host", "settings", "trials", "changes"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
@@ -28,6 +28,7 @@ ALLOWED = {
     "ctypes": ("host/bpf", "trials", "changes/namespaces.py", "host/netlink/elsewhere.py"),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
+    "prometheus_client": ("metrics/exposition.py", "metrics/listen.py"),
 }
 PURE = ("facts", "advice", "panes", "terms", "frame")
 # reading rule files and the folder of panes; nothing of the host
