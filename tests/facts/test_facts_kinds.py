@@ -5,7 +5,7 @@ from __future__ import annotations
 from operator import attrgetter
 
 import pytest
-from flow_tables import HOST, joined, lines, socket
+from flow_tables import HOST, Tables, joined, lines, socket
 from nic_tables import stats
 
 from nettop.collect import (
@@ -28,7 +28,7 @@ from nettop.collect import (
 
 
 def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         return {
             **HOST,
             "throttling": [
@@ -51,7 +51,7 @@ def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it()
 
 
 def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         rows = [
             threads.Row(70, 71, 5, "worker", "R", ran=0.5 * step, waited=0.25 * step, cpu=3),
             threads.Row(70, 72, 5, "old", "S"),
@@ -65,7 +65,7 @@ def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
 
 
 def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         row = qdiscs.Row
         return {
             **HOST,
@@ -93,7 +93,7 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
 
 
 def test_a_neighbour_table_has_the_limit_of_its_family() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         limit = sysctls.Row("net.ipv4.neigh.default.gc_thresh3", "1024")
         rows = [neighbours.Row("arp", 900, 4 * step), neighbours.Row("ndisc", 7)]
         return {**HOST, "sysctls": [limit], "neighbours": rows}
@@ -108,8 +108,9 @@ def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_th
     None
 ):
     def listen(inode: int, waiting: int, port: int = 443) -> sockets_tcp.Row:
-        return socket(cookie=inode, inode=inode, state="listen", local="::", local_port=port,
-                      recv_q=waiting, send_q=128)  # fmt: skip
+        row: sockets_tcp.Row = socket(cookie=inode, inode=inode, state="listen", local="::",
+                                      local_port=port, recv_q=waiting, send_q=128)  # fmt: skip
+        return row
 
     tables = {
         **HOST,
@@ -131,7 +132,7 @@ def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_th
 
 
 def test_destinations_count_local_ports_and_those_that_are_left() -> None:
-    def at(count: int, ports: str) -> dict[str, object]:
+    def at(count: int, ports: str) -> Tables:
         rows = [
             socket(
                 cookie=n,
@@ -180,7 +181,7 @@ def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:
 
 
 def test_a_bond_knows_the_port_that_sends_most() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         return {
             **HOST,
             "links": [
@@ -202,7 +203,7 @@ def test_a_bond_knows_the_port_that_sends_most() -> None:
 
 
 def test_the_ports_of_one_card_are_added_and_a_port_alone_is_no_card() -> None:
-    def at(step: int) -> dict[str, object]:
+    def at(step: int) -> Tables:
         names = {"p0": "0000:41:00.0", "p1": "0000:41:00.1", "p2": "0000:42:00.0"}
         return {
             **HOST,

@@ -20,7 +20,7 @@ from nettop.advice.rules.rule import Finding, Rule
 from nettop.cli import main
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.flow import Flow
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.kinds.process import Process
 from nettop.facts.kinds.queue import Queue
@@ -53,7 +53,7 @@ def samples(facts: Facts, *findings: Finding, judged: bool = True) -> list[Sampl
 
 
 def host(**more: object) -> Facts:
-    return replace(Facts(Host("h"), Profile("server", "")), **more)  # type: ignore[arg-type]
+    return replace(Facts(HostFact("h"), Profile("server", "")), **more)  # type: ignore[arg-type]
 
 
 def nic(name: str, kind: str = "nic", **more: object) -> Nic:

@@ -116,7 +116,7 @@ def private() -> Iterator[tuple[str, re.Pattern[bytes]]]:
         places |= {sys.prefix, os.path.realpath(sys.prefix)}
     for place in sorted(places - general):
         yield place, re.compile(rb"(?<![\w.-])" + re.escape(place.encode()) + rb"(?![\w-])")
-    yield "a folder of root's", re.compile(rb"/roo[t]/(?!\.)")
+    yield "a folder of root's", re.compile(rb"(?<![\w}])/roo[t]/(?!\.)")
     host = socket.gethostname().partition(".")[0]
     if len(host) > 4 and host not in ("localhost", "debian", "ubuntu", "runner"):
         yield "this host's name", re.compile(rb"\b" + re.escape(host.encode()) + rb"\b")

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator
 
 from ..changes import matching, status
-from ..changes.journal import OPEN, Entry, Journal
+from ..changes.journal import OPEN, Journal, JournaledChange
 from ..changes.namespaces import Survey
 from ..settings import Host
 from . import families as f
@@ -25,7 +25,9 @@ def samples() -> Iterator[Sample]:
     yield Sample(f.DRIFT, (), sum(_drifted(entry, entries, host, survey) for entry in entries))
 
 
-def _drifted(entry: Entry, others: Collection[Entry], host: Host, survey: Survey) -> bool:
+def _drifted(
+    entry: JournaledChange, others: Collection[JournaledChange], host: Host, survey: Survey
+) -> bool:
     """Whether the host has another value than the newest change of the setting wrote.
 
     A value that cannot be read, for example of a device that is gone, is no drift.
