@@ -8,6 +8,7 @@ from typing import Final
 SLOW: Final = {
     "a wheel, a zipapp": "test_wheel test_pyz",
     "a browser": "test_serve test_serve_browser test_serving_site",
+    "a server": "test_metrics_listen test_metrics_files",
     "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
     "test_tui_pty test_tui_signals",
     "a playbook": "test_changes_playbook",

@@ -9,12 +9,14 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
@@ -26,7 +28,8 @@ from prometheus_client.parser import text_string_to_metric_families as classic
 
 from nettop.cli import main
 from nettop.host.recording import Replay, load
-from nettop.metrics import looks, place
+from nettop.metrics import listen, looks, place
+from nettop.metrics.families import Sample
 from nettop.views.observer import Observation, Observer
 
 HOST = str(Path(__file__).parents[1] / "hosts/guest-transfer.host")
@@ -239,6 +242,23 @@ def test_a_certificate_that_cannot_be_used_is_one_sentence(
         assert done.returncode == 3
         assert len(done.stderr.splitlines()) == 1
         assert done.stderr.startswith(f"nettop: cannot use {certificate} and {key}: ")
+
+
+def test_a_look_that_fails_is_one_line_and_status_500(capsys: pytest.CaptureFixture[str]) -> None:
+    def samples() -> list[Sample]:
+        raise OSError(5, "Input/output error", "/proc/net/dev")
+
+    server = listen.Server(place.Place("127.0.0.1", free()), samples, None)
+    thread = threading.Thread(target=server._server.serve_forever, args=(0.05,))
+    thread.start()
+    try:
+        with pytest.raises(HTTPError, match="500"):
+            get(server.url)
+    finally:
+        server._server.shutdown()
+        thread.join()
+        server._server.server_close()
+    assert capsys.readouterr().err == "nettop: no metrics: Input/output error: /proc/net/dev\n"
 
 
 def test_only_reading_is_answered() -> None:

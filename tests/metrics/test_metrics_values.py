@@ -19,6 +19,7 @@ from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Finding, Rule
 from nettop.cli import main
 from nettop.facts import Facts, Profile
+from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
@@ -93,7 +94,8 @@ def test_no_host_has_more_than_a_thousand_series_and_the_rest_is_counted() -> No
         nics=tuple(map(nic, names)),
         queues=tuple(queue(name, "rx", n, n) for name in names[:64] for n in range(64)),
     )
-    every = [finding(RULES["rx-ring-overrun"], name) for name in names]
+    facts = replace(facts, cores=tuple(Core(number) for number in range(300)))
+    every = [finding(RULES["backlog-overflows"], f"cpu{number}") for number in range(300)]
     found = samples(facts, *every)
     assert len(found) <= 990  # and ten of the process and the journal
     left = {one.labels[0]: one.value for one in found if one.family == LEFT_OUT}
@@ -116,6 +118,8 @@ def test_the_veths_of_containers_are_left_out_beside_a_nic() -> None:
     ("rule", "target", "label"),
     [
         ("rx-ring-overrun", "eth0", "eth0"),
+        ("rx-ring-overrun", "veth1a", "other"),
+        ("rx-ring-overrun", "lo", "lo"),
         ("backlog-overflows", "cpu6", "cpu6"),
         ("loss-recovery-crippled", "host", "host"),
         ("send-buffer-limits", FLOW, "eth0"),
@@ -126,6 +130,8 @@ def test_the_veths_of_containers_are_left_out_beside_a_nic() -> None:
 )
 def test_a_target_is_an_interface_a_cpu_or_the_host(rule: str, target: str, label: str) -> None:
     facts = host(
+        nics=(nic("eth0"), nic("veth1a", "veth"), nic("lo", "loopback")),
+        cores=(Core(6),),
         flows=(Flow(FLOW, "tcp", nic="eth0"),),
         processes=(Process(4711, "iperf3", nic="eth0"), Process(4712, "nginx")),
     )
@@ -135,7 +141,8 @@ def test_a_target_is_an_interface_a_cpu_or_the_host(rule: str, target: str, labe
 
 def test_findings_of_two_flows_on_one_interface_are_one_series_and_count_as_two() -> None:
     other = "tcp 10.1.2.3:5201-10.9.8.7:40001"
-    facts = host(flows=(Flow(FLOW, "tcp", nic="eth0"), Flow(other, "tcp", nic="eth0")))
+    flows = (Flow(FLOW, "tcp", nic="eth0"), Flow(other, "tcp", nic="eth0"))
+    facts = host(nics=(nic("eth0"),), flows=flows)
     rule = RULES["send-buffer-limits"]
     found = samples(facts, finding(rule, FLOW), finding(rule, other))
     assert by_family(found, "nettop_finding") == {(rule.id, "eth0", rule.severity): 1}

@@ -50,7 +50,8 @@ FINDINGS: Final = Family(
 )
 FINDING: Final = Family(
     "nettop_finding",
-    "1 while a rule holds on a target: an interface, a CPU or the host. Absent otherwise.",
+    "1 while a rule holds on a target: an interface (other: one that is not exported), a CPU or "
+    "the host. Absent otherwise.",
     ("rule", "target", "severity"),
 )
 FLOWS: Final = Family(

@@ -7,7 +7,6 @@ from collections.abc import Collection, Iterator
 
 from ..changes import matching, status
 from ..changes.journal import OPEN, Journal, JournaledChange
-from ..changes.namespaces import Survey
 from ..settings import Host
 from . import families as f
 from .families import Sample
@@ -21,20 +20,19 @@ def samples() -> Iterator[Sample]:
         return
     counts = Counter(entry.state for entry in entries)
     yield from (Sample(f.CHANGES, (state,), counts[state]) for state in sorted(OPEN))
-    host, survey = Host.at(), Survey()
-    yield Sample(f.DRIFT, (), sum(_drifted(entry, entries, host, survey) for entry in entries))
+    host = Host.at()
+    yield Sample(f.DRIFT, (), sum(_drifted(entry, entries, host) for entry in entries))
 
 
-def _drifted(
-    entry: JournaledChange, others: Collection[JournaledChange], host: Host, survey: Survey
-) -> bool:
+def _drifted(entry: JournaledChange, others: Collection[JournaledChange], host: Host) -> bool:
     """Whether the host has another value than the newest change of the setting wrote.
 
-    A value that cannot be read, for example of a device that is gone, is no drift.
+    A value that cannot be read, for example of a device that is gone, is no drift. Other network
+    namespaces are not searched: that takes a process for each look.
     """
     if entry.after is None:
         return False
     if any(o.id > entry.id and matching.same_setting(o, entry) for o in others):
         return False
-    now, _ = status.shown(entry, host, survey)
+    now, _ = status.shown(entry, host)
     return now is not None and now != entry.after

@@ -9,19 +9,25 @@ from __future__ import annotations
 import signal
 import socket
 import ssl
+import sys
 import threading
 from collections.abc import Callable, Iterable
 from socketserver import TCPServer
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from wsgiref.simple_server import WSGIRequestHandler
 
 from prometheus_client import make_wsgi_app
 from prometheus_client.exposition import ThreadingWSGIServer
 
+from ..terms.errors import sentence
+from ..terms.text import safe
 from .exposition import registry
 from .families import Sample
 from .place import Place
+
+if TYPE_CHECKING:
+    from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 PATIENCE: Final = 10.0  # seconds for a request, and for each part of it
 PATH: Final = "/metrics"
@@ -62,7 +68,7 @@ class Server:
         """Bind the place; OSError if it cannot be used."""
         kind = _Server6 if ":" in place.address else _Server
         self._server = kind((place.address, place.port), _Handler)
-        self._server.set_app(make_wsgi_app(registry(samples)))
+        self._server.set_app(_guarded(make_wsgi_app(registry(samples))))
         if tls is not None:
             self._server.socket = tls.wrap_socket(
                 self._server.socket, server_side=True, do_handshake_on_connect=False
@@ -98,6 +104,21 @@ class Server:
         self._server.server_close()
         if failed:
             raise failed[0]
+
+
+def _guarded(app: WSGIApplication) -> WSGIApplication:
+    """The application, with status 500 and one line on stderr where it raises an exception."""
+
+    def answer(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        try:
+            return app(environ, start_response)
+        except Exception as error:
+            message = f"nettop: no metrics: {sentence(error)}"
+            print(safe(message), file=sys.stderr, flush=True)
+            start_response("500 Internal Server Error", [("Content-Type", "text/plain")])
+            return [b"no metrics: see the messages of nettop\n"]
+
+    return answer
 
 
 def tls(certificate: str, key: str) -> ssl.SSLContext:

@@ -7,7 +7,7 @@ has more than a thousand series; `nettop_left_out` counts the rest.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -15,6 +15,7 @@ from ..advice.rules.rule import Finding, Rule
 from ..advice.rules.severity import SEVERITIES
 from ..facts import Facts
 from ..facts.counters import total
+from ..facts.kind import Kind
 from ..facts.kinds import kinds, path
 from ..facts.kinds.nic import Nic
 from ..facts.limits import STAGES
@@ -30,6 +31,7 @@ QUEUES: Final = 256
 # a veth is a device only where no NIC is: those of containers come and go
 _KINDS: Final = ("nic", "bond", "wireless", "vlan", "bridge", "tunnel", "other")
 _HOST: Final = "host"
+OTHER: Final = "other"  # an interface beyond the bounds, as the target of a finding
 
 
 def samples(
@@ -40,18 +42,20 @@ def samples(
     yield Sample(f.JUDGED, (), float(judged))
     yield Sample(f.UNREAD, (), unread)
     left: dict[str, int] = dict.fromkeys(("findings", "devices", "queues"), 0)
+    nics = devices(facts.nics)
+    names = {nic.name for nic in nics}
     if judged:
-        found = list(_findings(seen.judgement.findings, rules, facts))
+        known = names | {nic.name for nic in facts.nics if nic.kind == "loopback"}
+        found = list(_findings(seen.judgement.findings, rules, facts, known))
         yield from found[:FINDINGS]
         left["findings"] = len(found[FINDINGS:])
         counts = Counter(finding.severity for finding in seen.judgement.findings)
         yield from (Sample(f.FINDINGS, (name,), counts[name]) for name in SEVERITIES)
         yield from _flows(facts)
-    nics = devices(facts.nics)
     left["devices"] = len([nic for nic in facts.nics if nic.kind != "loopback"]) - len(nics)
     for nic in nics:
         yield from _device(nic)
-    queues = list(_queues(facts, {nic.name for nic in nics}))
+    queues = list(_queues(facts, names))
     yield from queues[:QUEUES]
     left["queues"] = len(queues[QUEUES:])
     yield from _host(seen)
@@ -67,35 +71,36 @@ def devices(nics: Sequence[Nic]) -> tuple[Nic, ...]:
 
 
 def _findings(
-    findings: Sequence[Finding], rules: Mapping[str, Rule], facts: Facts
+    findings: Sequence[Finding], rules: Mapping[str, Rule], facts: Facts, names: Collection[str]
 ) -> Iterator[Sample]:
-    """One sample for each rule and target, the most severe first."""
-    places: dict[str, dict[str, str]] = {}
-    series = dict.fromkeys(
-        (one.rule, _target(one, rules, facts, places), one.severity) for one in findings
-    )
-    yield from (Sample(f.FINDING, labels, 1) for labels in series)
+    """One sample for each rule and target, the most severe first.
 
-
-def _target(
-    finding: Finding, rules: Mapping[str, Rule], facts: Facts, places: dict[str, dict[str, str]]
-) -> str:
-    """The interface of a finding's target; its own name for a CPU; else the host.
-
-    The names of flows, sockets and processes hold addresses, ports and process numbers. `places`
-    keeps the interfaces of the targets of each kind.
+    `names` are the interfaces that a target may have.
     """
-    kind = kinds()[rules[finding.rule].over]
-    if kind.name in ("nic", "core", _HOST):
-        return finding.target
-    nic = kind.parents.get("nic")
-    if nic is None:
-        return _HOST
-    known = places.get(kind.name)
-    if known is None:
-        known = {kind.target(fact): str(nic(fact) or _HOST) for fact in facts.of(kind)}
-        places[kind.name] = known
-    return known.get(finding.target, _HOST)
+    series: dict[tuple[str, str, str], None] = {}
+    for kind in kinds().values():
+        mine = [one for one in findings if rules[one.rule].over == kind.name]
+        targets = _targets(kind, facts, names) if mine else {}
+        for one in mine:
+            series[one.rule, targets.get(one.target, _HOST), one.severity] = None
+    order = sorted(series, key=lambda labels: SEVERITIES.index(labels[2]))
+    yield from (Sample(f.FINDING, labels, 1) for labels in order)
+
+
+def _targets(kind: Kind, facts: Facts, names: Collection[str]) -> dict[str, str]:
+    """The label of each target of a kind: its interface, a CPU by its name, else the host.
+
+    The names of flows, sockets and processes hold addresses, ports and process numbers, and those
+    of interfaces that are not exported come and go with containers.
+    """
+    if kind.name == "core":
+        return {kind.target(fact): kind.target(fact) for fact in facts.of(kind)}
+    nic = kind.key if kind.name == "nic" else kind.parents.get("nic", lambda _fact: None)
+    found = {kind.target(fact): nic(fact) for fact in facts.of(kind)}
+    return {
+        target: _HOST if name is None else str(name) if name in names else OTHER
+        for target, name in found.items()
+    }
 
 
 def _flows(facts: Facts) -> Iterator[Sample]:
@@ -122,7 +127,7 @@ def _device(nic: Nic) -> Iterator[Sample]:
         yield Sample(f.OFF_NODE, (nic.name,), nic.irq_off_node)
 
 
-def _queues(facts: Facts, names: set[str]) -> Iterator[Sample]:
+def _queues(facts: Facts, names: Collection[str]) -> Iterator[Sample]:
     """The CPU of each queue interrupt, receive queues first."""
     known: set[tuple[str, int]] = set()
     for direction in ("rx", "tx"):
