@@ -93,3 +93,17 @@ def test_the_page_of_a_rule_keeps_its_own_words_for_those_who_write_rules() -> N
     assert text.index("Condition in the rule file") < text.index(
         "nic.per_s.ring_drops > limits.drops"
     )
+
+
+def test_a_limit_is_named_as_nettop_why_names_it() -> None:
+    assert words("flow.limit in ('sndbuf', 'qdisc')", "flow") == (
+        "limit is one of the send buffer or the qdisc"
+    )
+    assert words("flow.limit == 'none'", "flow") == "limit = none"
+    assert spoken.value_text("flow.limit", "rwnd", "") == "the peer's receive window"
+    assert spoken.value_text("flow.congestion", "path", "") == "path"
+
+
+def test_the_larger_of_a_figure_and_one_is_at_least_one() -> None:
+    assert words("max(nic.mtu, 1) > 2") == "MTU (at least 1) > 2 bytes"
+    assert words("max(nic.mtu, nic.speed) > 2").startswith("the larger of MTU and link speed")

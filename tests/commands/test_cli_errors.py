@@ -228,7 +228,7 @@ def test_a_package_that_is_not_there_is_named(
         ("list a", "results list takes no ID"),
         ("show", "results show needs one ID"),
         ("compare a", "results compare needs two IDs"),
-        ("learned", "results learned needs one setting"),
+        ("learned a b", "results learned takes at most one setting"),
     ],
 )
 def test_results_name_the_arguments_that_they_need(

@@ -14,16 +14,17 @@ from jsonschema import Draft202012Validator
 
 from nettop import commands
 from nettop.changes import Result, data
-from nettop.changes.journal import Entry
+from nettop.changes.journal import JournaledChange
 from nettop.cli import main
 from nettop.commands import schema
 from nettop.commands.journal import document
+from nettop.trials import results
 
 HERE = Path(__file__).parents[1]
 HOST = str(HERE / "hosts/netns-send.host")
 OTHER = str(HERE / "hosts/guest-idle.host")
 SAMPLES = HERE / "results"  # stored by real runs of `nettop test, prove, sweep, tune, study`
-TEXT_ONLY = {"top", "show", "replay", "serve", "completion", "man", "schema"}
+TEXT_ONLY = {"top", "show", "replay", "serve", "metrics", "completion", "man", "schema"}
 SACK = "sysctl.net.ipv4.tcp_sack"
 
 RUNS = {
@@ -125,6 +126,26 @@ def test_a_command_prints_what_the_schema_says(
         assert faults(name, json.loads(line)) == []
 
 
+def test_predictions_and_their_calibration_are_described(
+    home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(["advise", "--replay", str(HERE.parent / "rules/demo.host.gz"), "--json"])
+    found = json.loads(capsys.readouterr().out)
+    assert faults("advise", found) == []
+    predicted = {**found["findings"][0]["predicted"], "earlier": {"count": 3, "inside": 1}}
+    found["findings"][0]["predicted"] = predicted
+    assert faults("advise", found) == []
+    proof = json.loads(next(SAMPLES.glob("*-prove.json")).read_text())
+    del proof["id"], proof["kind"]
+    more = {"predicted": predicted, "measured": 5e8, "inside": True, "finding": "a-rule@eth0"}
+    assert faults("prove", {"schema": 1, **proof, **more}) == []
+    results.keep("prove", {**proof, **more})
+    main(["results", "learned", "--json"])
+    learned = json.loads(capsys.readouterr().out)
+    assert [one["rule"] for one in learned["rules"]] == ["a-rule"]
+    assert faults("results learned", learned) == []
+
+
 @pytest.mark.parametrize("path", sorted(SAMPLES.glob("*.json")), ids=lambda path: path.stem)
 def test_stored_results_are_what_the_schema_says(path: Path) -> None:
     found = json.loads(path.read_text())
@@ -203,12 +224,12 @@ def test_what_became_of_a_change_is_described(state: str, tmp_path: Path) -> Non
 
 
 def test_what_the_journal_says_is_described() -> None:
-    full = Entry(
+    full = JournaledChange(
         1, 1e9, "link.mtu@eth0", "1500", "9000", "pending", "9000", who="root", shell="ip link …",
         because="why", deadline=1e9, netns="4026531840",
         side_effects={"feature.tso@eth0": ("on", None)},
     )  # fmt: skip
-    bare = Entry(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
+    bare = JournaledChange(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
     told = document(full, "somebody put it back"), document(bare)
     rows = [json.loads(json.dumps(one)) for one in told]
     assert faults("journal", {"schema": 1, "changes": rows, "notices": []}) == []

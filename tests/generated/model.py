@@ -100,6 +100,7 @@ class Flow:
     options: int = 0b0111  # timestamps, SACK, window scaling
     congestion: str = "cubic"
     backoff: int = 0
+    acked: int | None = None  # bytes since it began; None: drawn
     pid: int = 0
     inode: int = 0
 

@@ -208,6 +208,7 @@ def black_hole(host: Host, draw: Random) -> None:
         flow.remote_port = draw.randrange(2000, 60000)
         flow.tx, flow.rx, flow.cwnd, flow.lost, flow.backoff = 0.0, 0.0, 1, 1, 6
         flow.send_q, flow.retransmits, flow.busy = 200_000, 0.5, 1.0
+        flow.acked = draw.randrange(200, 9000)
     host.snmp |= {"TcpExt.TCPTimeouts": 1.0, "Tcp.RetransSegs": 1.0}
 
 

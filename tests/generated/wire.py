@@ -354,7 +354,8 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
 
     segments = flow.tx / flow.mss + flow.rx / flow.mss / 2
     put(0, "B", 1)
-    put(3, "B", flow.backoff)
+    put(2, "B", flow.backoff)  # retransmissions without an answer
+    put(4, "B", flow.backoff)
     put(5, "B", flow.options)
     put(6, "B", 0x77 if flow.options & 4 else 0)
     put(7, "B", int(flow.app_limited))
@@ -367,7 +368,7 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
         put(at, "I", value)
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)
     put(104, "Q", 1 << 40)
-    put(120, "Q", sum_of("acked", flow.tx))
+    put(120, "Q", sum_of("acked", flow.tx) if flow.acked is None else flow.acked)
     put(128, "Q", sum_of("received", flow.rx))
     put(136, "I", sum_of("out", segments) % (1 << 32))
     put(140, "I", sum_of("in", segments) % (1 << 32))

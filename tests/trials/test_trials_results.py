@@ -70,7 +70,8 @@ def document(gain: float, kept: bool, number: int) -> dict[str, Any]:
     return {
         "kept": kept, "median_difference": gain, "interval": [gain - 0.02, gain + 0.02],
         "confidence": 0.94, "verdict": "better" if kept else "no difference", "because": "so",
-        "ids": [number] if kept else [],
+        "ids": [number] if kept else [], "measured": 2e8, "inside": True,
+        "predicted": {"rate": [1e8, 1e9], "next": None} if kept else None,
     }  # fmt: skip
 
 
@@ -82,7 +83,7 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
         "c@eth0": document(0.1, True, 9), "d@eth0": TrialError("it broke"),
     }  # fmt: skip
 
-    def prove(finding: str, _wanted: object, _on: Bench) -> dict[str, Any]:
+    def prove(finding: str, _wanted: object, _on: Bench, **_: object) -> dict[str, Any]:
         if isinstance(answers[finding], Exception):
             raise answers[finding]
         found: dict[str, Any] = answers[finding]
@@ -108,6 +109,8 @@ def test_tuning_keeps_what_is_better_and_names_one_undo(
     said = tune.text(found)
     assert "nettop undo 3 9" in said
     assert "it broke" in said
+    assert said.count("predicted 100 Mb/s–1 Gb/s, measured 200 Mb/s: right") == 2
+    assert [s.get("inside") for s in found["steps"]] == [True, True, True, None, None, None]
     assert "not about speed: a measurement cannot prove it; nettop apply safe@host" in said
     assert list(store.glob("*-tune.json"))
 
@@ -119,7 +122,7 @@ def test_tuning_stops_when_the_time_or_the_user_says_so(monkeypatch: pytest.Monk
     short = tune.tune(offers, on, 5.0, clock=lambda: 0.0)
     assert all("no time left" in s["because"] for s in short["steps"])
 
-    def stop(*_: object) -> dict[str, Any]:
+    def stop(*_: object, **__: object) -> dict[str, Any]:
         raise Cancelled
 
     monkeypatch.setattr("nettop.trials.prove.prove", stop)

@@ -1,7 +1,7 @@
 """Totals of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
 
-net/ipv4/proc.c: pairs of lines, the names of a section and then their figures. New kernels add
-names, so each figure is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
+net/ipv4/proc.c: pairs of lines, the names of a section and then their values. New kernels add
+names, so each value is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
 those over IPv4. Documentation/networking/snmp_counter.rst defines the counters.
 """
 

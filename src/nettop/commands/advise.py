@@ -38,7 +38,7 @@ ALIKE = 3  # findings of one rule in full; forty flows of one process repeat the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     profile_argument(parser)
     interface_argument(parser, "report findings of this interface only")
     parser.add_argument(
@@ -124,6 +124,8 @@ def document(
 
 def finding_json(source: Source, finding: Finding) -> dict[str, object]:
     """One finding as data, with its changes on this host."""
+    from ..facts.limits.document import predicted
+
     return {
         "id": finding.id,
         "rule": finding.rule,
@@ -139,6 +141,7 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
         "changes": changes_of(source, finding),
         "advice": list(finding.advice),
         "expected": finding.expected,
+        "predicted": None if finding.predicted is None else predicted(finding.predicted),
     }
 
 
@@ -195,7 +198,7 @@ def _print_finding(source: Source, finding: Finding) -> None:
     """Print one finding in full."""
     from textwrap import wrap
 
-    from ..advice.rules.explain import figures
+    from ..advice.rules.explain import figures, prediction
     from ..advice.rules.papers import citation
     from ..views.steps import step
 
@@ -209,6 +212,8 @@ def _print_finding(source: Source, finding: Finding) -> None:
         print_lines(f"      {change.shell}")
     for text in finding.advice:
         print_lines(*wrap(text, 78, initial_indent="    → ", subsequent_indent="      "))
+    if text := prediction(finding):
+        print_lines(*wrap(text, 78, initial_indent="    predicted: ", subsequent_indent="      "))
     for cite in finding.sources:
         text = citation(cite)
         print_lines(*wrap(text, 78, initial_indent="    source: ", subsequent_indent="      "))

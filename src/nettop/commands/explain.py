@@ -123,8 +123,9 @@ def _here(rule: Rule, results: Mapping[str, Result]) -> Iterator[str]:
 
     A rule can have one target per queue of a large host.
     """
-    from ..advice.rules.explain import figures
+    from ..advice.rules.explain import figures, prediction
     from ..advice.rules.rule import Silent
+    from ..terms.text import safe, wrap
 
     if not results:
         yield f"Here: not applicable, this host has no {rule.over}."
@@ -133,6 +134,8 @@ def _here(rule: Rule, results: Mapping[str, Result]) -> Iterator[str]:
         if not isinstance(result, Silent):
             yield f"Here: {result.id}: {result.title}"
             yield from (f"  {figure}" for figure in figures(result))
+            if text := prediction(result):
+                yield from (f"  {line}" for line in wrap(safe(f"predicted: {text}"), 78))
     applying = [result for result in silent if result.applies]
     for result in applying[:MANY]:
         yield from _no_finding(result, "Here: ")

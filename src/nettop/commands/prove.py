@@ -93,8 +93,12 @@ def run(args: argparse.Namespace) -> int:
     from ..trials import prove
 
     on = bench_of(args)
-    finding, wanted = _wanted(args, on)
-    document = attempt(lambda: prove.prove(finding, wanted, on, keep=not args.no_keep))
+    offer = _offer(args, on)
+    document = attempt(
+        lambda: prove.prove(
+            offer.finding, offer.wanted, on, keep=not args.no_keep, predicted=offer.predicted
+        )
+    )
     if args.json:
         emit(document)
     else:
@@ -123,29 +127,45 @@ def attempt(work: Callable[[], T]) -> T:
         clear_progress()
 
 
-def _wanted(args: argparse.Namespace, on: Bench) -> tuple[str, list[tuple[str, str]]]:
-    """What to test: the name of the experiment and its settings.
+def _offer(args: argparse.Namespace, on: Bench) -> Offer:
+    """What to test: given settings, or those of a finding that holds while idle or under load.
 
-    The settings are given, or those of a finding that holds while idle or under load.
+    What limits the test, and so the prediction, is known only under its load.
     """
+    from ..trials.tune import Offer
+
     if all(map(assigns, args.what)):
-        return " ".join(args.what), [assignment(word) for word in args.what]
+        return Offer(" ".join(args.what), "", [assignment(word) for word in args.what])
     if len(args.what) > 1 or "@" not in args.what[0]:
         raise Refused(f"{' '.join(args.what)!r} is neither RULE@TARGET nor SETTING=VALUE", 2)
     finding = args.what[0]
     current = _findings(args, finding)
     if finding not in current:
         print("no such finding while idle; looking again while a test runs", file=sys.stderr)
-        current = under_load(on, args.look, lambda: _findings(args, finding))
+    if finding not in current or (current[finding].relieves and current[finding].wanted):
+        current |= under_load(on, args.look, lambda: _findings(args, finding, predicted=True))
     if finding not in current:
         raise Refused(f"no finding {finding!r} on this host now{nearest(finding, current)}", 2)
     if not current[finding].wanted:
         raise Refused(f"{finding} has no setting to change, so there is nothing to test", 4)
-    return finding, [(w.setting, w.value) for w in current[finding].wanted]
+    return offered(current[finding])
 
 
-def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
-    """Findings that held for HELD seconds, by id; returns early once `wanted` is one of them."""
+def offered(finding: Finding) -> Offer:
+    """A finding with the settings to test and its prediction."""
+    from ..trials.tune import Offer
+
+    wanted = [(one.setting, one.value) for one in finding.wanted]
+    return Offer(finding.id, finding.title, wanted, finding.safety, finding.predicted)
+
+
+def _findings(
+    args: argparse.Namespace, wanted: str = "", *, predicted: bool = False
+) -> dict[str, Finding]:
+    """Findings that held for HELD seconds, by id; returns early once `wanted` is one of them.
+
+    With `predicted`, it has its prediction then, if its rule predicts.
+    """
     from ..config import ConfigError
     from ..host.source import Live
     from ..views.observer import Observer, watch
@@ -158,21 +178,21 @@ def _findings(args: argparse.Namespace, wanted: str = "") -> dict[str, Finding]:
     findings: dict[str, Finding] = {}
     for observation in watch(observer, args.look):
         findings |= {finding.id: finding for finding in observation.judgement.findings}
-        if wanted in findings:
+        found = findings.get(wanted)
+        if found is not None and not (predicted and found.relieves and found.predicted is None):
             break
     return findings
 
 
 def offers(args: argparse.Namespace, on: Bench) -> list[Offer]:
-    """The findings under load that have a setting to test, largest expected gain first."""
-    from ..trials.tune import Offer
-
+    """The findings under load that have a setting to test, largest predicted gain first."""
     findings = under_load(on, args.look, lambda: _findings(args))
-    return [
-        Offer(f.id, f.title, [(w.setting, w.value) for w in f.wanted], f.safety)
-        for f in sorted(findings.values(), key=lambda f: -f.gain)
-        if f.wanted
-    ]
+
+    def gains(finding: Finding) -> tuple[float, float]:
+        predicted = finding.predicted
+        return (0.0 if predicted is None else -predicted.gain, -finding.gain)
+
+    return [offered(one) for one in sorted(findings.values(), key=gains) if one.wanted]
 
 
 def under_load(on: Bench, seconds: float, look: Callable[[], T]) -> T:

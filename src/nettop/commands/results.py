@@ -4,15 +4,21 @@ nettop results                       list all, newest last
 nettop results show ID               show one result in full
 nettop results compare ID ID         compare two results and the settings that differ
 nettop results learned SETTING       show the effect of a setting in earlier experiments
+nettop results learned               show how right the predictions of each rule were: how many
+                                     proofs measured a rate within the prediction, and the error
 """
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
 from . import emit, json_argument, print_lines, report_faults
+
+if TYPE_CHECKING:
+    from ..facts.limits.prediction import Calibration
 
 GROUP = "prove"
 HELP = "show stored results of tests and experiments"
@@ -33,16 +39,16 @@ def run(args: argparse.Namespace) -> int:
     """List, show or compare."""
     from ..trials import results
 
-    number, text = {
-        "list": (0, "takes no ID"), "show": (1, "needs one ID"),
-        "compare": (2, "needs two IDs"), "learned": (1, "needs one setting"),
+    numbers, text = {
+        "list": ((0,), "takes no ID"), "show": ((1,), "needs one ID"),
+        "compare": ((2,), "needs two IDs"), "learned": ((0, 1), "takes at most one setting"),
     }[args.action]  # fmt: skip
-    if len(args.ids) != number:
+    if len(args.ids) not in numbers:
         raise Refused(f"results {args.action} {text}", 2)
     if args.action == "list":
         return _list(list(results.every(tell=lambda fault: report_faults((fault,)))), args)
     if args.action == "learned":
-        return _list(results.learned(args.ids[0]), args)
+        return _list(results.learned(args.ids[0]), args) if args.ids else _calibration(args)
     documents = [_load(name) for name in args.ids]
     if args.action == "show":
         return _show(documents[0], args)
@@ -70,6 +76,33 @@ def _list(documents: Sequence[Document], args: argparse.Namespace) -> int:
     for document in documents:
         print_lines(_line(document))
     return 0
+
+
+def _calibration(args: argparse.Namespace) -> int:
+    from ..trials import calibration
+
+    rules = calibration.stored()
+    if args.json:
+        emit({"rules": [_row(rule, one) for rule, one in rules.items()]})
+        return 0
+    if not rules:
+        print("no proof measured a prediction yet; `nettop prove RULE@TARGET --to ADDRESS` does")
+        return 0
+    wide = max(len("rule"), *map(len, rules))
+    print_lines(f"{'rule':<{wide}}  proofs  within prediction  median error")
+    for rule, one in rules.items():
+        failed = "  fails here" if one.failed else ""
+        print_lines(
+            f"{rule:<{wide}}  {one.count:>6}  {one.inside:>17}  {one.error:>+12.0%}{failed}"
+        )
+    return 0
+
+
+def _row(rule: str, one: Calibration) -> dict[str, object]:
+    return {
+        "rule": rule, "count": one.count, "inside": one.inside, "median_error": one.error,
+        "failed": one.failed,
+    }  # fmt: skip
 
 
 def _line(document: Document) -> str:

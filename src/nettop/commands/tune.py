@@ -1,4 +1,4 @@
-"""Test the fix of each finding, the largest expected gain first, and keep those that help.
+"""Test the fix of each finding, the largest predicted gain first, and keep those that help.
 
   nettop tune --to 10.0.0.2 --peer "ssh host2" --budget 10m
 

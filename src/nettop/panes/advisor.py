@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from ..advice.language.words import field_name, value_text
+from ..advice.rules.explain import prediction
 from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
 from ..terms.units import seconds
@@ -138,6 +139,8 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
                 line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
             )
     out += remedy(finding, scene, width)
+    if text := prediction(finding):
+        out += paragraph(f"Predicted: {text}", width, "strong")
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")
     if finding.why:

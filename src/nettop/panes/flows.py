@@ -7,11 +7,12 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.kinds.flow import Flow
-from ..facts.limits.words import LONG
+from ..facts.limits import words
+from ..facts.limits.looks import name
 from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, count, seconds, share, size
 from ..views.ask import Next
-from ..views.past import Past, Trace
+from ..views.past import History, Trace
 from ..views.scene import Scene, View, chosen
 from .grid import beside, in_columns
 from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
@@ -125,6 +126,27 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     )
 
 
+def limit_of(flow: Flow, scene: Scene, width: int) -> list[Line]:
+    """What limits the flow, what would limit it next, and the measurement behind the limit."""
+    if not flow.limit and not flow.limit_why:
+        return []
+    limits = scene.facts.limits if scene.facts is not None else ()
+    limit = next((one for one in limits if (one.over, one.target) == ("flow", name(flow))), None)
+    text = f"limited by {words.LONG[flow.limit]}" if flow.limit in words.LONG else "not limited"
+    if limit is not None:
+        text = words.verdict(limit)
+    why = flow.limit_why or ""
+    role = "dim" if flow.limit in UNLIMITED else "warn"
+    both = line((f" {text}", role), f"  {why}")
+    if line_cells(both) <= width:
+        return [both]
+    return [
+        line((f" {row}", kind))
+        for sentence, kind in ((text, role), (why, ""))
+        for row in wrap(sentence, max(20, width - 2))
+    ]
+
+
 def detail(
     flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
 ) -> list[Line]:
@@ -141,13 +163,7 @@ def detail(
             (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
         )
     )
-    role = "dim" if flow.limit in UNLIMITED else "warn"
-    if flow.limit or flow.limit_why:
-        limit = f"limited by {LONG[flow.limit]}" if flow.limit in LONG else "not limited"
-        head = line((f" {limit}", role), "  ")
-        why = wrap(flow.limit_why or "", max(20, width - line_cells(head) - 1)) or [""]
-        out.append((*head, *line(why[0])))
-        out += [line(" " * line_cells(head), text) for text in why[1:]]
+    out += limit_of(flow, scene, width)
     app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
     where = f" process on core {app}, interrupt on core {irq}"
     where += f" (queue {flow.queue or '?'})"
@@ -177,7 +193,7 @@ def detail(
             f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}",
         ),
         (
-            "limited by",
+            "waited for",
             f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}",
         ),
         (
@@ -203,7 +219,7 @@ def detail(
     return [fit_line(one, width) for one in out[:height]]
 
 
-def traces(flow: Flow, past: Past, size: tuple[int, int], most: int) -> list[Line]:
+def traces(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[Line]:
     """Graphs of the last minutes in `size` columns and rows; side by side if there is room."""
     width, height = size
     across = 2 if width >= WIDE else 1

@@ -100,10 +100,20 @@ class ChangeRow(TypedDict):
     shell: str
 
 
+class Forecast(TypedDict):
+    """A prediction beside the measurement; `predicted` as in a finding."""
+
+    predicted: dict[str, object] | None
+    measured: float | None  # median rate with the change; None: another metric
+    # whether it is within the prediction; None: nothing was predicted, or for other traffic
+    inside: bool | None
+
+
 class Conditions(TypedDict):
     """The conditions of a measurement."""
 
     at: float
+    host: NotRequired[str]
     tool: str
     to: str
     peer: str | None
@@ -134,7 +144,7 @@ class OutcomeFields(TypedDict):
     minimum_seconds: float
 
 
-class ProveDocument(OutcomeFields, Conditions):
+class ProveDocument(OutcomeFields, Forecast, Conditions):
     """One proof: `nettop prove`."""
 
     finding: str
@@ -179,6 +189,9 @@ class TuneStep(TypedDict):
     median_difference: NotRequired[float]
     interval: NotRequired[list[float]]
     verdict: NotRequired[str]
+    predicted: NotRequired[dict[str, object] | None]
+    measured: NotRequired[float | None]
+    inside: NotRequired[bool | None]
 
 
 class TuneTotal(TypedDict):

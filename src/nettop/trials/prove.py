@@ -15,10 +15,12 @@ from typing import cast
 
 from .. import settings
 from ..changes import Result, text
+from ..facts.limits.prediction import Prediction
 from ..host.source import Live
 from ..terms.units import scaled
 from . import experiment, results
 from . import run as runner
+from .calibration import beside, forecast
 from .documents import ChangeRow, Conditions, ProveDocument, SweepDocument, SweepRow
 from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Switch
@@ -67,6 +69,7 @@ class Bench:
         """The conditions of the measurement; those of the host after a first run."""
         conditions: Conditions = {
             "at": time.time(),
+            "host": os.uname().nodename,
             "tool": self.tool,
             "to": self.options.to,
             "peer": self.options.peer,
@@ -122,8 +125,13 @@ def watching(on: Bench, wanted: Wanted) -> Bench:
     return replace(on, options=replace(on.options, pid=int(moved[0])))
 
 
-def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> ProveDocument:
+def prove(
+    finding: str, wanted: Wanted, on: Bench, *, keep: bool = True,
+    predicted: Prediction | None = None,
+) -> ProveDocument:  # fmt: skip
     """Compare the wanted settings with the current ones; keep them only if they are better.
+
+    `predicted`, the prediction of the finding, is stored beside the measured rate.
 
     ValueError, LookupError, OSError: they cannot be tested, and nothing was changed. LeverError: a
     write failed. Cancelled, TrialError, PeerError: all changes are reverted.
@@ -141,6 +149,7 @@ def prove(finding: str, wanted: Wanted, on: Bench, *, keep: bool = True) -> Prov
     document: ProveDocument = {
         "finding": finding,
         **outcome.document(),
+        **forecast(predicted, outcome.a, outcome.b, on.metric.unit),
         "changes": changes,
         "ids": [r.id for r in kept if r.id is not None],
         **on.about(),
@@ -244,6 +253,8 @@ def describe(stored: Mapping[str, object]) -> str:
         f"  median difference {middle}, {100 * document['confidence']:.0f} % interval {span}",
         f"  {len(document['a'])} pairs in {document['seconds']:.0f} s",
     ]
+    if words := beside(document):
+        lines.append(f"  predicted {words}")
     for guard in document["guards"]:
         mark = results.mark(guard, document["verdict"])
         old, new = 100 * guard["a"], 100 * guard["b"]

@@ -114,10 +114,15 @@ _KEYS: Final[Mapping[str, Callable[[object], bool]]] = {
 
 
 def every(
-    where: Path | None = None, tell: Callable[[str], None] | None = None
+    where: Path | None = None, tell: Callable[[str], None] | None = None, kind: str | None = None
 ) -> Iterator[dict[str, object]]:
-    """Every valid result, oldest first; `tell` gets a sentence for each of the others."""
+    """Every valid result, or those of a kind, oldest first.
+
+    `tell` gets a sentence for each result that is not valid.
+    """
     for name in names(where):
+        if kind is not None and name.split("-")[2:3] != [kind]:
+            continue
         try:
             yield load(name, where)
         except LookupError as error:

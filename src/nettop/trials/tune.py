@@ -1,4 +1,4 @@
-"""Tuning: prove the fix of each finding in turn, the largest expected gain first."""
+"""Tuning: prove the fix of each finding in turn, the largest predicted gain first."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, cast
 
+from ..facts.limits.prediction import Prediction
 from ..terms.errors import sentence
 from . import prove, results
+from .calibration import beside
 from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError
 from .peer import Cancelled
@@ -26,10 +28,11 @@ class Offer:
     title: str
     wanted: list[tuple[str, str]]
     safety: bool = False
+    predicted: Prediction | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TuneOutcome:
     """The result for one finding."""
 
     finding: str
@@ -48,6 +51,9 @@ class Step:
             row["median_difference"] = self.document["median_difference"]
             row["interval"] = self.document["interval"]
             row["verdict"] = self.document["verdict"]
+            row["predicted"] = self.document["predicted"]
+            row["measured"] = self.document["measured"]
+            row["inside"] = self.document["inside"]
         return row
 
 
@@ -59,25 +65,25 @@ def tune(
     If cancelled, changes that are already kept stay, and the current step is reverted.
     """
     begun = clock()
-    steps: list[Step] = []
+    steps: list[TuneOutcome] = []
     cancelled = False
     need = on.plan.minimum(2, 1.0)
     for offer in offers:
-        finding, title, wanted = offer.finding, offer.title, offer.wanted
+        finding, title = offer.finding, offer.title
         if offer.safety:
             why = f"{UNPROVEN}; nettop apply {finding}"
-            steps.append(Step(finding, title, "skipped", why))
+            steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         left = budget - (clock() - begun)
         reserve = need if any(step.state == "kept" for step in steps) else 0.0
         if cancelled or left < need + reserve:
             why = "cancelled" if cancelled else f"no time left: a proof takes at least {need:.0f} s"
-            steps.append(Step(finding, title, "skipped", why))
+            steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         try:
-            steps.append(_step(finding, title, wanted, _within(on, left - reserve)))
+            steps.append(_step(offer, _within(on, left - reserve)))
         except Cancelled:
-            steps.append(Step(finding, title, "skipped", "cancelled"))
+            steps.append(TuneOutcome(finding, title, "skipped", "cancelled"))
             cancelled = True
     kept = [step.document for step in steps if step.state == "kept" and step.document]
     ids = [number for proof in kept for number in proof["ids"]]
@@ -126,15 +132,16 @@ def _within(on: Bench, seconds: float) -> Bench:
     return replace(on, plan=replace(on.plan, budget=seconds))
 
 
-def _step(finding: str, title: str, wanted: list[tuple[str, str]], on: Bench) -> Step:
-    if not wanted:
-        return Step(finding, title, "skipped", "no setting to test")
+def _step(offer: Offer, on: Bench) -> TuneOutcome:
+    finding, title = offer.finding, offer.title
+    if not offer.wanted:
+        return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
-        document = prove.prove(finding, wanted, on)
+        document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
-        return Step(finding, title, "skipped", sentence(error))
+        return TuneOutcome(finding, title, "skipped", sentence(error))
     state = "kept" if document["kept"] else "not kept"
-    return Step(finding, title, state, document["because"], document)
+    return TuneOutcome(finding, title, state, document["because"], document)
 
 
 def text(stored: Mapping[str, object]) -> str:
@@ -142,10 +149,12 @@ def text(stored: Mapping[str, object]) -> str:
     document = cast("TuneDocument", stored)
     marks = {"kept": "✓", "not kept": "–", "skipped": " "}
     lines = [f"tuned towards {document['to']} in {document['seconds']:.0f} s"]
-    lines += [
-        f"  {marks[s['state']]} {s['state']:<9} {s['finding']}: {s['because']}"
-        for s in document["steps"]
-    ]
+    for step in document["steps"]:
+        lines.append(
+            f"  {marks[step['state']]} {step['state']:<9} {step['finding']}: {step['because']}"
+        )
+        if words := beside(step):
+            lines.append(f"              predicted {words}")
     total = document["total"]
     if total:
         low, high = total["interval"]

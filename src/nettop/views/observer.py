@@ -10,6 +10,7 @@ from ..advice.judge.judge import Judge, Judgement
 from ..advice.rules.load import load
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
+from ..facts.limits.prediction import Calibration
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
@@ -50,7 +51,9 @@ class Observer:
         faults = [*settings.faults]
         rules = load(config.rule_folders(), limits=settings.limits, tell=faults.append)
         self.faults = tuple(faults)  # invalid files of the user, which are ignored
-        self.judge = Judge(rules, muted=settings.muted, window=window)
+        # a recording is of another host, or of another time
+        earlier = _earlier if source.live else None
+        self.judge = Judge(rules, muted=settings.muted, window=window, earlier=earlier)
         self._drop_reasons = bool(settings.get("drop_reasons", False)) or _recorded(source)
 
     @property
@@ -116,6 +119,13 @@ def watch(
         yield observer.step(wanted)
         if not source.live and source.now() >= end and not source.ends:
             return
+
+
+def _earlier(rule: str) -> Calibration | None:
+    """How right the predictions of a rule were, by the proofs of this user on this host."""
+    from ..trials.calibration import earlier  # only a finding with a prediction needs it
+
+    return earlier(rule)
 
 
 def _recorded(source: Source) -> bool:

@@ -7,13 +7,15 @@ are computed for findings only, reasons for silence on demand.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import log
 from typing import TypeAlias, cast
 
 from ...facts import Facts
 from ...facts.kinds import kinds
 from ...facts.kinds.nic import Nic
+from ...facts.limits.prediction import Calibration
 from ..language.evaluate import evaluate
 from ..language.moment import Moment, Past
 from ..language.result import Read
@@ -25,6 +27,7 @@ from ..rules.severity import SEVERITIES
 from .condition import Judged, Row, whole
 from .loop import Loop, loop_of, true_on
 from .loss import measured
+from .predict import prediction
 from .reason import because, not_applicable
 from .remedy import remedy
 from .yielding import Yields
@@ -56,11 +59,16 @@ class Judge:
         rules: Iterable[Rule],
         muted: Collection[str] = (),
         window: float | None = None,
+        earlier: Callable[[str], Calibration | None] | None = None,
     ) -> None:
-        """`muted`: rule, rule@target, or rule@process name. `window`: no rule holds longer (s)."""
+        """`muted`: rule, rule@target, or rule@process name. `window`: no rule holds longer (s).
+
+        `earlier`: how right the predictions of a rule were on this host.
+        """
         self.rules = tuple(rules)
         self.muted = frozenset(muted)
         self.window = window
+        self.earlier = earlier
         self._judged = [Judged.of(rule) for rule in self.rules]
         self._alike = _alike(self._judged)
         self._before = frozenset(name for rule in self.rules for name in rule.yields)
@@ -100,7 +108,11 @@ class Judge:
             other = yields.to(rule, target, fact)
             if other is None:
                 group = muted if mutes else findings
-                group.append(_finding(judged, moment, fact, target, seconds))
+                group.append(
+                    self._predicted(
+                        _finding(judged, moment, fact, target, seconds), judged.rule, fact, facts
+                    )
+                )
             else:
                 instead[rule.id, target] = other
         findings.sort(key=_rank)
@@ -109,6 +121,14 @@ class Judge:
             tuple(sorted(muted, key=_rank)),
             lambda: self._why_silent(moment, findings, since, instead),
         )
+
+    def _predicted(self, finding: Finding, rule: Rule, fact: object, facts: Facts) -> Finding:
+        """The finding with the rate that its fix may bring."""
+        known = prediction(rule, fact, facts)
+        if known is None:
+            return finding
+        earlier = self.earlier(rule.id) if self.earlier is not None else None
+        return replace(finding, predicted=replace(known, earlier=earlier))
 
     def _remember(self, moment: Moment) -> None:
         """Keep the values for every `worst` of the rules."""
@@ -247,6 +267,7 @@ def _finding(judged: Judged, moment: Moment, fact: object, target: str, held: fl
         advice=advice,
         expected=rule.words.expected.prose(scope),
         seen=any(measured(read.field, read.value) for read in reads),
+        relieves=rule.relieves,
         gain=rule.gain,
         safety=rule.safety,
     )
@@ -261,5 +282,13 @@ def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
     return lines.values()
 
 
-def _rank(finding: Finding) -> tuple[int, bool, float, str]:
-    return (SEVERITIES.index(finding.severity), not finding.seen, -finding.gain, finding.id)
+def _rank(finding: Finding) -> tuple[int, float, bool, float, str]:
+    """By severity, then by the predicted gain, then a measured loss before a setting alone.
+
+    Gains count in steps of a quarter, so that findings about alike keep their order.
+    """
+    gain = 0.0 if finding.predicted is None else finding.predicted.gain
+    gain = float(round(log(gain, 1.25))) if gain > 1.0 else 0.0
+    return (
+        SEVERITIES.index(finding.severity), -gain, not finding.seen, -finding.gain, finding.id,
+    )  # fmt: skip

@@ -14,7 +14,7 @@ from ...terms.text import listed
 from .expression import Expression
 from .functions import FUNCTIONS
 from .syntax import Limit, Limits, called, literal, path_of
-from .template import COUNTED, shown
+from .template import COUNTED, shown, spoken
 from .values import Value
 from .vocabulary import KINDS, NUMBER, SWITCH, Word, find
 
@@ -67,7 +67,7 @@ def value_text(field: str, value: Value | None, measure: str) -> str:
     """The value of a field with its unit; the unit is left out where the name contains it."""
     if field == "host.kernel" and isinstance(value, tuple):
         return ".".join(map(str, value))
-    return shown(value, _unit(measure, field_name(field)))
+    return shown(spoken(field, value), _unit(measure, field_name(field)))
 
 
 def _unit(measure: str, name: str) -> str:
@@ -170,8 +170,17 @@ class Phraser:
         number = self._number(node)
         if number is not None:
             return shown(number, _unit(self.measure(beside), self.phrase(beside)))
-        if isinstance(node, ast.Tuple) and ast.unparse(beside) == "host.kernel":
+        field = ast.unparse(beside)
+        if isinstance(node, ast.Tuple) and field == "host.kernel":
             return ".".join(self.phrase(one) for one in node.elts)
+        return self._spoken(node, field)
+
+    def _spoken(self, node: ast.expr, field: str) -> str:
+        """A value, or several, that a field is compared with."""
+        if isinstance(node, ast.Tuple):
+            return listed((self._spoken(one, field) for one in node.elts), "or")
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return str(spoken(field, node.value)) or "none"
         return self.phrase(node)
 
     def _binop(self, node: ast.BinOp) -> str:

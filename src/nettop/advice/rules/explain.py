@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
+from ...facts.limits.words import LONG, doubted, predicted
 from ...terms.text import safe, wrap
 from ..language.syntax import Limit, Limits
 from ..language.words import field_name, in_words, parts, value_text
@@ -14,7 +15,7 @@ from .rule import LINKS, Cite, Finding, Fix, Rule
 
 
 def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
-    """A rule without a target: lines of at most `width` cells; `known`: full references."""
+    """The page of a rule in lines of at most `width` cells; `known` are the full references."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
     lines += wrap(plain(rule.words.title.general(rule.limits)), width)
     why = plain(rule.words.why.general(rule.limits))
@@ -30,6 +31,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
     limits = [f"{name} = {_limit(value)}" for name, value in rule.limits.items()]
     lines += _titled(f"Limits (override in [limits.{rule.id}])", limits, width)
     lines += _titled("What to do", [_fix(fix, rule.limits) for fix in rule.words.fixes], width)
+    lines += _titled("Relieves", [LONG[one] for one in rule.relieves], width)
     lines += _titled("Expected", [plain(rule.words.expected.general(rule.limits))], width)
     lines += _sources(rule.words.sources, rule.words.competing, width)
     lines += _titled("References", full(rule, known or {}), width)
@@ -41,7 +43,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
 def verdict(
     finding: Finding, rule: Rule, width: int = 80, known: References | None = None
 ) -> list[str]:
-    """A finding: evidence, reason, change, expected effect, sources and contrary evidence."""
+    """The page of a finding: evidence, reason, change, expected effect, sources, objections."""
     lines = [f"{finding.id}  ({finding.severity}, held {finding.held:.1f} s)", ""]
     lines += wrap(finding.title, width)
     lines += ["", *_titled("Evidence", map(safe, figures(finding)), width)]
@@ -52,6 +54,7 @@ def verdict(
         for one in finding.wanted
     ]
     lines += _titled("What to do", [*map(safe, changes), *finding.advice], width)
+    lines += _titled("Predicted", [safe(prediction(finding))], width)
     lines += _titled("Expected", [finding.expected], width)
     lines += _sources(finding.sources, finding.competing, width)
     lines += _titled("References", full(rule, known or {}), width)
@@ -59,17 +62,25 @@ def verdict(
 
 
 def _when(rule: Rule) -> tuple[str, list[str]]:
-    """A heading and the condition in words, one line for each operand of its outermost `and`."""
+    """A heading, and the condition in words: one line per operand of its outermost `and`."""
     sides = [in_words(side, rule.limits) for side in parts(rule.when)]
     return ("Conditions (all must hold)" if len(sides) > 1 else "Condition"), sides
 
 
 def figures(finding: Finding) -> list[str]:
-    """The evidence of a finding, one line for each field."""
+    """The evidence of a finding, one line per field."""
     return [
         f"{field_name(line['field'])}: {value_text(line['field'], line['value'], line['unit'])}"
         for line in finding.evidence
     ]
+
+
+def prediction(finding: Finding) -> str:
+    """The rate after the fix, and whether earlier predictions of the rule failed; "" if unknown."""
+    if finding.predicted is None:
+        return ""
+    doubt = doubted(finding.predicted.earlier)
+    return predicted(finding.predicted) + (f". {doubt}" if doubt else "")
 
 
 def data(rule: Rule) -> dict[str, object]:
@@ -89,6 +100,7 @@ def data(rule: Rule) -> dict[str, object]:
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),
+        "relieves": list(rule.relieves),
         "expected": plain(rule.words.expected.general(rule.limits)),
         "sources": list(rule.words.sources),
         "competing": list(rule.words.competing),
@@ -115,7 +127,7 @@ def _where(rule: Rule) -> str:
 
 
 def _links(rule: Rule) -> str:
-    """The kinds of interface, or the others, whichever are fewer."""
+    """The kinds of interface of the rule, or the excluded ones if they are fewer."""
     if rule.links is None or rule.over == "host":
         return ""
     others = frozenset(LINKS) - rule.links

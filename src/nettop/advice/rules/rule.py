@@ -20,7 +20,10 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
               on the interface of the target, or on the host
     show      more fields of evidence; the fields of `when` are always shown
     expected  the published effect and its conditions
-    gain      the published effect as a ratio, 1.26 for +26 %; orders findings of one severity
+    relieves  stages of nettop/facts/limits that limit less after the fix: sndbuf, core, ring …
+              While one of them limits the target, the finding predicts the rate after the fix, and
+              is listed before findings of its severity that predict less
+    gain      the published effect as a ratio, 1.26 for +26 %; orders findings without a prediction
     safety    true: concerns correctness or safety, not speed; a test cannot show it, so `tune`
               names it and leaves it to `apply`
     [limits]  named numbers or lists of texts, used as limits.NAME; users can override them
@@ -105,6 +108,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, TypeAlias, TypedDict
 
+from ...facts.limits.prediction import Prediction
 from ..language.expression import Expression
 from ..language.syntax import Limits
 from ..language.template import Template
@@ -120,7 +124,7 @@ Cite: TypeAlias = Mapping[
 
 @dataclass(frozen=True, slots=True)
 class Unless:
-    """A condition under which there is no finding, and the sentence with the reason."""
+    """A condition under which there is no finding, and the sentence that gives the reason."""
 
     when: Expression
     say: Template
@@ -140,7 +144,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The texts and remedies of a rule, needed once there is a finding."""
+    """The texts and remedies of a rule; they are needed only for a finding."""
 
     title: Template
     why: Template
@@ -168,13 +172,14 @@ class Rule:
     unless: tuple[Unless, ...] = ()
     yields: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
+    relieves: tuple[str, ...] = ()  # stages of `facts.limits.STAGES`
     gain: float = 1.0
     safety: bool = False
     limits: Limits = field(default_factory=dict)
 
     @cached_property
     def words(self) -> Words:
-        """Built when first needed: few rules have a finding, and templates cost 0.8 ms a rule."""
+        """Parsed at the first access: few rules have a finding, and parsing takes 0.8 ms each."""
         return self.later()
 
 
@@ -214,6 +219,8 @@ class Finding:
     advice: tuple[str, ...]
     expected: str
     seen: bool = False  # a loss or saturation was measured, not only a setting
+    relieves: tuple[str, ...] = ()  # stages, as those of its rule
+    predicted: Prediction | None = None  # None: no stage that the fix relieves limits the target
     gain: float = 1.0
     safety: bool = False  # no test run can prove it
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import Limit, Reading
+
+if TYPE_CHECKING:
+    from .prediction import Prediction
 
 
 def document(limit: Limit) -> dict[str, object]:
@@ -12,14 +17,26 @@ def document(limit: Limit) -> dict[str, object]:
         "over": limit.over,
         "target": limit.target,
         "direction": limit.direction,
+        "namespace": limit.namespace,
         "rate": limit.rate,
         "since": limit.since,
         "limit": {**_stage(limit.stage), "joint": list(limit.joint)},
-        "next": None if following is None else {
-            "stage": following.stage, "end": following.end, "name": following.name,
-            "capacity": _capacity(following),
-        },
+        "next": None if following is None else _next(following),
         "ladder": [_stage(step) for step in limit.ladder],
+    }  # fmt: skip
+
+
+def predicted(one: Prediction) -> dict[str, object]:
+    """What a fix may bring: the predicted rates, the next limit, and earlier predictions."""
+    values: dict[str, object] = {"rate": list(one.rate), "next": _next(one.next)}
+    if one.earlier is not None:
+        values["earlier"] = {"count": one.earlier.count, "inside": one.earlier.inside}
+    return values
+
+
+def _next(one: Reading) -> dict[str, object]:
+    return {
+        "stage": one.stage, "end": one.end, "name": one.name, "capacity": _capacity(one),
     }  # fmt: skip
 
 

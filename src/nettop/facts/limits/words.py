@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from . import Interval, Limit, Reading
+
+if TYPE_CHECKING:
+    from .prediction import Calibration, Prediction
 
 LONG: Final = {
     "application": "the application",
@@ -67,8 +70,9 @@ def rate(limit: Limit) -> str:
 
 
 def owner(limit: Limit) -> str:
-    """The process of a flow or socket where it is known; else the target."""
-    return limit.target if limit.over == "nic" or not limit.process else limit.process
+    """The process of a flow or socket where it is known, else the target; with its namespace."""
+    name = limit.target if limit.over == "nic" or not limit.process else limit.process
+    return name if limit.namespace is None else f"{name} in {limit.namespace}"
 
 
 def line(limit: Limit) -> str:
@@ -98,3 +102,21 @@ def interval(capacity: Interval | None) -> str:
         return least
     number, _, unit = least.partition(" ")
     return f"{number if most.endswith(f' {unit}') else least}–{most}"
+
+
+def predicted(one: Prediction) -> str:
+    """`iperf3 sends 17.5 Mb/s; with this fix at most 941 Mb/s, then limited by the link`."""
+    now, most = (units.scaled(value, "b/s") for value in one.rate)
+    gain = f"at most {most}" if most != now else "no more"
+    fixed = f"with this fix {gain}, then limited by {stage(one.next)}"
+    return f"{owner(one.limit)} {rate(one.limit)}; {fixed}"
+
+
+def doubted(earlier: Calibration | None) -> str:
+    """A sentence where earlier predictions of the rule failed on this host; else empty."""
+    if earlier is None or not earlier.failed:
+        return ""
+    return (
+        "Predictions of this rule failed on this host: "
+        f"{earlier.inside} of {earlier.count} proofs measured a rate within the prediction."
+    )

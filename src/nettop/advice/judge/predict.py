@@ -1,0 +1,51 @@
+"""The prediction of a finding: what its fix brings to the flow or interface that it is about."""
+
+from __future__ import annotations
+
+from ...facts import Facts
+from ...facts.kinds.core import Core
+from ...facts.kinds.flow import Flow
+from ...facts.kinds.path import Path
+from ...facts.kinds.process import Process
+from ...facts.kinds.queue import Queue
+from ...facts.limits import Limit, words
+from ...facts.limits.looks import name
+from ...facts.limits.prediction import Prediction, lifted, predict
+from ..rules.rule import Rule
+from .yielding import nics_of
+
+
+def prediction(rule: Rule, fact: object, facts: Facts) -> Prediction | None:
+    """The prediction for the busiest flow or interface of the target that its fix relieves.
+
+    An interface comes before its flows, since its rate includes theirs. None if the fix relieves no
+    stage that limits the target, or if no next limit is known.
+    """
+    if not rule.relieves:
+        return None
+    kinds = {nic.name: nic.kind for nic in facts.nics}
+    known = (
+        predict(limit, rule.relieves)
+        for limit in facts.limits
+        if _about(rule, fact, limit) and _judged(rule, kinds.get(limit.nic or ""))
+    )
+    return max(filter(None, known), key=lambda one: one.rate[0], default=None)
+
+
+def _about(rule: Rule, fact: object, limit: Limit) -> bool:
+    """Whether a limit is one of the target: of its flow, its process, its core or its interface."""
+    if isinstance(fact, Flow):
+        return limit.over == "flow" and limit.target == name(fact)
+    if isinstance(fact, Process):
+        return limit.pid == fact.pid
+    if isinstance(fact, Core):
+        cores = [one for one in lifted(limit, rule.relieves) if one.stage == "core"]
+        return not cores or any(words.stage(one) == f"core {fact.cpu}" for one in cores)
+    if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
+        return False
+    return rule.over == "host" or limit.nic in nics_of(rule.over, fact)
+
+
+def _judged(rule: Rule, kind: str | None) -> bool:
+    """Whether the rule is about traffic on this kind of interface; loopback passes no device."""
+    return kind is None or (kind in rule.links if rule.links else kind != "loopback")

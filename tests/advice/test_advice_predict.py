@@ -1,0 +1,184 @@
+"""The prediction of a finding: on which limits, in which order, and what a rule may declare."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.explain import data, page, verdict
+from nettop.advice.rules.load import RuleError, files, read
+from nettop.advice.rules.rule import Finding, Rule
+from nettop.facts import Facts
+from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.facts.limits.prediction import Calibration
+
+RULES = Path(__file__).parents[2] / "rules"
+FIX = '\n[[fix]]\nadvice = "do it"'
+FLOW = "10.0.0.1:5201>10.0.0.2:40000"
+WIRE = Reading("wire", "here", "link of eth0", capacity=(9.1e9, 9.4e9))
+Make = Callable[..., Rule]
+
+
+@pytest.fixture
+def rule(tmp_path: Path) -> Make:
+    def make(over: str, relieves: object, name: str = "a-rule", **more: str) -> Rule:
+        path = tmp_path / "surface" / f"{name}.toml"
+        path.parent.mkdir(exist_ok=True)
+        when = {"host": "host.cpus >= 0", "core": "core.cpu >= 0", "process": "process.pid > 0",
+                "path": "path.lost >= 0", "queue": "queue.number >= 0"}  # fmt: skip
+        path.write_text(
+            f'title = "t"\nseverity = "{more.get("severity", "warning")}"\nover = "{over}"\n'
+            f'when = "{when.get(over, f"known({over}.nic)" if over != "nic" else "nic.mtu > 0")}"\n'
+            f'why = "w"\nrelieves = {relieves}\ngain = {more.get("gain", "1")}'
+            f'{more.get("fix", FIX)}\n[[source]]\ndoc = "a book"\n'
+        )  # fmt: skip
+        return read(path)
+
+    return make
+
+
+def limit(stage: str = "sndbuf", rate: float = 1e9, name: str = "", **more: Any) -> Limit:
+    first = Reading(stage, "here", name or f"the {stage}", held=1.0)
+    one = Limit("flow", FLOW, "tx", rate, stage=first, ladder=(first, WIRE), nic="eth0", pid=7)
+    return replace(one, **more)
+
+
+def moment(*limits: Limit, **table: Any) -> Facts:
+    return replace(facts({"host": {"cpus": 4}, **table}, "server"), limits=limits)
+
+
+def found(rules: Rule | Iterable[Rule], now: Facts, **options: Any) -> tuple[Finding, ...]:
+    every = [rules] if isinstance(rules, Rule) else list(rules)
+    return Judge(every, **options).judge(now).findings
+
+
+NIC = {"nic": {"mtu": 1500}}
+OF = {"local": "10.0.0.1", "local_port": 5201, "remote": "10.0.0.2", "remote_port": 40000}
+PROCESS = {"process": {"pid": 7, "nic": "eth0"}}
+
+
+@pytest.mark.parametrize(
+    ("over", "one", "table", "right"),
+    [
+        ("nic", limit(), NIC, True),
+        ("nic", limit(nic="eth1"), NIC, False),
+        ("nic", limit("core"), NIC, False),
+        ("host", limit(nic="eth1"), {}, True),
+        ("flow", limit(), {"flow": OF}, True),
+        ("flow", limit(target="10.0.0.1:5201>10.0.0.2:40001"), {"flow": OF}, False),
+        ("flow", limit(over="nic"), {"flow": OF}, False),
+        ("process", limit(), PROCESS, True),
+        ("process", limit(pid=8), PROCESS, False),
+        ("queue", limit(), {"queue": {"name": "tx-0"}}, True),
+        ("queue", limit(), {"queue": {"name": "rx-0"}}, False),
+        ("path", limit(), {"path": {"direction": "tx", "lost": 1}}, True),
+        ("path", limit(), {"path": {"direction": "rx", "lost": 1}}, False),
+    ],
+)
+def test_a_finding_takes_the_limits_of_its_target(
+    rule: Make, over: str, one: Limit, table: dict[str, Any], right: bool
+) -> None:
+    (finding,) = found(rule(over, ["sndbuf"]), moment(one, **table))
+    assert (finding.predicted is not None) == right
+    if finding.predicted is not None:
+        assert finding.predicted.rate == (1e9, 9.4e9)
+        assert finding.predicted.next is WIRE
+
+
+def test_a_core_is_the_one_that_limits(rule: Make) -> None:
+    now = moment(limit("core", name="core 1, which takes the interrupts"),
+                 cores=[{"cpu": 1, "nics": ["eth0"]}, {"cpu": 2, "nics": ["eth0"]}])  # fmt: skip
+    predicted = {one.target: one.predicted for one in found(rule("core", ["core"]), now)}
+    assert predicted["cpu1"] is not None
+    assert predicted["cpu2"] is None
+
+
+def test_traffic_of_this_host_with_itself_is_predicted_by_rules_about_it_only(rule: Make) -> None:
+    local = limit(rate=9e9, nic="lo")
+    nics = [{"name": "eth0", "mtu": 1500}, {"name": "lo", "kind": "loopback", "mtu": 65536}]
+    of_host = rule("host", ["sndbuf"], "a-host")
+    of_process = rule("process", ["sndbuf"], "a-process")
+    for one in (of_host, of_process):
+        (finding,) = found(one, moment(local, limit(rate=1e9), nics=nics, **PROCESS))
+        assert finding.predicted is not None
+        assert finding.predicted.rate[0] == 1e9
+        (finding,) = found(one, moment(local, nics=nics, **PROCESS))
+        assert finding.predicted is None
+
+
+def test_the_busiest_flow_or_interface_counts(rule: Make) -> None:
+    now = moment(limit(rate=1e9), limit(rate=3e9, over="nic"), limit(rate=2e9), **NIC)
+    (finding,) = found(rule("nic", ["sndbuf"]), now)
+    assert finding.predicted is not None
+    assert finding.predicted.limit.over == "nic"
+
+
+def test_a_rule_that_relieves_nothing_predicts_nothing(rule: Make) -> None:
+    (finding,) = found(rule("nic", []), moment(limit(), **NIC))
+    assert finding.predicted is None
+
+
+def test_findings_of_one_severity_come_by_their_predicted_gain(rule: Make) -> None:
+    now = moment(
+        limit("sndbuf", 1e9), limit("thread", 5e9), limit("ring", 9e9, direction="rx"), **NIC
+    )
+    rules = [
+        rule("nic", ["thread"], "b-some"),
+        rule("nic", ["sndbuf"], "c-most"),
+        rule("nic", ["ring"], "a-least"),
+        rule("nic", ["pause"], "d-none", gain="9"),
+        rule("nic", ["pause"], "e-none"),
+        rule("nic", [], "f-worse", severity="critical"),
+    ]
+    assert [one.rule for one in found(rules, now)] == [
+        "f-worse", "c-most", "b-some", "a-least", "d-none", "e-none",
+    ]  # fmt: skip
+
+
+def test_a_rule_whose_predictions_failed_says_so(rule: Make) -> None:
+    made = rule("nic", ["sndbuf"])
+    for earlier, failed in ((Calibration(4, 1), True), (Calibration(4, 3), False), (None, False)):
+        known = {"a-rule": earlier}
+        (finding,) = found(made, moment(limit(), **NIC), earlier=known.get)
+        assert finding.predicted is not None
+        assert finding.predicted.earlier == earlier
+        text = " ".join(" ".join(verdict(finding, made)).split())
+        assert "with this fix at most 9.4 Gb/s, then limited by the link" in text
+        assert ("failed on this host: 1 of 4 proofs" in text) == failed
+
+
+@pytest.mark.parametrize(
+    ("relieves", "fix", "wrong"),
+    [
+        ('["sendbuf"]', FIX, "did you mean sndbuf?"),
+        ('"sndbuf"', FIX, "a list of texts is wanted"),
+        ("[7]", FIX, "a list of texts is wanted"),
+        ('["core", "core"]', FIX, "a stage is listed twice"),
+        ('["core"]', "", "a rule without a fix relieves nothing"),
+    ],
+)
+def test_a_wrong_list_of_stages_is_one_sentence(
+    rule: Make, relieves: str, fix: str, wrong: str
+) -> None:
+    with pytest.raises(RuleError, match=r"a-rule\.toml:6: relieves: ") as error:
+        rule("nic", relieves, fix=fix)
+    assert wrong in str(error.value)
+
+
+def test_a_rule_lists_what_it_relieves(rule: Make) -> None:
+    made = rule("nic", ["sndbuf", "core"])
+    assert data(made)["relieves"] == ["sndbuf", "core"]
+    text = "\n".join(page(made))
+    assert "Relieves\n  - the send buffer\n  - the interrupt core\n" in text
+
+
+def test_every_stage_is_relieved_by_a_rule() -> None:
+    """But what cannot be seen."""
+    known = {stage for path in files(RULES) for stage in read(path).relieves}
+    assert known == set(STAGES) - {"unknown"}

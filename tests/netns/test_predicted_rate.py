@@ -1,0 +1,67 @@
+"""A predicted rate beside the measured one: a small send buffer over a slow link with a shaper.
+
+Both limits are known by construction: the buffer limits, the shaper would limit next. `nettop tune`
+proves the fix of the finding, stores the prediction beside what it measured, and learns from it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from staged import Stage
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.alone,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+]
+SHAPER = 60e6  # bit/s
+SLOW = "10.95.0.2"  # over the link with a delay
+
+
+def nettop(stage: Stage, state: Path, *words: str) -> dict[str, Any]:
+    """What a command prints with --json, of a user whose state is kept there."""
+    folders = ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME")
+    argv = [
+        "env", *(f"{name}={state}" for name in folders), sys.executable, "-m", "nettop", *words,
+        "--json",
+    ]  # fmt: skip
+    done = subprocess.run(
+        stage.inside(stage.here, *argv), capture_output=True, text=True, check=False, timeout=280
+    )
+    assert done.stdout, done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+def test_a_small_send_buffer_is_lifted_to_what_was_predicted(tmp_path: Path) -> None:
+    with Stage("predict") as stage:
+        stage.link(0.01)
+        stage.tc(*f"qdisc add dev tun0 root tbf rate {SHAPER:.0f} burst 64k latency 50ms".split())
+        sysctl = ("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 16384 65536")
+        subprocess.run(stage.inside(stage.here, *sysctl), check=True)
+        peer = f"nsenter --net=/run/netns/{stage.there}"
+        tuned = nettop(
+            stage, tmp_path, "tune", "--to", SLOW, "--peer", peer, "--seconds", "1.5",
+            "--warmup", "1", "--budget", "50s", "--most", "5", "--look", "5",
+        )  # fmt: skip
+        steps = {one["finding"].partition("@")[0]: one for one in tuned["steps"]}
+        step = steps["send-buffer-limits"]
+        least, most = step["predicted"]["rate"]
+        assert step["predicted"]["next"]["stage"] == "qdisc", step
+        assert least < most <= SHAPER
+        assert step["verdict"] == "better", step
+        assert least < step["measured"] <= SHAPER
+        assert step["inside"] is True, step
+        rules = nettop(stage, tmp_path, "results", "learned")["rules"]
+        assert [(one["rule"], one["count"], one["inside"]) for one in rules] == [
+            ("send-buffer-limits", 1, 1)
+        ]
