@@ -7,6 +7,7 @@ volleys ADDRESS PORT NUMBER  NUMBER times sixty datagrams at once, fifty times a
 slow-reader PORT PER_S accept one connection and read PER_S bytes a second
 sender ADDRESS PORT    one connection, as fast as it goes
 not-accepting PORT     listen with a backlog of 2 and accept nothing
+out-of-files PORT      listen, accept until 64 files are open, and keep them
 connects ADDRESS PORT  try to connect, some thirty times a second
 echo PORT · asks ADDRESS PORT   request and response of 100 bytes
 capture IF [READS]     a packet socket with a small buffer that READS packets a second
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import resource
 import selectors
 import socket
 import sys
@@ -96,6 +98,18 @@ def not_accepting(port: str) -> None:
     s = socket.create_server(("", int(port)), backlog=2)
     time.sleep(600)
     s.close()
+
+
+def out_of_files(port: str) -> None:
+    """Accept until no descriptor is left, then try again and again."""
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))
+    s = socket.create_server(("", int(port)), backlog=128)
+    kept = []
+    while True:
+        try:
+            kept.append(s.accept())
+        except OSError:
+            time.sleep(0.1)
 
 
 def connects(address: str, port: str) -> None:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 LOADS = Path(__file__).parent / "loads.py"
-SERVERS = frozenset(("deaf", "drain", "slow-reader", "not-accepting", "echo", "streams"))
+SERVERS = frozenset(
+    ("deaf", "drain", "slow-reader", "not-accepting", "out-of-files", "echo", "streams")
+)
 PATIENCE = 15.0  # seconds: Python takes that long to start in a guest that is busy
 
 

@@ -198,12 +198,12 @@ def moving(host: Host, moment: int) -> Iterator[tuple[str, str]]:
         periods = host.count(f"{group} periods", 10.0, moment)
         throttled = round(periods * share)
         yield f"{here}/cpu.max", f"{round(cores * 100_000)} 100000\n"
-        counts = {
+        times = {
             "usage_usec": periods * 9000, "user_usec": periods * 6000,
             "system_usec": periods * 3000, "nr_periods": periods, "nr_throttled": throttled,
             "throttled_usec": throttled * 60_000,
         }  # fmt: skip
-        yield f"{here}/cpu.stat", "".join(f"{name} {value}\n" for name, value in counts.items())
+        yield f"{here}/cpu.stat", "".join(f"{name} {value}\n" for name, value in times.items())
 
 
 def _interrupts(host: Host, moment: int) -> str:

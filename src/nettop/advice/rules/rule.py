@@ -5,7 +5,7 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
 
     title*    one line: the problem and its object; may contain {templates}
     severity* "critical" (loss or fault now) "warning" (costs now) "advice" (could be better) "info"
-    over*     kind of target: host nic queue core flow process capture path
+    over*     kind of target, a module of `facts/kinds`: host nic queue core flow process …
     when*     a condition (below); there is a finding if it is TRUE, none if it is false or unknown
     why*      2 to 5 short sentences: what happens, what it costs, what the change does, its risk
     encodes   ids of ids.txt; required in the rules of nettop
