@@ -21,7 +21,7 @@ from ..language.scope import Scope
 from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
-from ..rules.severity import SEVERITIES
+from .causes import Found, ordered
 from .condition import Judged, Row, whole
 from .loop import Loop, loop_of, true_on
 from .loss import measured
@@ -91,22 +91,23 @@ class Judge:
                     yields.add(rule, target, row[0])
                 held.append((judged, row[0], target, mutes))
         self._since, self._at = since, facts.at
-        findings: list[Finding] = []
-        muted: list[Finding] = []
+        found: list[Found] = []
+        muted: list[Found] = []
         instead: dict[On, str] = {}
         for judged, fact, target, mutes in held:
             rule = judged.rule
             seconds = facts.at - since[rule.id, target]
             other = yields.to(rule, target, fact)
             if other is None:
-                group = muted if mutes else findings
-                group.append(_finding(judged, moment, fact, target, seconds))
+                group = muted if mutes else found
+                finding = _finding(judged, moment, fact, target, seconds)
+                group.append(Found(rule, fact, finding))
             else:
                 instead[rule.id, target] = other
-        findings.sort(key=_rank)
+        findings = ordered(found)
         return Judgement(
-            tuple(findings),
-            tuple(sorted(muted, key=_rank)),
+            findings,
+            ordered(muted),
             lambda: self._why_silent(moment, findings, since, instead),
         )
 
@@ -259,7 +260,3 @@ def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
             read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
         )
     return lines.values()
-
-
-def _rank(finding: Finding) -> tuple[int, bool, float, str]:
-    return (SEVERITIES.index(finding.severity), not finding.seen, -finding.gain, finding.id)
