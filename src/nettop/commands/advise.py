@@ -142,6 +142,7 @@ def finding_json(source: Source, finding: Finding) -> dict[str, object]:
         "advice": list(finding.advice),
         "expected": finding.expected,
         "predicted": None if finding.predicted is None else predicted(finding.predicted),
+        "cause": finding.cause or None,
     }
 
 
@@ -203,6 +204,8 @@ def _print_finding(source: Source, finding: Finding) -> None:
     from ..views.steps import step
 
     print_lines("", f"{MARKS[finding.severity]} {finding.id}  {finding.title}")
+    if finding.cause:
+        print_lines(f"    explained by {finding.cause}: fix that first")
     for figure in figures(finding):
         print_lines(f"    {figure}")
     for wanted in finding.wanted:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from math import log
 from typing import TypeAlias, cast
 
 from ...facts import Facts
@@ -23,7 +22,7 @@ from ..language.scope import Scope
 from ..language.values import field_value
 from ..language.vocabulary import PARENTS
 from ..rules.rule import Evidence, Finding, Rule, Silent
-from ..rules.severity import SEVERITIES
+from .causes import Found, ordered
 from .condition import Judged, Row, whole
 from .loop import Loop, loop_of, true_on
 from .loss import measured
@@ -99,26 +98,24 @@ class Judge:
                     yields.add(rule, target, row[0])
                 held.append((judged, row[0], target, mutes))
         self._since, self._at = since, facts.at
-        findings: list[Finding] = []
-        muted: list[Finding] = []
+        found: list[Found] = []
+        muted: list[Found] = []
         instead: dict[On, str] = {}
         for judged, fact, target, mutes in held:
             rule = judged.rule
             seconds = facts.at - since[rule.id, target]
             other = yields.to(rule, target, fact)
             if other is None:
-                group = muted if mutes else findings
-                group.append(
-                    self._predicted(
-                        _finding(judged, moment, fact, target, seconds), judged.rule, fact, facts
-                    )
-                )
+                group = muted if mutes else found
+                finding = _finding(judged, moment, fact, target, seconds)
+                finding = self._predicted(finding, rule, fact, facts)
+                group.append(Found(rule, fact, finding))
             else:
                 instead[rule.id, target] = other
-        findings.sort(key=_rank)
+        findings = ordered(found)
         return Judgement(
-            tuple(findings),
-            tuple(sorted(muted, key=_rank)),
+            findings,
+            ordered(muted),
             lambda: self._why_silent(moment, findings, since, instead),
         )
 
@@ -280,15 +277,3 @@ def _evidence(reads: Iterable[Read]) -> Iterable[Evidence]:
             read.field, Evidence(field=read.field, value=read.value, unit=read.measure)
         )
     return lines.values()
-
-
-def _rank(finding: Finding) -> tuple[int, float, bool, float, str]:
-    """By severity, then by the predicted gain, then a measured loss before a setting alone.
-
-    Gains count in steps of a quarter, so that findings about alike keep their order.
-    """
-    gain = 0.0 if finding.predicted is None else finding.predicted.gain
-    gain = float(round(log(gain, 1.25))) if gain > 1.0 else 0.0
-    return (
-        SEVERITIES.index(finding.severity), -gain, not finding.seen, -finding.gain, finding.id,
-    )  # fmt: skip

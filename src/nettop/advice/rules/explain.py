@@ -97,6 +97,7 @@ def data(rule: Rule) -> dict[str, object]:
         "when": rule.when.text,
         "unless": [{"when": e.when.text, "say": e.say.general(rule.limits)} for e in rule.unless],
         "yields": list(rule.yields),
+        "after": list(rule.after),
         "hold": rule.hold,
         "limits": dict(rule.limits),
         "encodes": list(rule.encodes),

@@ -24,8 +24,8 @@ T = TypeVar("T")
 Table: TypeAlias = Mapping[str, Any]  # of a TOML file: any key, any value
 _KEYS: Final = (
     "title", "severity", "over", "when", "why", "source", "links", "profiles", "hold", "unless",
-    "yields", "show", "encodes", "relieves", "expected", "gain", "safety", "limits", "competing",
-    "fix", "test",
+    "yields", "after", "show", "encodes", "relieves", "expected", "gain", "safety", "limits",
+    "competing", "fix", "test",
 )  # fmt: skip
 _CITE: Final = ("paper", "doc", "place", "figure", "url", "note")
 _FIX: Final = ("set", "to", "if", "each", "experiment", "advice")
@@ -96,6 +96,7 @@ class _Builder:
             hold=float(self.data.get("hold", 0)),
             unless=tuple(self.each("unless", self.unless)),
             yields=tuple(self.list_of("yields")),
+            after=tuple(self.list_of("after")),
             encodes=tuple(self.list_of("encodes")),
             relieves=self.stages(),
             gain=float(self.data.get("gain", 1)),

@@ -43,9 +43,12 @@ def load(
     for folder in folders:
         rules.update(_of_folder(folder, errors))
     for rule in tuple(rules.values()):
-        for name in rule.yields:
+        named = [("yields", name) for name in rule.yields] + [
+            ("after", name) for name in rule.after
+        ]
+        for key, name in named:
             if name not in rules:
-                wrong = f"{rule.path}: yields: no such rule {name}{nearest(name, rules)}"
+                wrong = f"{rule.path}: {key}: no such rule {name}{nearest(name, rules)}"
                 errors.append(RuleError(wrong))
                 rules.pop(rule.id, None)
     for name, values in (limits or {}).items():

@@ -18,6 +18,8 @@ with dashes that name the *problem*, not the remedy. Keys (* marks required keys
               the finding: write known(x) and … to avoid this
     yields    ids of more specific rules: no finding where one of them holds on the same target,
               on the interface of the target, or on the host
+    after     ids of rules whose finding explains this one: where one of them holds on the same
+              target or interface, it takes the higher severity, comes first and is its cause
     show      more fields of evidence; the fields of `when` are always shown
     expected  the published effect and its conditions
     relieves  stages of nettop/facts/limits that limit less after the fix: sndbuf, core, ring …
@@ -171,6 +173,7 @@ class Rule:
     hold: float = 0.0
     unless: tuple[Unless, ...] = ()
     yields: tuple[str, ...] = ()
+    after: tuple[str, ...] = ()
     encodes: tuple[str, ...] = ()
     relieves: tuple[str, ...] = ()  # stages of `facts.limits.STAGES`
     gain: float = 1.0
@@ -223,6 +226,7 @@ class Finding:
     predicted: Prediction | None = None  # None: no stage that the fix relieves limits the target
     gain: float = 1.0
     safety: bool = False  # no test run can prove it
+    cause: str = ""  # id of the finding that explains it
 
 
 @dataclass(frozen=True, slots=True)

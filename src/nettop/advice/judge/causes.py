@@ -1,0 +1,87 @@
+"""Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
+
+A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
+target or on the same interface: an event of the whole host explains only other events of the host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from math import log
+
+from ..rules.rule import Finding, Rule
+from ..rules.severity import SEVERITIES
+from .yielding import Held, nics_of
+
+Rank = tuple[int, float, bool, float, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A finding with its rule and the fact that it is about."""
+
+    rule: Rule
+    fact: object
+    finding: Finding
+
+
+def ordered(found: Sequence[Found]) -> tuple[Finding, ...]:
+    """The findings, the most valuable first, each symptom behind its cause."""
+    causes = {one.finding.id: cause for one in found if (cause := _cause(one, found)) is not None}
+    loudest = {one.finding.id: _rank(one.finding) for one in found}
+    seen = {one.finding.id for one in found if one.finding.seen}
+    for one in found:
+        for cause in _chain(one.finding.id, causes):
+            loudest[cause] = min(loudest[cause], (*loudest[one.finding.id][:4], cause))
+            seen |= {cause} if one.finding.seen else set()
+    placed = []
+    for one in found:
+        name = one.finding.id
+        chain = _chain(name, causes)
+        severity = SEVERITIES[loudest[name][0]]
+        finding = replace(
+            one.finding, severity=severity, seen=name in seen, cause=causes.get(name, "")
+        )
+        first = chain[-1] if chain else name
+        placed.append((loudest[first], len(chain), loudest[name], finding))
+    placed.sort(key=lambda item: item[:3])
+    return tuple(finding for *_, finding in placed)
+
+
+def _cause(one: Found, found: Sequence[Found]) -> str | None:
+    """The id of the finding that explains this one; of several, the one named first."""
+    for name in one.rule.after:
+        for other in found:
+            if other.rule.id == name and _meets(other, one):
+                return other.finding.id
+    return None
+
+
+def _meets(cause: Found, one: Found) -> bool:
+    target = cause.finding.target
+    if cause.rule.over == one.rule.over:
+        return target == one.finding.target
+    held = Held(cause.rule.over, {target}, set(nics_of(cause.rule.over, cause.fact)))
+    return not held.nics.isdisjoint(nics_of(one.rule.over, one.fact))
+
+
+def _chain(name: str, causes: dict[str, str]) -> list[str]:
+    """The causes of a finding, the nearest first."""
+    chain: list[str] = []
+    while name in causes and causes[name] not in chain:
+        name = causes[name]
+        chain.append(name)
+    return chain
+
+
+def _rank(finding: Finding) -> Rank:
+    """By severity, then by the predicted gain, then a measured loss before a setting alone.
+
+    Gains count in steps of a quarter, so that findings about alike keep their order.
+    """
+    gain = 0.0 if finding.predicted is None else finding.predicted.gain
+    gain = float(round(log(gain, 1.25))) if gain > 1.0 else 0.0
+    return (
+        SEVERITIES.index(finding.severity), -gain, not finding.seen, -finding.gain, finding.id,
+    )  # fmt: skip

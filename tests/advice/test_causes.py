@@ -1,0 +1,71 @@
+"""A cause stands before its symptoms, with the severity of the worst of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Finding
+from nettop.config import rules_folder
+
+RULES = load([rules_folder()])
+CARD: Mapping[str, Any] = {
+    "name": "eth0", "irq_top_cpu": 0, "irq_top_share": 0.99, "rx_queues": 4, "queues_active": 4,
+    "queue_skew": 1.1, "local_cpus": [0, 1, 2, 3], "local_cores": [0, 1, 2, 3],
+    "ring": {"rx": 256, "rx_max": 4096}, "per_s": {"ring_drops": 900, "rx_packets": 900000},
+}  # fmt: skip
+FULL = {"cpu": 0, "softirq": 96, "idle": 1, "nics": ["eth0"]}
+
+
+def findings(muted: tuple[str, ...] = (), **table: Any) -> list[Finding]:
+    judge = Judge(RULES, muted=muted, window=0.0)
+    return list(judge.judge(facts(table, "server", 1000.0)).findings)
+
+
+def test_the_cause_is_first_and_as_loud_as_the_loss() -> None:
+    first, second = findings(nics=[CARD], cores=[FULL])[:2]
+    assert (first.rule, first.severity, first.cause) == ("irqs-on-one-core", "critical", "")
+    assert (second.rule, second.severity) == ("rx-ring-overrun", "critical")
+    assert second.cause == "irqs-on-one-core@eth0"
+
+
+def test_another_interface_is_not_explained() -> None:
+    quiet = {**CARD, "per_s": {"ring_drops": 0, "rx_packets": 900000}}
+    other = {**CARD, "name": "eth1", "irq_top_share": 0.3, "irq_top_cpu": 1}
+    found = {
+        one.id: one for one in findings(nics=[quiet, other], cores=[FULL, {"cpu": 1, "softirq": 2}])
+    }
+    assert found["irqs-on-one-core@eth0"].severity == "warning"
+    assert found["rx-ring-overrun@eth1"].cause == ""
+
+
+def test_only_a_cause_that_is_reported_explains() -> None:
+    found = {one.rule: one for one in findings(("irqs-on-one-core",), nics=[CARD], cores=[FULL])}
+    assert "irqs-on-one-core" not in found
+    assert found["rx-ring-overrun"].cause == ""
+
+
+@pytest.mark.parametrize("key", ["after", "yields"])
+def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> None:
+    over = {rule.id: rule.over for rule in RULES}
+    wide = {
+        (rule.id, name)
+        for rule in RULES
+        for name in getattr(rule, key)
+        if (over[name] == "host") != (rule.over == "host")
+    }
+    # one counter, once by host and once by process
+    assert wide <= {("host-datagrams-lost", "socket-overrun")}
+
+
+def test_no_rule_explains_itself_over_others() -> None:
+    to = {rule.id: set(rule.after) for rule in RULES}
+    while to:
+        last = {name for name, others in to.items() if not others & to.keys()}
+        assert last, f"a circle among {sorted(to)}"
+        to = {name: others for name, others in to.items() if name not in last}

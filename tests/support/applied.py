@@ -1,0 +1,62 @@
+"""Facts after a fix: the settings that findings ask for, as far as facts hold them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any, Final
+
+from nettop.advice.rules.rule import Finding, Wanted
+from nettop.facts import Facts
+from nettop.facts.kinds.nic import Nic
+
+_PARTS: Final = ("ring", "coalesce", "pause", "channels")
+_LINK: Final = {"mtu": "mtu", "txqueuelen": "txqueuelen", "gso-max-size": "gso_max_size",
+                "gro-max-size": "gro_max_size"}  # fmt: skip
+_OF_HOST: Final = {"net.core.rps_sock_flow_entries": "rps_flow_entries",
+                   "net.netfilter.nf_conntrack_max": "conntrack_max"}  # fmt: skip
+
+
+def held(wanted: Wanted) -> bool:
+    """Whether facts hold this setting, so that they can show it changed."""
+    kind, _, rest = wanted.setting.partition(".")
+    name = rest.partition("@")[0]
+    return kind in ("sysctl", "feature", *_PARTS) or (kind == "link" and name in _LINK)
+
+
+def after(facts: Facts, changes: Iterable[Wanted]) -> Facts:
+    """The same moment with these settings; what was measured stays."""
+    for change in changes:
+        kind, _, rest = change.setting.partition(".")
+        name, _, target = rest.partition("@")
+        if kind == "sysctl":
+            facts = replace(facts, sysctls={**facts.sysctls, rest: change.value})
+            if rest in _OF_HOST:
+                host = replace(facts.host, **{_OF_HOST[rest]: int(change.value)})
+                facts = replace(facts, host=host)
+        elif held(change):
+            nics = tuple(
+                _changed(nic, kind, name, change.value) if nic.name == target else nic
+                for nic in facts.nics
+            )
+            facts = replace(facts, nics=nics)
+    return facts
+
+
+def _changed(nic: Nic, kind: str, name: str, value: str) -> Nic:
+    if kind == "feature":
+        features = tuple(
+            replace(one, on=value == "on", wanted=value == "on") if one.name == name else one
+            for one in nic.features
+        )
+        return replace(nic, features=features)
+    new: Any = value == "on" if value in ("on", "off") else int(value)
+    if kind == "link":
+        return replace(nic, **{_LINK[name]: new})
+    part = replace(getattr(nic, kind), **{name.replace("-", "_"): new})
+    return replace(nic, **{kind: part})
+
+
+def quiet(findings: Iterable[Finding]) -> list[Finding]:
+    """Findings of settings alone, with changes that facts hold: no measured loss outlives them."""
+    return [one for one in findings if one.wanted and not one.seen and all(map(held, one.wanted))]
