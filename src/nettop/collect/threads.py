@@ -102,7 +102,10 @@ def _moving(memory: Memory) -> list[int]:
         before = past.get(row.inode)
         if row.notsent or row.recv_q or (before is not None and amount - before >= MOVED):
             left[holders[row.inode]] = _ROUNDS
-    for udp in chain(recall(memory, sockets_udp.Known).rows, recall(memory, netns_udp.Known).rows):
+    datagrams: list[sockets_udp.Row | netns_udp.Row] = [
+        *recall(memory, sockets_udp.Known).rows, *recall(memory, netns_udp.Known).rows,
+    ]  # fmt: skip
+    for udp in datagrams:
         if udp.inode in holders and (udp.recv_q or udp.drops > past.get(-udp.inode, udp.drops)):
             left[holders[udp.inode]] = _ROUNDS
         now[-udp.inode] = udp.drops
