@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp limits clean help
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -74,6 +74,9 @@ clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
 
 bench: $(READY) ## compare speed with other programs; asserts nothing
 	@for f in tests/benchmarks/*.py; do echo "== $$f"; $(PY) $$f || exit 1; done
+
+limits: $(READY) ## play every staged limit and rewrite docs/limits.md; by hand, as root (ONLY="words")
+	$(PY) tests/limits_ward.py --write --only "$(ONLY)"
 
 zipapp: $(READY) ## build one file for hosts without a package index
 	@$(PY) tests/pyz.py

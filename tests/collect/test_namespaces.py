@@ -78,6 +78,14 @@ def test_a_namespace_without_mount_and_host_name(tmp_path: Path, cgroup: str, na
     assert [row.name for row in namespaces.update(source, {})] == [name]
 
 
+def test_the_container_of_nettop_itself_names_no_namespace(tmp_path: Path) -> None:
+    source = host(tmp_path, {"self": HOST, "1": HOST, "20": POD})
+    for pid in ("20", "self"):
+        write(tmp_path, f"/proc/{pid}/cgroup", f"0::/docker/{CONTAINER}\n")
+    write(tmp_path, "/proc/20/root/etc/hostname", "vm\n")
+    assert [row.name for row in namespaces.update(source, {})] == [f"net:[{POD}]"]
+
+
 def test_who_is_in_a_namespace_of_its_own_looks_at_that(tmp_path: Path) -> None:
     source = host(tmp_path, {"self": POD, "1": HOST, "20": POD, "30": NAMED})
     memory: Memory = {}
@@ -125,6 +133,22 @@ def test_udp_sockets_of_a_namespace_and_none_of_a_number_used_again(tmp_path: Pa
     link.unlink()
     link.symlink_to(f"net:[{HOST}]")
     assert netns_udp.update(source, memory) == []
+
+
+def test_a_namespace_without_connections_is_asked_now_and_then(tmp_path: Path) -> None:
+    asked: list[Request] = []
+
+    class Asked(Closed):
+        def netlink(self, request: Request) -> bytes:
+            asked.append(request)
+            return b""
+
+    source = host(tmp_path, {"self": HOST, "1": HOST, "20": POD})
+    memory: Memory = {}
+    namespaces.update(source, memory)
+    for _ in range(8):
+        netns_tcp.update(Asked(source.root), memory)
+    assert len(asked) == 2
 
 
 def test_a_question_names_its_namespace(tmp_path: Path) -> None:

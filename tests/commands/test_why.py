@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from nettop.cli import main
-from nettop.facts.limits import KINDS, STAGES
+from nettop.commands.why import text
+from nettop.facts.limits import KINDS, STAGES, Limit
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 SENDER = "10.77.2.1:60370"
@@ -109,3 +110,23 @@ def test_advise_has_the_same_limits(capsys: pytest.CaptureFixture[str]) -> None:
     host = "vm-send-buffer.host"
     main(["advise", "--json", "--replay", str(HOSTS / host)])
     assert json.loads(capsys.readouterr().out)["limits"] == limits(capsys, host)
+
+
+def test_a_flow_of_a_container_stands_with_its_namespace() -> None:
+    limit = Limit("flow", "10.0.0.1:80>10.0.0.2:4", "tx", 1e9, pid=8, process="nginx",
+                  namespace="web-7f")  # fmt: skip
+    assert "10.0.0.1:80>10.0.0.2:4 nginx[8] in web-7f sends 1 Gb/s" in text([limit], every=True)
+
+
+def test_a_table_that_was_read_in_part_is_named_even_if_most_hosts_lack_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    archive = (HOSTS / "vm-send-buffer.host").read_text()
+    first, mark, rest = archive.partition("\n-- @")
+    closed = "-- /proc/self/ns/net@ --\nnet:[7]\n-- /proc/1/ns/net@ --\n!13 Permission denied\n"
+    head, newline, tail = rest.partition("\n")
+    recording = tmp_path / "closed.host"
+    recording.write_text(f"{first}{mark}{head}{newline}{closed}{tail}")
+    assert main(["why", "--replay", str(recording)]) == 0
+    output = capsys.readouterr().out
+    assert "not read: namespaces: the network namespace of 1 process cannot be read" in output

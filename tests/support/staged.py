@@ -4,88 +4,31 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Self
 
-WRITE = """
-import socket, sys, time
-options = dict(word.split("=") for word in sys.argv[3:])
-door = socket.socket()
-for name, option in (("sndbuf", socket.SO_SNDBUF), ("pace", 47)):
-    if name in options:
-        door.setsockopt(socket.SOL_SOCKET, option, int(options[name]))
-door.connect((sys.argv[1], int(sys.argv[2])))
-piece, pause = b"x" * int(options.get("size", 131072)), float(options.get("sleep", 0))
-while True:
-    door.sendall(piece)
-    if pause:
-        time.sleep(pause)
-"""
-READ = """
-import socket, sys, time
-options = dict(word.split("=") for word in sys.argv[2:])
-listener = socket.socket(socket.AF_INET6)
-listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-if "rcvbuf" in options:
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(options["rcvbuf"]))
-listener.bind(("::", int(sys.argv[1])))
-listener.listen()
-print("ready", flush=True)
-door = listener.accept()[0]
-piece, pause = bytearray(int(options.get("size", 131072))), float(options.get("sleep", 0))
-while door.recv_into(piece):
-    if pause:
-        time.sleep(pause)
-"""
-# a link between two tun devices: each packet arrives `delay` seconds later, every `lose`th never
-LINK = """
-import collections, ctypes, fcntl, os, select, struct, sys, time
-delay, lose = float(sys.argv[3]), int(sys.argv[4])
-ends, libc = [], ctypes.CDLL(None)
-for space in sys.argv[1:3]:
-    here = os.open("/proc/self/ns/net", os.O_RDONLY)
-    there = os.open(f"/run/netns/{space}", os.O_RDONLY)
-    assert libc.setns(there, 0) == 0
-    end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
-    fcntl.ioctl(end, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x0001 | 0x1000))
-    assert libc.setns(here, 0) == 0
-    ends.append(end)
-print("ready", flush=True)
-waiting = collections.deque()
-count = 0
-while True:
-    left = waiting[0][0] - time.monotonic() if waiting else 1.0
-    for end in select.select(ends, [], [], max(0.0, left))[0]:
-        for _ in range(64):
-            try:
-                packet = os.read(end, 65536)
-            except BlockingIOError:
-                break
-            count += len(packet) > 1000
-            if lose and len(packet) > 1000 and count % lose == 0:
-                continue
-            waiting.append((time.monotonic() + delay, ends[end == ends[0]], packet))
-    while waiting and waiting[0][0] <= time.monotonic():
-        _, end, packet = waiting.popleft()
-        try:
-            os.write(end, packet)
-        except OSError:
-            pass
-"""
+from staged_programs import LINK, LOOKS, READ, WRITE
+
+NEAR, SLOW, LOCAL = "10.94.0.2", "10.95.0.2", "127.0.0.1"  # by the pair, the slow link, inside
 
 
 class Stage:
     """Two namespaces joined by a veth pair, and by a slow link where asked; processes in them."""
 
     def __init__(self, name: str) -> None:
-        self.here, self.there = f"why{name}{os.getpid()}a", f"why{name}{os.getpid()}b"
+        self.here, self.there, self.middle = (
+            f"limits{name}{os.getpid()}{end}" for end in ("a", "b", "m")
+        )
         self.held = ExitStack()
         self.near: subprocess.Popen[str] | None = None
         self.far: subprocess.Popen[str] | None = None
+        self.lift: Callable[[], object] | None = None  # takes the limit away
 
     def __enter__(self) -> Self:
         for space in (self.here, self.there):
@@ -104,37 +47,68 @@ class Stage:
     def inside(self, space: str, *words: str) -> list[str]:
         return ["nsenter", f"--net=/run/netns/{space}", *words]
 
-    def tc(self, *words: str) -> None:
-        _run("tc", "-n", self.here, *words)
+    def tc(self, words: str, space: str = "") -> None:
+        _run("tc", "-n", space or self.here, *words.split())
 
-    def link(self, delay: float, lose: int = 0) -> None:
-        """A link with a delay (seconds, each way) that loses every so many full packets."""
-        self._start(sys.executable, "-c", LINK, self.here, self.there, f"{delay}", f"{lose}",
+    def sysctl(self, space: str, name: str, value: str) -> None:
+        _run(*self.inside(space, "sysctl", "-w", f"{name}={value}"))
+
+    def run(self, space: str, command: str) -> None:
+        """A command of the shell, in a namespace with its own /sys."""
+        _run("ip", "netns", "exec", space, "sh", "-c", command)
+
+    def link(self, delay: float, *options: str) -> None:
+        """A link with a delay (seconds, each way) and the options of `LINK`."""
+        self._start(sys.executable, "-c", LINK, self.here, self.there, f"delay={delay}", *options,
                     ready=True)  # fmt: skip
         for space, address in ((self.here, "10.95.0.1"), (self.there, "10.95.0.2")):
             _run("ip", "-n", space, "addr", "add", f"{address}/24", "dev", "tun0")
             _run("ip", "-n", space, "link", "set", "tun0", "up", "txqueuelen", "5000")
 
-    def reader(self, *options: str, space: str | None = None) -> subprocess.Popen[str]:
-        self.far = self._start(
-            *self.inside(space or self.there, sys.executable, "-c", READ, "7300", *options),
-            ready=True,
-        )
+    def chain(self) -> None:
+        """A router between both: `here` reaches 10.97.0.2 of `there` by way of `middle`."""
+        _run("ip", "netns", "add", self.middle)
+        self.held.callback(_run, "ip", "netns", "del", self.middle, ok=False)
+        self.sysctl(self.middle, "net.ipv4.ip_forward", "1")
+        for space, number, device in ((self.here, 96, "left"), (self.there, 97, "right")):
+            _run(*f"ip link add {device} netns {self.middle} type veth peer {device} "
+                 f"netns {space}".split())  # fmt: skip
+            for end, host in ((self.middle, 1), (space, 2)):
+                _run("ip", "-n", end, "addr", "add", f"10.{number}.0.{host}/24", "dev", device)
+                _run("ip", "-n", end, "link", "set", device, "up")
+            _run("ip", "-n", space, "route", "add", "10.96.0.0/15", "via", f"10.{number}.0.1")
+
+    def reader(
+        self, *options: str, space: str = "", cpu: int | None = None
+    ) -> subprocess.Popen[str]:
+        words = (*_pinned(cpu), sys.executable, "-c", READ, "7300", *options)
+        self.far = self._start(*self.inside(space or self.there, *words), ready=True)
         return self.far
 
-    def writer(self, *options: str, to: str = "10.94.0.2") -> subprocess.Popen[str]:
-        self.near = self._start(
-            *self.inside(self.here, sys.executable, "-c", WRITE, to, "7300", *options)
-        )
+    def writer(
+        self, *options: str, to: str = NEAR, cpu: int | None = None
+    ) -> subprocess.Popen[str]:
+        words = (*_pinned(cpu), sys.executable, "-c", WRITE, to, "7300", *options)
+        self.near = self._start(*self.inside(self.here, *words))
         return self.near
 
+    def neighbour(self, cpu: int) -> None:
+        """A program that keeps a CPU busy."""
+        self._start("taskset", "-c", f"{cpu}", sys.executable, "-c", "while True: pass")
+
     def duty(self, process: subprocess.Popen[str], run: float, stop: float) -> None:
-        """Let a process run and stop in turns, for as long as the stage stands."""
-        self._start(
+        """Let a process run and stop in turns, until this is lifted."""
+        turns = self._start(
             "sh", "-c",
             f"while kill -CONT {process.pid}; do sleep {run}; kill -STOP {process.pid}; "
             f"sleep {stop}; done",
         )  # fmt: skip
+
+        def lift() -> None:
+            _end(turns)
+            process.send_signal(signal.SIGCONT)
+
+        self.lift = lift
 
     def quota(self, process: subprocess.Popen[str], cpus: float) -> bool:
         """Give a process that part of a CPU by its cgroup; False where no cgroup can be made."""
@@ -144,13 +118,12 @@ class Stage:
         try:
             folder.mkdir()
             self.held.callback(_remove, folder)
-            if old.is_dir():
-                (folder / "cpu.cfs_quota_us").write_text(f"{int(cpus * 100_000)}")
-            else:
-                (folder / "cpu.max").write_text(f"{int(cpus * 100_000)} 100000")
+            file = folder / ("cpu.cfs_quota_us" if old.is_dir() else "cpu.max")
+            file.write_text(f"{int(cpus * 100_000)}")
             (folder / "cgroup.procs").write_text(f"{process.pid}")
         except OSError:
             return False
+        self.lift = lambda: file.write_text("-1" if old.is_dir() else "max")
         return True
 
     def why(self, space: str, *words: str, seconds: float = 3.0) -> dict[str, Any]:
@@ -164,22 +137,45 @@ class Stage:
         document: dict[str, Any] = json.loads(done.stdout)
         return document
 
-    def settle(self, to: str) -> None:
+    def lifted(self, process: subprocess.Popen[str]) -> None:
+        """What slows this writer or reader is lifted by its signal."""
+        self.lift = lambda: process.send_signal(signal.SIGUSR1)
+
+    def settle(self, to: str, *, sending: bool = True) -> None:
         """Wait until the flow has moved data for a second or two."""
         for _ in range(40):
             time.sleep(0.5)
-            found = self.why(self.here, seconds=0.5)["limits"]
-            if any(one["target"].endswith(f"{to}:7300") and one["rate"] for one in found):
+            found = self.why(self.here if sending else self.there, seconds=0.5)["limits"]
+            if any(one["over"] != "nic" and f"{to}:7300" in _named(one) for one in found):
                 return
         raise AssertionError(f"no flow to {to} moves data")
 
-    def flow(self, *, sending: bool = True, to: str = "10.94.0.2", seconds: float = 3.0) -> Any:
+    def flow(self, *, sending: bool = True, to: str = NEAR, seconds: float = 3.0) -> Any:
         """The verdict on the one flow, seen from the end that writes or that reads."""
         space = self.here if sending else self.there
-        target = f"{to}:7300" if "." in to else f"[{to}]:7300"
-        found = self.why(space, target, seconds=seconds)["limits"]
+        found = self.why(space, f"{to}:7300" if "." in to else f"[{to}]:7300",
+                         seconds=seconds)  # fmt: skip
         direction = "tx" if sending else "rx"
-        return next(one for one in found if one["direction"] == direction and one["over"] == "flow")
+        return next(
+            one for one in found["limits"] if one["direction"] == direction and one["over"] != "nic"
+        )
+
+    def looks(
+        self, count: int, to: str, *, sending: bool = True, seconds: float = 2.0
+    ) -> list[dict[str, Any] | None]:
+        """The verdicts of so many looks by one process; None where nothing limits."""
+        space = self.here if sending else self.there
+        address = f"{to}:7300" if "." in to else f"[{to}]:7300"
+        done = subprocess.run(
+            self.inside(space, sys.executable, "-c", LOOKS, f"{count}", f"{seconds}", address),
+            capture_output=True, text=True, check=False, timeout=120,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stderr
+        direction = "tx" if sending else "rx"
+        return [
+            next((one for one in json.loads(line) if one["direction"] == direction), None)
+            for line in done.stdout.splitlines()
+        ]
 
     def _start(self, *words: str, ready: bool = False) -> subprocess.Popen[str]:
         process = subprocess.Popen(
@@ -190,6 +186,15 @@ class Stage:
         if ready and process.stdout is not None:
             assert process.stdout.readline() == "ready\n", words
         return process
+
+
+def _named(limit: dict[str, Any]) -> str:
+    """The target without the brackets of IPv6."""
+    return str(limit["target"]).replace("[", "").replace("]", "")
+
+
+def _pinned(cpu: int | None) -> tuple[str, ...]:
+    return () if cpu is None else ("taskset", "-c", f"{cpu}")
 
 
 def _end(process: subprocess.Popen[str]) -> None:

@@ -36,6 +36,7 @@ def name(source: Source, pid: int, mount: str | None) -> str | None:
     """The name of the namespace of this process; None where nothing names it."""
     if mount is not None:
         return mount
+    own = _sysfs.word(source, "/proc/self/cgroup") or ""  # nettop may be in a container itself
     text = _sysfs.word(source, f"/proc/{pid}/cgroup") or ""
     paths = [line.split(":", 2)[2] for line in text.splitlines() if line.count(":") >= 2]
     found = [match for path in paths for match in (_LXC.search(path),) if match]
@@ -43,7 +44,7 @@ def name(source: Source, pid: int, mount: str | None) -> str | None:
         return found[0][1]
     for path in paths:
         container = _CONTAINER.search(path)
-        if container is not None:
+        if container is not None and container[1] not in own:
             return _sysfs.word(source, f"/proc/{pid}/root/etc/hostname") or container[1]
     for path in paths:
         unit = _UNIT.search(path)

@@ -24,12 +24,15 @@ MAY_REST = True
 MEMORY: Final = "sockets"
 OPTIONAL = True
 
+_REST: Final = 3  # readings in which a namespace without connections is not asked
+
 
 @dataclass
 class Known:
-    """The sockets of the last reading, by namespace."""
+    """The sockets of the last reading, and readings for which it rests, by namespace."""
 
     seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
+    rests: dict[int, int] = field(default_factory=dict)
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -43,12 +46,15 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     now: dict[int, dict[bytes, sockets_tcp.Seen]] = {}
     closed: list[int] = []
     why = ""
+    last.rests = {inode: left - 1 for inode, left in last.rests.items() if left > 0}
     for space in around.spaces:
+        if last.rests.get(space.inode):
+            continue
         seen: dict[bytes, sockets_tcp.Seen] = {}
         try:
             reply = diag.tcp(source, space)
-        except FileNotFoundError:
-            continue
+        except (FileNotFoundError, ProcessLookupError):
+            continue  # it ended
         except OSError as error:
             closed.append(around.rows[space.inode].processes)
             why = sentence(error)
@@ -56,8 +62,11 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         found = sockets_tcp.parse(
             reply, last.seen.get(space.inode, {}), seen, namespace=space.inode
         )
-        rows += [row for row in found if row.state != "listen"]
+        connected = [row for row in found if row.state != "listen"]
+        rows += connected
         now[space.inode] = seen
+        if not connected:
+            last.rests[space.inode] = _REST + 1
     last.seen = now
     if not closed:
         return rows

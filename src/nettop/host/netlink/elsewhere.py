@@ -21,12 +21,13 @@ _NEWNET = 0x40000000  # include/uapi/linux/sched.h
 def ask(request: Request, space: Space) -> bytes:
     """The answer in that namespace.
 
-    OSError: PermissionError where it may not be entered, ESTALE where the file opens another one.
+    OSError: PermissionError where it may not be entered, ProcessLookupError where the process of
+    its file ended.
     """
     handle = os.open(space.path, os.O_RDONLY | os.O_CLOEXEC)
     try:
         if os.fstat(handle).st_ino != space.inode:  # the process ended, its number is another's
-            raise OSError(errno.ESTALE, "the process is in another network namespace", space.path)
+            raise ProcessLookupError(errno.ESRCH, "the process ended", space.path)
         question = _Question(request, handle)
         thread = threading.Thread(target=question.run, name="netns", daemon=True)
         thread.start()

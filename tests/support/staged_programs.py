@@ -1,0 +1,119 @@
+"""The programs of a staged limit: writer, reader and link, each run by `python -c`.
+
+Options are words `NAME=VALUE`. SIGUSR1 lifts what a writer or reader was slowed by.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+WRITE: Final = r"""
+import signal, socket, sys, time
+options = dict(word.split("=") for word in sys.argv[3:])
+door = socket.socket(type=socket.SOCK_DGRAM if "datagrams" in options else socket.SOCK_STREAM)
+for name, option in (("sndbuf", socket.SO_SNDBUF), ("pace", 47)):
+    if name in options:
+        door.setsockopt(socket.SOL_SOCKET, option, int(options[name]))
+if "congestion" in options:
+    door.setsockopt(socket.IPPROTO_TCP, 13, options["congestion"].encode())
+door.connect((sys.argv[1], int(sys.argv[2])))
+piece, pause = b"x" * int(options.get("size", 131072)), float(options.get("sleep", 0))
+def lift(*_):
+    global piece, pause
+    piece, pause = b"x" * 131072, 0
+    door.setsockopt(socket.SOL_SOCKET, 47, b"\xff" * 8)
+    if "sndbuf" in options:
+        door.setsockopt(socket.SOL_SOCKET, 32, 4 << 20)
+signal.signal(signal.SIGUSR1, lift)
+while True:
+    try:
+        door.sendall(piece)
+    except ConnectionRefusedError:
+        pass
+    if pause:
+        time.sleep(pause)
+"""
+READ: Final = """
+import select, signal, socket, sys, time
+options = dict(word.split("=") for word in sys.argv[2:])
+plain = "datagrams" in options
+listener = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM if plain else socket.SOCK_STREAM)
+listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+if "rcvbuf" in options:
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, int(options["rcvbuf"]))
+listener.bind(("::", int(sys.argv[1])))
+if not plain:
+    listener.listen()
+print("ready", flush=True)
+doors = [listener] if plain else [listener.accept()[0] for _ in range(int(options.get("flows", 1)))]
+piece, pause = bytearray(int(options.get("size", 131072))), float(options.get("sleep", 0))
+def lift(*_):
+    global piece, pause
+    piece, pause = bytearray(131072), 0
+signal.signal(signal.SIGUSR1, lift)
+while True:
+    for door in doors if len(doors) == 1 else select.select(doors, [], [])[0]:
+        if not door.recv_into(piece):
+            sys.exit()
+    if pause:
+        time.sleep(pause)
+"""
+# A link between two tun devices. Each packet arrives `delay` seconds later; of full packets every
+# `lose`th never, every `reorder`th `late` seconds later, and those above `police` bytes/s never.
+LINK: Final = """
+import ctypes, fcntl, heapq, os, select, struct, sys, time
+options = {name: float(value) for name, value in (word.split("=") for word in sys.argv[3:])}
+delay, police = options.get("delay", 0.0), options.get("police", 0.0)
+lose, reorder = int(options.get("lose", 0)), int(options.get("reorder", 0))
+ends, libc = [], ctypes.CDLL(None)
+for space in sys.argv[1:3]:
+    here = os.open("/proc/self/ns/net", os.O_RDONLY)
+    there = os.open(f"/run/netns/{space}", os.O_RDONLY)
+    assert libc.setns(there, 0) == 0
+    end = os.open("/dev/net/tun", os.O_RDWR | os.O_NONBLOCK)
+    fcntl.ioctl(end, 0x400454CA, struct.pack("16sH22x", b"tun0", 0x0001 | 0x1000))
+    assert libc.setns(here, 0) == 0
+    ends.append(end)
+print("ready", flush=True)
+waiting, number, count, tokens, filled = [], 0, 0, 65536.0, time.monotonic()
+while True:
+    left = waiting[0][0] - time.monotonic() if waiting else 1.0
+    for end in select.select(ends, [], [], max(0.0, left))[0]:
+        for _ in range(64):
+            try:
+                packet = os.read(end, 65536)
+            except BlockingIOError:
+                break
+            now, full, number = time.monotonic(), len(packet) > 1000, number + 1
+            due = now + delay
+            if full:
+                count += 1
+                if lose and count % lose == 0:
+                    continue
+                if reorder and count % reorder == 0:
+                    due += options.get("late", 0.004)
+                if police:
+                    tokens, filled = min(65536.0, tokens + (now - filled) * police), now
+                    if tokens < len(packet):
+                        continue
+                    tokens -= len(packet)
+            heapq.heappush(waiting, (due, number, ends[end == ends[0]], packet))
+    while waiting and waiting[0][0] <= time.monotonic():
+        _, _, end, packet = heapq.heappop(waiting)
+        try:
+            os.write(end, packet)
+        except OSError:
+            pass
+"""
+# looks one after the other, each without memory of those before: the limits of an address, as JSON
+LOOKS: Final = """
+import json, sys
+from nettop.commands import why
+from nettop.facts.limits.document import document
+from nettop.host.source import Live
+count, seconds, address = int(sys.argv[1]), float(sys.argv[2]), sys.argv[3]
+for _ in range(count):
+    _, facts = why.look(Live(), seconds)
+    found = [document(one) for one in facts.limits if address in one.target]
+    print(json.dumps(found), flush=True)
+"""
