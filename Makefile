@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run quick test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
+.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp clean help
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -34,7 +34,11 @@ check: $(READY) ## check format, lint and types
 	$(PY) -m ruff check src tests
 	$(PY) -m mypy
 
-quick: check ## run lint, types and the tests that need no namespace: about two minutes
+# one checker of types leaves a core idle: the tests run beside it
+quick: $(READY) ## run lint, types and the tests that need no namespace: about two minutes
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync=line check fast
+
+fast: $(READY) ## run the tests that need no namespace and are not slow
 	$(PY) -m pytest -n $(WORKERS) -m "not netns and not slow" --hypothesis-profile quick tests
 
 test: check ## run all tests that this machine supports

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
     from nettop.settings import Host
 
 os.environ["LC_ALL"] = "C.UTF-8"  # output must not depend on the user's locale
+# without bytecode, each of the many processes that the tests start compiles all its modules
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 # no deadlines: a busy machine must not make a test fail
 hypothesis.settings.register_profile("nettop", deadline=None)
 hypothesis.settings.register_profile("quick", deadline=None, max_examples=10)

@@ -28,6 +28,7 @@ RANKS: Final[Mapping[str, int]] = {
     "trials": 7,
     "views": 8,
     "panes": 9,
+    "metrics": 9,
     "serving": 9,
     "tui": 10,
     "commands": 11,

@@ -1,11 +1,14 @@
 """Small changes of the sources, each of which some test should notice: `make mutants`.
 
-    python tests/mutants.py [--count 25] [--seed N] [FOLDER …]
+    python tests/mutants.py [--count 25] [--seed N] [--map FOLDER] [--fast] [FOLDER …]
 
 A mutant is one change of one expression or statement of src/nettop: a comparison, a number, a
 switch, and/or, a returned value, a statement left out. It is made in a copy of the tree. The tests
-of the folder it lies in run first, then those of the rest that need no namespace, each for at most
-`--seconds`. One that passes all of them survived: a test is missing, or the change means nothing.
+that execute the changed lines run, the fastest first (line_map.py), then the slow tests of its
+folder. A mutant that passes all of them survived: a test is missing, or the change means nothing.
+
+The map takes some minutes. `--map` keeps it in a folder and uses it again; it holds as long as
+src/nettop is unchanged.
 """
 
 from __future__ import annotations
@@ -13,6 +16,7 @@ from __future__ import annotations
 import argparse
 import ast
 import copy
+import itertools
 import os
 import random
 import shutil
@@ -24,12 +28,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
+import line_map
+
 ROOT: Final = Path(__file__).parents[1]
 SRC: Final = ROOT / "src/nettop"
 OTHER: Final = {ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt,
                 ast.Eq: ast.NotEq, ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In,
                 ast.Is: ast.IsNot, ast.IsNot: ast.Is}  # fmt: skip
-QUICK: Final = "not netns and not lab"
+_SLOW: Final = "slow and not netns and not lab"
+_NO_TESTS: Final = 5  # pytest's exit code when it runs no test
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
 
 
 def places(tree: ast.Module) -> Iterator[ast.AST]:
@@ -38,7 +49,7 @@ def places(tree: ast.Module) -> Iterator[ast.AST]:
     for node in ast.walk(tree):
         number = isinstance(node, ast.Constant) and isinstance(node.value, int | float)
         call = isinstance(node, ast.Expr) and isinstance(node.value, ast.Call)
-        back = isinstance(node, ast.Return) and node.value is not None
+        back = isinstance(node, ast.Return) and not _is_none(node.value)
         compared = isinstance(node, ast.Compare) and type(node.ops[0]) in OTHER
         logic = isinstance(node, ast.BoolOp)
         logic |= isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
@@ -64,8 +75,8 @@ def change(node: ast.AST) -> ast.AST:
     return new
 
 
-def mutant(text: str, number: int) -> tuple[str, str]:
-    """The changed source and what was changed; LookupError where there is no such place."""
+def mutant(text: str, number: int) -> tuple[str, str, range]:
+    """The changed source, the change in words and its lines; LookupError without such a place."""
     tree = ast.parse(text)
     node = next((n for i, n in enumerate(places(tree)) if i == number), None)
     if node is None:
@@ -77,8 +88,9 @@ def mutant(text: str, number: int) -> tuple[str, str]:
             return ast.copy_location(new, one) if one is node else self.generic_visit(one)
 
     line = getattr(node, "lineno", 0)
-    said = f"{line}: {ast.unparse(node)} → {ast.unparse(new)}"
-    return ast.unparse(ast.fix_missing_locations(Swap().visit(tree))), said.replace("\n", " ")
+    rows = range(line, getattr(node, "end_lineno", line) + 1)
+    words = f"{line}: {ast.unparse(node)} → {ast.unparse(new)}".replace("\n", " ")
+    return ast.unparse(ast.fix_missing_locations(Swap().visit(tree))), words, rows
 
 
 def sample(folders: list[str], count: int, seed: int) -> list[tuple[Path, int]]:
@@ -99,25 +111,45 @@ def copied(folder: Path) -> Path:
     return Path(shutil.copytree(ROOT, folder / "tree", ignore=names))
 
 
-def killed(tree: Path, folder: str, seconds: float) -> bool:
-    """Whether a test fails; a run that is cut off tells nothing."""
+_written = itertools.count(1)
+
+
+def write(path: Path, text: str) -> None:
+    """Write a source with a time of its own: bytecode is cached by time and size of the source."""
+    path.write_text(text, encoding="utf-8")
+    number = next(_written)
+    os.utime(path, (number, number))
+
+
+def test_folders(tree: Path) -> list[str]:
+    """The folders of tests that hold modules of tests."""
+    return sorted({path.relative_to(tree / "tests").parts[0]
+                   for path in (tree / "tests").glob("*/**/test_*.py")})  # fmt: skip
+
+
+def _fails(tree: Path, words: list[str], seconds: float) -> bool:
+    """Whether a test fails, or the tests take longer than `seconds`: the mutant waits for ever."""
+    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile every module
+    run = [sys.executable, "-m", "pytest", "-x", "-q", "--hypothesis-profile", "quick", *words]
+    try:
+        done = subprocess.run(
+            run, cwd=tree, env=environment, capture_output=True, check=False, timeout=seconds
+        )
+    except subprocess.TimeoutExpired:
+        return True
+    return done.returncode not in (0, _NO_TESTS)
+
+
+def killed(tree: Path, folder: str, tests: list[str], expected: float, *, slow: bool) -> bool:
+    """Whether one of `tests`, which take the `expected` seconds, or a slow test notices it."""
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as names:
+        names.write("\n".join(tests))
+        names.flush()
+        if tests and _fails(tree, ["-m", line_map.MARK, f"@{names.name}"], 60 + 10 * expected):
+            return True
     own = tree / "tests" / folder
-    rest = ["--ignore", str(own), str(tree / "tests")]
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "PYTHONDONTWRITEBYTECODE": "1"}
-    ignored = [f"--ignore={tree / 'tests' / name}" for name in ("netns", "lab", "faults")]
-    for words in ([str(own)] if own.is_dir() else [], rest if seconds else []):
-        if words:
-            run = [sys.executable, "-m", "pytest", "-x", "-q", "-m", QUICK, *ignored, *words]
-            try:
-                done = subprocess.run(
-                    run, cwd=tree, env=environment, capture_output=True, check=False,
-                    timeout=seconds or 120,
-                )  # fmt: skip
-            except subprocess.TimeoutExpired:
-                continue
-            if done.returncode != 0:
-                return True
-    return False
+    return slow and own.is_dir() and _fails(tree, ["-m", _SLOW, str(own)], 300)
 
 
 def main() -> int:
@@ -126,20 +158,27 @@ def main() -> int:
     parser.add_argument("folders", nargs="*", metavar="FOLDER")
     parser.add_argument("--count", type=int, default=25)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--seconds", type=float, default=120, help="0: only the folder's own tests")
+    parser.add_argument("--map", type=Path, help="folder of the line map, made if it is absent")
+    parser.add_argument("--fast", action="store_true", help="leave out the slow tests")
     args = parser.parse_args()
     tried: Counter[str] = Counter()
     noticed: Counter[str] = Counter()
     with tempfile.TemporaryDirectory(prefix="nettop-mutants-") as name:
         tree = copied(Path(name))
+        folder_of_map = args.map or Path(name, "map")
+        if not folder_of_map.exists():
+            line_map.record(tree, folder_of_map, test_folders(tree))
+        lines = line_map.load(folder_of_map)
         for path, number in sample(args.folders, args.count, args.seed):
             where = path.relative_to(ROOT)
             folder = path.relative_to(SRC).parts[0]
             text = path.read_text(encoding="utf-8")
-            new, what = mutant(text, number)
-            (tree / where).write_text(new, encoding="utf-8")
-            dead = killed(tree, folder, args.seconds)
-            (tree / where).write_text(text, encoding="utf-8")
+            new, what, rows = mutant(text, number)
+            tests = lines.of(str(where), rows)
+            expected = sum(lines.seconds.get(test, 0.0) for test in tests)
+            write(tree / where, new)
+            dead = killed(tree, folder, tests, expected, slow=not args.fast)
+            write(tree / where, text)
             tried[folder] += 1
             noticed[folder] += dead
             print(f"{'killed  ' if dead else 'SURVIVED'} {where}:{what[:120]}", flush=True)

@@ -102,3 +102,8 @@ def test_a_limit_is_named_as_nettop_why_names_it() -> None:
     assert words("flow.limit == 'none'", "flow") == "limit = none"
     assert spoken.value_text("flow.limit", "rwnd", "") == "the peer's receive window"
     assert spoken.value_text("flow.congestion", "path", "") == "path"
+
+
+def test_the_larger_of_a_figure_and_one_is_at_least_one() -> None:
+    assert words("max(nic.mtu, 1) > 2") == "MTU (at least 1) > 2 bytes"
+    assert words("max(nic.mtu, nic.speed) > 2").startswith("the larger of MTU and link speed")

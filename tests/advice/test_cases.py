@@ -30,7 +30,7 @@ from nettop.advice.judge import inline_facts as inline
 from nettop.advice.judge.judge import Judge
 from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Finding, Rule
-from nettop.facts import PROFILES
+from nettop.facts import PROFILES, Facts
 
 CASES = Path(__file__).parents[1] / "cases"
 RULES = Path(__file__).parents[2] / "rules"
@@ -54,12 +54,14 @@ def families() -> list[Path]:
     return sorted(path for path in CASES.glob("*.toml") if path.name != "hosts.toml")
 
 
-def cases() -> list[Any]:
-    return [
-        pytest.param(case, id=f"{path.stem}: {case['name']}")
+@cache
+def cases() -> Mapping[str, Mapping[str, Any]]:
+    """Every case by its family and name."""
+    return {
+        f"{path.stem}: {case['name']}": case
         for path in families()
         for case in tomllib.loads(path.read_text())["case"]
-    ]
+    }
 
 
 def told(case: Mapping[str, Any]) -> dict[str, Any]:
@@ -88,20 +90,34 @@ def over(base: Any, given: Any, label: tuple[str, ...] = ()) -> Any:
     return given
 
 
-def findings(table: Mapping[str, Any], profile: str) -> list[Finding]:
+def facts_of(case: Mapping[str, Any]) -> Facts:
+    table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
     for key in table:
         assert key in inline.FACT_KEYS, f"{key} is neither a word of a case nor a kind of fact"
-    return list(Judge(rules(), window=0.0).judge(inline.facts(table, profile, 1000.0)).findings)
+    return inline.facts(table, case["profile"], 1000.0)
+
+
+def judged(facts: Facts) -> list[Finding]:
+    return list(Judge(rules(), window=0.0).judge(facts).findings)
+
+
+@cache
+def judged_case(name: str) -> tuple[Finding, ...]:
+    """The findings of a case, computed once for all tests."""
+    return tuple(judged(facts_of(cases()[name])))
+
+
+def findings(table: Mapping[str, Any], profile: str) -> list[Finding]:
+    return judged(inline.facts(table, profile, 1000.0))
 
 
 def loud(found: list[Finding]) -> list[str]:
     return [one.id for one in found if one.severity in LOUD]
 
 
-@pytest.mark.parametrize("case", cases())
-def test_a_host_is_judged_rightly(case: Mapping[str, Any]) -> None:
-    table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
-    found = findings(table, case["profile"])
+@pytest.mark.parametrize("name", cases())
+def test_a_host_is_judged_rightly(name: str) -> None:
+    case, found = cases()[name], list(judged_case(name))
     ids = [one.id for one in found]
     first = case.get("first", [])
     assert ids[: len(first)] == first, ids
@@ -137,15 +153,12 @@ def test_every_rule_that_yields_does_so_in_some_case() -> None:
     """Without a case a `yields` could be wrong, or right and never of use."""
     yielding = [replace(rule, yields=()) for rule in rules() if rule.yields]
     others = {name for rule in rules() for name in rule.yields}
-    judged = (*(rule for rule in rules() if rule.id in others and not rule.yields), *yielding)
+    unyielding = (*(rule for rule in rules() if rule.id in others and not rule.yields), *yielding)
     met = set()
-    for param in cases():
-        (case,) = param.values
-        table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
-        facts = inline.facts(table, case["profile"], 1000.0)
-        alone = {one.id for one in Judge(judged, window=0.0).judge(facts).findings}
-        said = {one.id for one in Judge(rules(), window=0.0).judge(facts).findings}
-        met |= {one.partition("@")[0] for one in alone - said}
+    for name, case in cases().items():
+        alone = {one.id for one in Judge(unyielding, window=0.0).judge(facts_of(case)).findings}
+        whole = {one.id for one in judged_case(name)}
+        met |= {one.partition("@")[0] for one in alone - whole}
     assert {rule.id for rule in yielding} - met == set()
 
 

@@ -33,7 +33,7 @@ from nettop.facts.joined import NEEDS
 from nettop.host.source import Live
 from nettop.panes import page
 from nettop.views.observer import Observer
-from nettop.views.past import Past
+from nettop.views.past import History
 from nettop.views.scene import Scene, View
 
 STAGES = ("sample", "facts", "rules", "lines")
@@ -92,7 +92,7 @@ def frames(
     source: Stepped, count: int, profile: Profile | None = None
 ) -> tuple[list[list[float]], list[str]]:
     """Milliseconds of CPU a frame, by stage; and the last screen."""
-    observer, past, view = Observer(source), Past(), View()
+    observer, past, view = Observer(source), History(), View()
     out, rows = [], []
     for number in range(count + SETTLED):
         if number == SETTLED:

@@ -25,7 +25,7 @@ from nettop.advice.rules.rule import Rule
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.flow import Flow
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Coalesce, Counters, Feature, Nic, Ring
 from nettop.facts.kinds.queue import Queue
 
@@ -92,7 +92,7 @@ def host(turn: int) -> Facts:
         for f in range(200)
     )  # fmt: skip
     return Facts(
-        Host("host"), Profile("server", ""), float(turn), nics, queues, cores, flows,
+        HostFact("host"), Profile("server", ""), float(turn), nics, queues, cores, flows,
         sysctls={"net.ipv4.tcp_rmem": "4096 131072 6291456"},
     )  # fmt: skip
 

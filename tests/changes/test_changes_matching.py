@@ -11,7 +11,7 @@ import pytest
 from nettop import settings
 from nettop.changes import chain, context, guard, matching, plan, report, status
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Entry, Journal
+from nettop.changes.journal import Journal, JournaledChange
 from nettop.changes.retract import retract
 from nettop.cli import main
 from nettop.settings import Host
@@ -37,8 +37,8 @@ def shows(host: Host, setting: str) -> str:
     return settings.read(host.source, settings.parse(setting))
 
 
-def entry(setting: str, identity: str, cookie: str = "1", inode: str = "7") -> Entry:
-    return Entry(
+def entry(setting: str, identity: str, cookie: str = "1", inode: str = "7") -> JournaledChange:
+    return JournaledChange(
         1, 0.0, setting, "1", "2", identity=identity, netns=inode, netns_cookie=cookie
     )  # fmt: skip
 
@@ -63,7 +63,7 @@ HERE = entry(MTU, NODE)
     ],
 )
 def test_what_two_changes_have_in_common(
-    other: Entry, setting: bool, device: bool, where: bool
+    other: JournaledChange, setting: bool, device: bool, where: bool
 ) -> None:
     assert matching.same_setting(HERE, other) is matching.same_setting(other, HERE) is setting
     assert matching.same_device(HERE, other) is matching.same_device(other, HERE) is device

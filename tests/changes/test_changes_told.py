@@ -11,7 +11,7 @@ import pytest
 from nettop import settings
 from nettop.changes import context, guard, plan, report, status, undo
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Entry, Journal
+from nettop.changes.journal import Journal, JournaledChange
 from nettop.cli import main
 from nettop.settings import Host, _device
 
@@ -119,12 +119,12 @@ def test_a_second_undo_says_what_became_of_it_and_what_the_host_shows(
     assert "None" not in capsys.readouterr().out
 
 
-def begun(host: Host, book: Journal) -> Entry:
+def begun(host: Host, book: Journal) -> JournaledChange:
     """An entry whose end was never recorded, as a crash leaves it."""
     with book.lock():
         here = context.netns()
         return book.begin(
-            Entry(
+            JournaledChange(
                 0, time.time(), MTU, "1500", "1400", boot=context.boot(), netns=here.inode,
                 identity=settings.identity(host.source, settings.parse(MTU)),
                 side_effects={"link.txqueuelen@eth0": ("1000", None)},

@@ -14,7 +14,7 @@ import pytest
 from nettop import settings
 from nettop.changes import context, guard, plan, undo
 from nettop.changes.apply import Terms, apply
-from nettop.changes.journal import Entry, Journal, since_boot
+from nettop.changes.journal import Journal, JournaledChange, since_boot
 from nettop.settings import Host
 
 
@@ -66,8 +66,8 @@ def nowhere(book: Journal, seconds: float) -> None:
     Of an interface only root can see that it is gone.
     """
     due = since_boot() + seconds
-    book.begin(Entry(0, time.time(), "process.affinity@999999999", "0", "1", due=due, armed=True,
-                     boot=context.boot(), identity="gone started 1"))  # fmt: skip
+    book.begin(JournaledChange(0, time.time(), "process.affinity@999999999", "0", "1", due=due,
+                     armed=True, boot=context.boot(), identity="gone started 1"))  # fmt: skip
 
 
 def guards(book: Journal) -> list[Path]:

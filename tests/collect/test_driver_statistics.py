@@ -12,7 +12,7 @@ import pytest
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import nicqueues, nicstats
-from nettop.collect._driver_statistics import Reading
+from nettop.collect._driver_statistics import DriverStatistics
 
 
 class Case(TypedDict, total=False):
@@ -33,12 +33,12 @@ LOSSES = ("ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_disca
 IDS = [f"{case['driver']}: {case['about']}" for case in CASES]
 
 
-def reading(case: Case) -> Reading:
+def reading(case: Case) -> DriverStatistics:
     pairs = [match.groups() for match in re.finditer(r"^(.*): (\d+)$", case["text"], re.MULTILINE)]
     names = tuple(name for name, _ in pairs)
     about = drivers.driver(case["driver"], names)
     plan = drivers.plan(about, names)
-    return Reading("eth0", about, plan, names, tuple(int(value) for _, value in pairs))
+    return DriverStatistics("eth0", about, plan, names, tuple(int(value) for _, value in pairs))
 
 
 @pytest.mark.parametrize("case", CASES, ids=IDS)

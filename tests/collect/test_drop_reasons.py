@@ -15,7 +15,7 @@ from nettop.collect import drop_reasons
 from nettop.facts import single
 from nettop.facts.joined import Joiner
 from nettop.facts.kinds import path
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Counters, Nic
 from nettop.host.bpf import btf, drops
 from nettop.host.recording import Record, Replay
@@ -135,11 +135,11 @@ def test_only_the_receiving_path_with_most_traffic_shows_them() -> None:
 
     nics = [nic("eth0", 5.0), nic("eth1", 50.0)]
     why = (("NO_SOCKET", 50.0),)
-    found = path.build(nics, {}, [], Host("h"), None, why)
+    found = path.build(nics, {}, [], HostFact("h"), None, why)
     assert {(p.nic, p.direction): p.reasons for p in found} == {
         ("eth0", "rx"): None, ("eth0", "tx"): None, ("eth1", "rx"): why, ("eth1", "tx"): None,
     }  # fmt: skip
-    assert all(p.reasons is None for p in path.build(nics, {}, [], Host("h"), None))
+    assert all(p.reasons is None for p in path.build(nics, {}, [], HostFact("h"), None))
 
 
 def test_a_recording_of_a_recording_has_the_same_counts() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import struct
 from dataclasses import fields
 from typing import Any
@@ -205,6 +206,24 @@ def test_a_steering_rule_names_only_what_it_matches() -> None:
     assert (rows[0].source_port, rows[0].destination_port, rows[0].queue) == (None, 5001, 3)
 
 
+def test_a_steering_rule_of_ipv6_has_both_addresses_and_ports() -> None:
+    spec = bytearray(168)
+    struct.pack_into("=I", spec, 0, 5)
+    near, far = socket.inet_pton(socket.AF_INET6, "::1"), socket.inet_pton(socket.AF_INET6, "::2")
+    spec[4:20], spec[20:36] = near, far
+    struct.pack_into(">HH", spec, 36, 1024, 5001)
+    spec[80:112], spec[112:116] = b"\xff" * 32, b"\xff" * 4
+    struct.pack_into("=QI", spec, 152, 1, 7)
+    answers = {
+        "rule-count/eth0": struct.pack("=IIQ168xI12x", 0x2E, 0, 0, 1),
+        "rule-list/eth0": struct.pack("=IIQ168xII8x", 0x30, 0, 0, 1, 7),
+        "rule/7/eth0": struct.pack("=IIQ", 0x2F, 0, 0) + bytes(spec) + bytes(16),
+    }
+    (row,) = ntuple.read(Fake({"route/links": link(2, "eth0")}, answers))
+    assert (row.flow, row.source, row.destination) == ("tcp6", "::1", "::2")
+    assert (row.source_port, row.destination_port, row.queue) == (1024, 5001, 1)
+
+
 def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
     answers = {"rings/eth0": struct.pack("=9I", 0x10, 4096, 0, 0, 4096, 256, 0, 0, 512)}
     source = Fake({"route/links": LINKS, "ethtool/rings": 2}, answers)
@@ -218,6 +237,15 @@ def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
     source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
     row = coalesce.read(source)[0]
     assert (row.rx_usecs, row.rx_frames, row.rx_usecs_high) == (30, 8, None)
+
+
+@pytest.mark.parametrize(("answer", "adaptive"), [(0, None), (1, True)])
+def test_adaptive_moderation_by_ioctl_is_on_or_unknown(answer: int, adaptive: bool | None) -> None:
+    words = [0x0E, 30, 8, *[0] * 7, answer, answer, *[0] * 11]
+    answers = {"coalesce/eth0": struct.pack("=23I", *words)}
+    source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
+    row = coalesce.read(source)[0]
+    assert (row.adaptive_rx, row.adaptive_tx) == (adaptive, adaptive)
 
 
 def test_a_driver_with_an_error_does_not_hide_the_others() -> None:

@@ -11,20 +11,20 @@ import pytest
 
 from nettop.collect import _drivers as drivers
 from nettop.collect import nicqueues, nicstats
-from nettop.collect._driver_statistics import Reading
+from nettop.collect._driver_statistics import DriverStatistics
 from nettop.facts.kinds.nic import Counters
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of outputs")
 
 
-def reading(name: str, text: str) -> Reading:
+def reading(name: str, text: str) -> DriverStatistics:
     """What `ethtool -S` printed, as if the driver had just said it."""
     pairs = [match.groups() for match in re.finditer(r"^\s*(\S.*): *(\d+)$", text, re.MULTILINE)]
     names = tuple(name for name, _ in pairs)
     about = drivers.driver(name)
     values = tuple(int(value) for _, value in pairs)
-    return Reading("eth0", about, drivers.plan(about, names), names, values)
+    return DriverStatistics("eth0", about, drivers.plan(about, names), names, values)
 
 
 def counted(name: str, text: str) -> dict[str, int]:

@@ -31,6 +31,7 @@ def tcp_info(size: int = 280, **changed: int) -> bytes:
         "max_pacing": (112, "Q", 1 << 41), "offered": (228, "I", 65536),
     }  # fmt: skip
     raw = bytearray(280)
+    raw[3:5] = 2, 5  # window probes, backoff
     for name, (at, form, value) in places.items():
         struct.pack_into(f"={form}", raw, at, changed.get(name, value))
     return bytes(raw[:size])
@@ -76,6 +77,7 @@ def test_every_field_is_where_the_kernel_puts_it() -> None:
     assert (row.congestion, row.interface) == ("cubic", None)
     assert (row.timestamps, row.sack, row.wscale, row.ecn) == (True, True, True, False)
     assert (row.snd_wscale, row.rcv_wscale, row.app_limited) == (10, 7, True)
+    assert (row.probes, row.backoff) == (2, 5)
     assert (row.mss, row.unacked, row.lost, row.pmtu) == (1448, 12, 2, 1500)
     assert (row.rtt, row.rttvar, row.min_rtt, row.ssthresh, row.cwnd) == (250, 30, 200, 99, 10)
     assert (row.rcv_space, row.total_retrans, row.pacing_rate) == (14600, 5, 1 << 40)

@@ -10,7 +10,7 @@ from host_files import Counting, archive, host
 
 from nettop.collect import socket_owners, sockets_tcp, sockets_udp, threads, throttling
 from nettop.collect._memory import Memory
-from nettop.collect.socket_owners import _Held
+from nettop.collect.socket_owners import _ProcessSockets
 from nettop.collect.sockets_udp import Row as Datagrams
 
 STAT = "{} (io{}) {} 1 1 1 0 -1 0 0 0 0 0 150 50 0 0 20 0 2 0 4711 0 0" + " 0" * 14 + " 3\n"
@@ -32,7 +32,7 @@ def seen(**more: Any) -> Memory:
     return {
         sockets_tcp.Known: sockets_tcp.Known({b"": (b"", b"", 0, row)}),
         socket_owners.Known: socket_owners.Known(
-            held={"7": _Held(inodes={"3": 101}), "9": _Held(inodes={"3": 102})}
+            held={"7": _ProcessSockets(inodes={"3": 101}), "9": _ProcessSockets(inodes={"3": 102})}
         ),
     }
 

@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator
 
 from nettop import commands
 from nettop.changes import Result, data
-from nettop.changes.journal import Entry
+from nettop.changes.journal import JournaledChange
 from nettop.cli import main
 from nettop.commands import schema
 from nettop.commands.journal import document
@@ -24,7 +24,7 @@ HERE = Path(__file__).parents[1]
 HOST = str(HERE / "hosts/netns-send.host")
 OTHER = str(HERE / "hosts/guest-idle.host")
 SAMPLES = HERE / "results"  # stored by real runs of `nettop test, prove, sweep, tune, study`
-TEXT_ONLY = {"top", "show", "replay", "serve", "completion", "man", "schema"}
+TEXT_ONLY = {"top", "show", "replay", "serve", "metrics", "completion", "man", "schema"}
 SACK = "sysctl.net.ipv4.tcp_sack"
 
 RUNS = {
@@ -225,12 +225,12 @@ def test_what_became_of_a_change_is_described(state: str, tmp_path: Path) -> Non
 
 
 def test_what_the_journal_says_is_described() -> None:
-    full = Entry(
+    full = JournaledChange(
         1, 1e9, "link.mtu@eth0", "1500", "9000", "pending", "9000", who="root", shell="ip link …",
         because="why", deadline=1e9, netns="4026531840",
         side_effects={"feature.tso@eth0": ("on", None)},
     )  # fmt: skip
-    bare = Entry(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
+    bare = JournaledChange(2, 1e9, "irq.affinity@eth0/rx-0", "0", "1")
     told = document(full, "somebody put it back"), document(bare)
     rows = [json.loads(json.dumps(one)) for one in told]
     assert faults("journal", {"schema": 1, "changes": rows, "notices": []}) == []

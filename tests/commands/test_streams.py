@@ -31,6 +31,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "journal": (["journal"], True),
     "limits": (["limits"], True),
     "man": (["man"], True),
+    "metrics": (["metrics", "--replay", HOST], True),
     "mute": (["mute", "--list"], True),
     "prove": (["prove", "rx-ring-overrun@eth0", "--to", "127.0.0.1", "--tool", "no"], False),
     "rate": (["rate", "lo", "--seconds", "0.1", "--json"], True),

@@ -44,7 +44,7 @@ def test_where_a_capture_could_go() -> None:
         cores = {n: Core(n, siblings=(n ^ 1,)) for n in range(4)}
         tasks: Any = SimpleNamespace(by_pid={70: task})
         owners, nics = {5: (70, "tool")}, {"eth0": nic}
-        scene = capture.Scene({2: "eth0"}, owners, tasks, nics, cores, {"eth0": queues})
+        scene = capture.CaptureInputs({2: "eth0"}, owners, tasks, nics, cores, {"eth0": queues})
         (one,) = capture.build([Entry(listener(5))], scene)
         return one.on_irq_cpu, one.elsewhere
 

@@ -55,6 +55,45 @@ def test_a_flow_that_moves_little_is_not_limited_and_one_seen_once_is_not_judged
 
 
 @pytest.mark.parametrize(
+    ("values", "wants"),
+    [({}, False), ({"notsent": 200}, True), ({"backoff": 3}, True), ({"probes": 1}, True),
+     ({"lost": 1}, True), ({"busy_time": 600_000}, True), ({"busy_time": 400_000}, False)],
+)  # fmt: skip
+def test_a_flow_wants_to_move_when_data_waits_however_slow_it_is(
+    values: dict[str, int], wants: bool
+) -> None:
+    plain = {"bytes_acked": 1000, "bytes_received": 0, "total_retrans": 0, "busy_time": 0}
+    (flow,) = joined(*moving(**{**plain, **values})).flows
+    assert (flow.bulk, flow.wants) == (False, wants)
+
+
+def test_what_a_flow_lost_since_it_began_is_known() -> None:
+    (flow,) = joined(*moving(total_retrans=50, data_segs_out=4000, dsack_dups=10)).flows
+    assert (flow.resent, flow.loss_total) == (50, 0.01)
+    (flow,) = joined(
+        *moving(unacked=1, bytes_acked=0, bytes_received=0, backoff=4, data_segs_out=1)
+    ).flows
+    assert (flow.direction, flow.backoff, flow.acked) == ("send", 4, 0)
+
+
+@pytest.mark.parametrize(
+    ("drops", "waiting", "name"),
+    [(9, 0, "web[7], 0.0.0.0:80"), (0, 11, "web[7], 0.0.0.0:80"), (0, 10, None)],
+)
+def test_the_listener_with_a_full_accept_queue_is_named(
+    drops: int, waiting: int, name: str | None
+) -> None:
+    def at(step: int) -> Tables:
+        row = socket(state="listen", local="0.0.0.0", local_port=80, inode=5, recv_q=waiting,
+                     send_q=10, drops=drops * step)  # fmt: skip
+        other = replace(row, cookie=9, local_port=81, inode=6, recv_q=0, drops=0)
+        return {"sockets_tcp": [row, other], "socket_owners": [socket_owners.Row(5, 7, "web")]}
+
+    host = joined(at(0), at(1)).host
+    assert (host.full_listener, host.full_backlog) == (name, 10 if name else None)
+
+
+@pytest.mark.parametrize(
     ("had", "loss", "needless"),
     [(None, 0.001, None), (0, 0.001, 0.0), (63, 0.0001, 0.9), (70, 0.0, 1.0), (90, 0.0, 1.0)],
 )
@@ -92,7 +131,7 @@ def test_its_process_and_the_sums() -> None:
     )
     assert process.irq_cpu == facts.flows[0].irq_cpu
     host = facts.host
-    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 4e-4)
+    assert (host.tcp_flows, host.bulk_flows, host.max_rtt) == (1, 1, 2e-4)
     assert (host.send_bdp, host.receive_bdp) == (facts.flows[0].bdp, 0.0)
     assert facts.nics[1].flows == 1
     assert facts.cores[0].processes == ("iperf3[7]",)

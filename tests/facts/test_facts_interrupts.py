@@ -15,7 +15,7 @@ from nettop.collect import (
     queues,
     services,
 )
-from nettop.facts.lines import Line, Served
+from nettop.facts.lines import IrqLine, Served
 
 
 def test_virtio_lines_serve_the_queues_of_their_interface() -> None:
@@ -166,5 +166,5 @@ def test_a_cpu_that_only_looked_in_is_none() -> None:
     assert served.cpus == (0, 1)
 
 
-def line_of(place: int) -> Line:
-    return Line(place, place, "", "eth0", "rx", 0, None)
+def line_of(place: int) -> IrqLine:
+    return IrqLine(place, place, "", "eth0", "rx", 0, None)

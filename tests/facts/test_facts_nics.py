@@ -8,9 +8,12 @@ from nic_tables import FOUR, Tables, frames, joined, link, served, stats
 from nettop.collect import (
     addresses,
     channels,
+    coalesce,
     drvinfo,
     features,
     interrupts,
+    iommu,
+    kernel,
     linkmodes,
     netclass,
     nicqueues,
@@ -306,6 +309,32 @@ def test_the_link_statistic_of_a_full_ring_is_the_drivers_or_none(
     assert (nic.per_s.ring_drops, nic.total.ring_drops) == (lost, lost)
     assert nic.link_only
     assert nic.per_s.rx_dropped == 900
+
+
+def test_the_iommu_of_each_interface_and_pass_through_of_any_machine() -> None:
+    tables: Tables = {
+        "links": [link("eth0", parent="0000:03:00.0", bus="pci"), link("eth1", 3)],
+        "iommu": [iommu.Row("eth0", 7, "DMA-FQ")],
+        "kernel": [kernel.Row("6.1.0", "arm", "quiet iommu.passthrough=1")],
+    }
+    facts = joined(tables)
+    assert (nic_of(facts, "eth0").iommu, nic_of(facts, "eth1").iommu) == ("DMA-FQ", None)
+    assert facts.host.iommu_pt is True
+
+
+@pytest.mark.parametrize(
+    ("special", "delay", "dynamic"), [((1, 3), 3, True), ((1, 3), 0, False), (None, 3, None)]
+)
+def test_a_special_delay_is_dynamic_moderation(
+    special: tuple[int, ...] | None, delay: int, dynamic: bool | None
+) -> None:
+    tables: Tables = {
+        "links": [link("eth0", parent="0000:03:00.0", bus="pci")],
+        "drvinfo": [drvinfo.Row("eth0", "igb", dynamic_usecs=special)],
+        "coalesce": [coalesce.Row("eth0", rx_usecs=delay)],
+    }
+    nic = nic_of(joined(tables), "eth0")
+    assert (nic.coalesce.dynamic, nic.coalesce.rx_usecs) == (dynamic, delay)
 
 
 def test_what_the_queues_lost_at_their_rings_is_known() -> None:

@@ -169,6 +169,10 @@ def _ordinary(draw: Random, made: Host) -> None:
         main.link["rx_dropped"] = draw.uniform(0.2, 12)
     if draw.random() < 0.2:  # a VPN or an old NFS client fragments
         made.snmp |= {"Ip.FragCreates": draw.uniform(1, 60), "Ip.ReasmFails": 0.05}
+    if draw.random() < 0.3:  # a quota that is met now and then, and a core that is shared a little
+        process = next(one for one in made.processes if one.inodes)
+        process.cgroup, process.waited = "/system.slice/app.service", draw.uniform(0, 0.06)
+        made.quotas = {process.cgroup: (2.0, draw.uniform(0, 0.05))}
     if draw.random() < 0.3:
         made.snmp["TcpExt.PruneCalled"] = draw.uniform(0, 0.6)
     if draw.random() < 0.3:  # a scanner meets closed ports

@@ -117,7 +117,7 @@ def _device(host: Host, port: Port, here: str) -> Iterator[tuple[str, str]]:
     yield f"{here}/driver@", f"../../../../bus/{port.bus}/drivers/{port.driver}"
     place = f"{here}/.." if port.bus == "virtio" else here
     if port.bus in ("pci", "virtio"):
-        address = slot([one for one in host.ports if one.hardware].index(port), port.node)
+        address = slot(host, port)
         node = port.node if host.nodes > 1 else -1
         yield f"{place}/uevent", f"DRIVER={port.driver}\nPCI_SLOT_NAME={address}\n"
         yield f"{place}/numa_node", f"{node}\n"
@@ -142,8 +142,7 @@ def _device(host: Host, port: Port, here: str) -> Iterator[tuple[str, str]]:
 def lines_of(host: Host, port: Port) -> list[tuple[int, str, int | None]]:
     """The interrupt lines of a port: number, name, and the queue that one serves."""
     first = 40 + 200 * port.index
-    names = actions(port, slot([one for one in host.ports if one.hardware].index(port), port.node),
-                    parent(host, port))  # fmt: skip
+    names = actions(port, slot(host, port), parent(host, port))
     return [(first + n, name, queue) for n, (name, queue) in enumerate(names)]
 
 
@@ -194,6 +193,17 @@ def moving(host: Host, moment: int) -> Iterator[tuple[str, str]]:
             yield f"/sys/class/net/{port.name}/queues/tx-{queue}/tx_timeout", f"{value}\n"
     for process in host.processes:
         yield from _process(host, process, moment)
+    for group, (cores, share) in host.quotas.items():
+        here = f"/sys/fs/cgroup{group}"
+        periods = host.count(f"{group} periods", 10.0, moment)
+        throttled = round(periods * share)
+        yield f"{here}/cpu.max", f"{round(cores * 100_000)} 100000\n"
+        rows = {
+            "usage_usec": periods * 9000, "user_usec": periods * 6000,
+            "system_usec": periods * 3000, "nr_periods": periods, "nr_throttled": throttled,
+            "throttled_usec": throttled * 60_000,
+        }  # fmt: skip
+        yield f"{here}/cpu.stat", "".join(f"{name} {value}\n" for name, value in rows.items())
 
 
 def _interrupts(host: Host, moment: int) -> str:
@@ -310,8 +320,17 @@ def _process(host: Host, one: Process, moment: int) -> Iterator[tuple[str, str]]
     line = f"{one.pid} ({one.name}) {' '.join(words)}\n"
     yield f"{here}/stat", line
     yield f"{here}/comm", f"{one.name}\n"
+    if one.inodes:
+        yield f"{here}/task/{one.pid}/stat", line
+        waited = round(one.waited * at * 1e9)
+        yield f"{here}/task/{one.pid}/schedstat", f"{(user + system) * 10**7} {waited} 900\n"
     if moment:
         return
+    if one.inodes:
+        yield f"{here}/task/", f"{one.pid}\n"
+        yield f"{here}/cgroup", f"0::{one.cgroup or '/'}\n"
+    soft = f"Max open files            {one.nofile:<20} 1048576              files     \n"
+    yield f"{here}/limits", f"Limit                     Soft Limit           Hard Limit\n{soft}"
     cpus = f"0-{host.cpus - 1}" if host.cpus > 1 else "0"
     yield f"{here}/status", f"Name:\t{one.name}\nCpus_allowed_list:\t{cpus}\n"
     yield f"{here}/fd/", "".join(f"{n}\n" for n in range(len(one.inodes)))

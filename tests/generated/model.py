@@ -57,9 +57,13 @@ class Port:
     qdisc: str = "mq"
     qdisc_drops: float = 0.0
     qdisc_backlog: int = 0
+    qdisc_rate: float = 0.0  # bytes per second that a token bucket lets through
+    function: int | None = None  # of the card that has several ports; None: a card of its own
+    policed: float = 0.0  # packets per second that a filter on ingress drops
     rps: str = "0"
     tx_timeouts: float = 0.0
     xdp: int = 0
+    xdp_mode: int = 1  # XDP_ATTACHED_DRV; 2: XDP_ATTACHED_SKB
     address: str = ""
     namespace: bool = False  # the other end of a veth is in another network namespace
 
@@ -96,6 +100,7 @@ class Flow:
     options: int = 0b0111  # timestamps, SACK, window scaling
     congestion: str = "cubic"
     backoff: int = 0
+    acked: int | None = None  # bytes since it began; None: drawn
     pid: int = 0
     inode: int = 0
 
@@ -119,6 +124,9 @@ class Process:
     cpu: int = 0
     user: float = 0.02
     system: float = 0.01
+    waited: float = 0.0  # share of the time that it waits for a core
+    cgroup: str = ""
+    nofile: int = 1 << 20  # RLIMIT_NOFILE
     kernel: bool = False
     inodes: list[int] = field(default_factory=list)
 
@@ -161,6 +169,8 @@ class Host:
     clock: tuple[int, int, int] = (3_000_000, 800_000, 3_000_000)  # kHz: now, least, most
     idle: float | None = None  # share of the time in a deep state; None: no cpuidle
     numa_miss: float = 0.0
+    # by cgroup: the CPUs it may use, the share of its periods in which it is throttled
+    quotas: dict[str, tuple[float, float]] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows

@@ -7,6 +7,7 @@ from random import Random
 from typing import Final
 
 from generated import plant_nic as nic
+from generated import plant_stack as stack
 from generated.model import Flow, Host, Process
 
 Plant = Callable[[Host, Random], None]
@@ -39,11 +40,8 @@ def steal(host: Host, draw: Random) -> None:
 def throttled(host: Host, draw: Random) -> None:
     """The program's control group is out of quota in most periods."""
     process = next(one for one in host.processes if one.inodes)
-    group = "/sys/fs/cgroup/system.slice/app.service"
-    host.files[f"/proc/{process.pid}/cgroup"] = "0::/system.slice/app.service\n"
-    host.files[f"{group}/cpu.stat"] = (
-        "usage_usec 900000000\nnr_periods 100000\nnr_throttled 70000\nthrottled_usec 400000000\n"
-    )
+    process.cgroup = "/system.slice/app.service"
+    host.quotas = {process.cgroup: (draw.choice((0.5, 1.0, 2.0)), draw.uniform(0.4, 0.9))}
 
 
 def remote_memory(host: Host, draw: Random) -> None:
@@ -95,7 +93,8 @@ def sysctl(name: str, value: str) -> Plant:
 
     def plant(host: Host, draw: Random) -> None:
         host.sysctls[name] = value
-        bit = {"net.ipv4.tcp_timestamps": 1, "net.ipv4.tcp_sack": 2}.get(name, 4)
+        bit = {"net.ipv4.tcp_timestamps": 1, "net.ipv4.tcp_sack": 2,
+               "net.ipv4.tcp_window_scaling": 4}.get(name, 0)  # fmt: skip
         for flow in host.flows:
             flow.options &= ~bit
 
@@ -209,6 +208,7 @@ def black_hole(host: Host, draw: Random) -> None:
         flow.remote_port = draw.randrange(2000, 60000)
         flow.tx, flow.rx, flow.cwnd, flow.lost, flow.backoff = 0.0, 0.0, 1, 1, 6
         flow.send_q, flow.retransmits, flow.busy = 200_000, 0.5, 1.0
+        flow.acked = draw.randrange(200, 9000)
     host.snmp |= {"TcpExt.TCPTimeouts": 1.0, "Tcp.RetransSegs": 1.0}
 
 
@@ -325,4 +325,23 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "tcp-queue-pruned": (ANY, pruned),
     "reader-slow": (ANY, reader_slow),
     "flow-control-one-way": (_DEVICES, nic.pause_one_way),
+    "link-full": (("idle-server", "router"), nic.link_full),
+    "xdp-generic": (nic.METAL, nic.xdp_generic),
+    "run-queue-wait": (ANY, stack.waits),
+    "shaped": (("idle-server", "router", "virtio"), nic.shaped),
+    "policed": (("router", "virtio", "hypervisor"), nic.policed),
+    "out-of-files": (ANY, stack.out_of_files),
+    "one-worker-stuck": (ANY, stack.one_worker_stuck),
+    "ports-held-open": (ANY, stack.ports_open),
+    "tunnel-mtu": (("kubernetes",), stack.tunnel_mtu),
+    "tunnel-offload-off": (("kubernetes",), stack.tunnel_offload),
+    "wireguard-one-core": (("router",), stack.wireguard),
+    "bond-not-aggregated": (("storage",), stack.bond_alone),
+    "bond-uneven": (("storage",), stack.bond_uneven),
+    "isolated-interrupted": (_TWO, stack.isolated),
+    "slot-shared": (("storage",), stack.slot_shared),
+    "bus-errors": (_TWO, stack.bus_errors),
+    "forwarding-core-full": (("router",), stack.forwarding),
+    "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
+    "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

@@ -287,6 +287,20 @@ def xdp_errors(host: Host, draw: Random) -> None:
     lose(host, port, "xdp_tx", draw.uniform(200, 9000))
 
 
+def xdp_generic(host: Host, draw: Random) -> None:
+    """A program is attached above the driver."""
+    port = busy_port(host, 0.3)
+    port.xdp, port.xdp_mode = draw.randrange(20, 400), 2
+
+
+def link_full(host: Host, draw: Random) -> None:
+    """The link carries what it can."""
+    port = host.main
+    port.speed, port.rx_size = 1000, 1514
+    port.modes = port.peer_modes = ("1000baseT/Full", "Autoneg", "TP")
+    port.rx_packets = 1e9 / 8 / 1538
+
+
 def tx_timeout(host: Host, draw: Random) -> None:
     """The watchdog resets a send queue."""
     host.main.tx_timeouts = draw.uniform(0.5, 1.5)
@@ -317,6 +331,20 @@ def qdisc(host: Host, draw: Random) -> None:
     port.qdisc_backlog = 10240
     port.tx_packets = (port.speed or 10000) * 1e6 / 8 / 1500 * 0.95
     port.tx_size = 1500
+
+
+def shaped(host: Host, draw: Random) -> None:
+    """A token bucket far below the speed of the link is full."""
+    port = host.main
+    port.qdisc, port.tx_size = "tbf", 1514
+    port.tx_packets = draw.uniform(2e3, 3e4)
+    port.qdisc_rate, port.qdisc_backlog = port.tx_packets * 1514 * draw.uniform(1, 1.03), 60
+
+
+def policed(host: Host, draw: Random) -> None:
+    """A filter drops received packets above its rate."""
+    port = busy_port(host, 0.1)
+    port.policed = port.rx_packets * draw.uniform(0.005, 0.05)
 
 
 def pause_one_way(host: Host, draw: Random) -> None:

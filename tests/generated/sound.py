@@ -76,7 +76,8 @@ def _laptop(draw: Random, seed: str, kind: str) -> Host:
 def _kubernetes(draw: Random, seed: str, kind: str) -> Host:
     made = _metal(draw, seed, kind, nodes=draw.choice((1, 2)), least=16)
     driver = draw.choice(("ice", "mlx5_core", "i40e", "bnxt_en"))
-    card(draw, made, driver, "ens1f0", load=0.1, most=32)
+    port = card(draw, made, driver, "ens1f0", load=0.1, most=32)
+    port.features = {**(port.features or {}), "tx-udp_tnl-segmentation": "on"}
     bridge = Port("cni0", kind="bridge", driver="", bus="", mtu=1450, qdisc="noqueue",
                   rx_packets=4e4, tx_packets=4e4)  # fmt: skip
     overlay = Port("flannel.1", kind="vxlan", bus="", mtu=1450, qdisc="noqueue", rx_packets=2e4,
@@ -114,7 +115,8 @@ def _storage(draw: Random, seed: str, kind: str) -> Host:
     driver = draw.choice(("mlx5_core", "i40e", "ice", "bnxt_en"))
     legs = [card(draw, made, driver, name, load=0.2, most=16) for name in ("ens1f0", "ens1f1")]
     legs[1].speed, legs[1].modes, legs[1].peer_modes = legs[0].speed, legs[0].modes, legs[0].modes
-    for leg in legs:
+    for function, leg in enumerate(legs):
+        leg.function = function
         leg.master, leg.mtu, leg.rx_size, leg.tx_size = "bond0", 9000, 4000, 4000
         packets = (leg.speed or 0) * 1e6 / 8 / 4000 * draw.uniform(0.05, 0.3)
         leg.rx_packets = leg.tx_packets = min(packets, 60_000 * leg.queues)
@@ -146,21 +148,26 @@ def _storage(draw: Random, seed: str, kind: str) -> Host:
             tx_size=4000,
         ),
     ]
+    made.files["/proc/net/bonding/"] = "bond0\n"
     made.files["/proc/net/bonding/bond0"] = bonding(made)
     return made
 
 
-def bonding(made: Host) -> str:
-    """/proc/net/bonding of an 802.3ad bond (drivers/net/bonding/bond_procfs.c)."""
+def bonding(made: Host, partner: str = "74:83:ef:00:00:01", apart: str = "") -> str:
+    """/proc/net/bonding of an 802.3ad bond (bond_procfs.c); port `apart` has its own aggregator."""
     legs = [port for port in made.ports if port.master == "bond0"]
     rows = ["Ethernet Channel Bonding Driver: v5.15.0", "",
             "Bonding Mode: IEEE 802.3ad Dynamic link aggregation",
             "Transmit Hash Policy: layer3+4 (1)", "MII Status: up",
-            f"Number of ports: {sum(leg.carrier for leg in legs)}"]  # fmt: skip
+            "MII Polling Interval (ms): 100", "", "802.3ad info", "LACP active: on",
+            "LACP rate: fast", "Active Aggregator Info:", "\tAggregator ID: 1",
+            f"\tNumber of ports: {sum(leg.carrier for leg in legs)}",
+            f"\tPartner Mac Address: {partner}"]  # fmt: skip
     for leg in legs:
         rows += ["", f"Slave Interface: {leg.name}",
                  f"MII Status: {'up' if leg.carrier else 'down'}", f"Speed: {leg.speed} Mbps",
-                 "Duplex: full", "Link Failure Count: 0", "Aggregator ID: 1"]  # fmt: skip
+                 "Duplex: full", "Link Failure Count: 0",
+                 f"Aggregator ID: {1 + (leg.name == apart)}"]  # fmt: skip
     return "\n".join(rows) + "\n"
 
 

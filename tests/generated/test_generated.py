@@ -20,7 +20,6 @@ PARTLY = {
     "softirq-budget": "only with loss, or on a host for bulk transfer or capture",
     "governor-powersave": "the rule is for hosts for bulk transfer or latency",
     "tx-timeout": "drivers that do not count it: sysfs does, by queue",
-    "pmtu-black-hole": "judged by the sums of the host, not by flow",
     "coalescing-off": "the rate of a queue is not known on each host",
     "rps-on-many-queues": "fewer queues than cores on the node",
     "gro-off": "offloads are not read below Linux 5.7",

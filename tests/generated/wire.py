@@ -103,7 +103,7 @@ def _link(host: Host, port: Port, moment: int) -> bytes:
             info.append(text(4, by_name[port.master].kind))
         parts.append(nest(18, *info))
     if port.xdp:
-        parts.append(nest(43, attribute(2, u8(1)), number(4, port.xdp)))
+        parts.append(nest(43, attribute(2, u8(port.xdp_mode)), number(4, port.xdp)))
     if port.hardware and host.kernel >= (5, 14):
         parts += [text(56, parent(host, port)), text(57, port.bus)]
     return link(port.index, port.name, *parts, flags=flags, kind=port.type)
@@ -117,12 +117,15 @@ def parent(host: Host, port: Port) -> str:
         "vmbus": f"00000000-0000-4000-8000-{place:012x}",
         "platform": "fd580000.ethernet",
         "usb": f"2-{place + 1}:1.0",
-    }.get(port.bus, slot(place, port.node))
+    }.get(port.bus, slot(host, port))
 
 
-def slot(place: int, node: int) -> str:
-    """A PCI address."""
-    return f"0000:{0x40 * node + place + 1:02x}:00.0"
+def slot(host: Host, port: Port) -> str:
+    """A PCI address: the ports of one card are its functions."""
+    if port.function is not None:
+        return f"0000:{0x40 * port.node + 1:02x}:00.{port.function}"
+    place = [one for one in host.ports if one.hardware].index(port) if port.hardware else 0
+    return f"0000:{0x40 * port.node + place + 1:02x}:00.0"
 
 
 def _counters(host: Host, port: Port, moment: int) -> bytes:
@@ -180,8 +183,19 @@ def _qdisc(host: Host, port: Port, moment: int) -> bytes:
         if not whole and place > 1:
             stats = bytes(20)
         head = struct.pack("=BxHiIII", 0, 0, port.index, 0 if place else 0x10000, root, 0)
+        options = b""
+        if port.qdisc_rate:  # struct tc_tbf_qopt: two rates, then limit, buffer and mtu
+            rate = struct.pack("=8xI12x3I", round(port.qdisc_rate), 1 << 20, 1 << 14, 0)
+            options = nest(2, attribute(1, rate))
         made += message(
-            36, head + text(1, kind) + nest(7, attribute(1, basic), attribute(3, stats))
+            36, head + text(1, kind) + options + nest(7, attribute(1, basic), attribute(3, stats))
+        )
+    if port.policed:
+        lost = host.count(f"{port.name} policed", port.policed, moment)
+        stats = struct.pack("=5I", 0, 0, lost & 0xFFFFFFFF, 0, 0)
+        head = struct.pack("=BxHiIII", 0, 0, port.index, 0xFFFF0000, 0xFFFFFFF1, 0)
+        made += message(
+            36, head + text(1, "ingress") + nest(7, attribute(1, basic), attribute(3, stats))
         )
     return made
 
@@ -340,7 +354,8 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
 
     segments = flow.tx / flow.mss + flow.rx / flow.mss / 2
     put(0, "B", 1)
-    put(3, "B", flow.backoff)
+    put(2, "B", flow.backoff)  # retransmissions without an answer
+    put(4, "B", flow.backoff)
     put(5, "B", flow.options)
     put(6, "B", 0x77 if flow.options & 4 else 0)
     put(7, "B", int(flow.app_limited))
@@ -353,7 +368,7 @@ def _tcp_info(host: Host, flow: Flow, moment: int) -> bytes:
         put(at, "I", value)
     put(100, "I", sum_of("retransmits", flow.retransmits) % (1 << 32) if flow.retransmits else 0)
     put(104, "Q", 1 << 40)
-    put(120, "Q", sum_of("acked", flow.tx))
+    put(120, "Q", sum_of("acked", flow.tx) if flow.acked is None else flow.acked)
     put(128, "Q", sum_of("received", flow.rx))
     put(136, "I", sum_of("out", segments) % (1 << 32))
     put(140, "I", sum_of("in", segments) % (1 << 32))

@@ -203,3 +203,14 @@ def test_of_an_address_only_its_kind_is_kept(address: str, kept: int) -> None:
     packed = ipaddress.ip_address(address).packed
     shared = [common(packed, Names(bytes([key])).address(packed)) for key in range(64)]
     assert min(shared) == kept
+
+
+def test_of_the_mounts_only_network_namespaces_are_kept_without_their_names() -> None:
+    text = (
+        "30 1 0:4 net:[4026532250] /run/netns/customer rw - nsfs nsfs rw\n"
+        "31 1 8:1 / /srv/customer rw - ext4 /dev/sda1 rw\n"
+    )
+    archive = f"a comment\n-- @0.000 wall 1.0 --\n-- /proc/self/mountinfo --\n{text}"
+    found = scrub(archive)
+    assert "customer" not in found
+    assert "0 0 0:4 net:[4026532250] /run/netns/space0\n" in found

@@ -24,7 +24,6 @@ from nettop.views.observer import Observer
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it loads a program into the kernel"),
 ]
 SENT = 200
@@ -103,6 +102,7 @@ def lost(counter: Counter) -> tuple[dict[str, int], int]:
     return {reason: after[reason] - before[reason] for reason in after}, kept
 
 
+@pytest.mark.alone
 def test_a_closed_port_and_a_full_socket_are_told_apart(counter: Counter) -> None:
     """Others on this machine may drop too: never fewer than these, and once exactly these."""
     exact = False

@@ -20,7 +20,6 @@ import pytest
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 NAME = f"nt-mj{os.getpid()}"
@@ -92,6 +91,7 @@ def _listen(client: "subprocess.Popen[str]", told: list[tuple[float, float]]) ->
     client.wait()
 
 
+@pytest.mark.alone
 def test_the_payload_rate_is_iperf3s_own_within_one_and_a_half_percent(
     pair: dict[str, str],
 ) -> None:

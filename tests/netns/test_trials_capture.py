@@ -25,7 +25,6 @@ from nettop.trials.tools import _watched
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores"),
 ]
@@ -131,6 +130,7 @@ def nettop(tmp_path: Path, *words: str, code: int) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.alone
 def test_what_a_running_capture_loses_is_counted(burdened: int, tmp_path: Path) -> None:
     words = ("test", "capture", "--pid", str(burdened), "--seconds", "1.5", "--rate", RATE)
     found = nettop(tmp_path, *words, code=0)
@@ -141,6 +141,7 @@ def test_what_a_running_capture_loses_is_counted(burdened: int, tmp_path: Path) 
     assert found["loss"]["percent"] > 0
 
 
+@pytest.mark.alone
 def test_a_capture_moved_off_the_busy_core_is_proven_better(burdened: int, tmp_path: Path) -> None:
     """What the finding of a capture on a busy core advises, tried on that very capture."""
     found = nettop(

@@ -17,7 +17,6 @@ import veth
 
 pytestmark = [
     pytest.mark.netns,
-    pytest.mark.alone,
     pytest.mark.skipif(os.geteuid() != 0, reason="needs root"),
 ]
 HERE, THERE = veth.spaces("pr")
@@ -66,6 +65,7 @@ def set_rmem(value: str) -> None:
     run("ip", "netns", "exec", HERE, "sysctl", "-w", f"net.ipv4.tcp_rmem={value}")
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("pair")
 def test_a_harmful_setting_put_right_is_better_and_kept(tmp_path: Path) -> None:
     set_rmem(SMALL)
@@ -83,6 +83,7 @@ def test_a_harmful_setting_put_right_is_better_and_kept(tmp_path: Path) -> None:
     assert len(kept) == 1
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("pair")
 def test_a_useless_change_is_no_difference_and_undone(tmp_path: Path) -> None:
     set_rmem(NORMAL)
@@ -94,6 +95,7 @@ def test_a_useless_change_is_no_difference_and_undone(tmp_path: Path) -> None:
     assert after == before
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("pair")
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two cores")
 def test_segmentation_by_the_device_is_better_than_by_the_sender(tmp_path: Path) -> None:
@@ -111,6 +113,7 @@ def test_segmentation_by_the_device_is_better_than_by_the_sender(tmp_path: Path)
     assert "generic-segmentation-offload: on" in told
 
 
+@pytest.mark.alone
 @pytest.mark.usefixtures("pair")
 def test_a_sweep_finds_the_best_value_and_puts_the_host_back(tmp_path: Path) -> None:
     set_rmem("4096 131072 1000000")

@@ -16,8 +16,8 @@ from nettop.facts.kinds.path import Path, Stage
 from nettop.panes import history, page, path, trend
 from nettop.panes import tests as tests_pane
 from nettop.terms.text import line_cells, text_of
-from nettop.views.past import Past
-from nettop.views.scene import Progress, Scene, Spot, View, chosen, nic_of
+from nettop.views.past import History
+from nettop.views.scene import RunningTest, Scene, Spot, View, chosen, nic_of
 
 GOLDEN = pathlib.Path(__file__).parents[1] / "golden" / "panes"
 SIZES = ((80, 24), (120, 40), (200, 60), (20, 5), (500, 200), (1, 1), (37, 9), (61, 13))
@@ -159,7 +159,7 @@ def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
         noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
         moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(noise)})))
     drawn = {
-        words(trend.graphs(replace(scene, past=Past(tuple(moments[:count]))), nic, 120, 8))
+        words(trend.graphs(replace(scene, past=History(tuple(moments[:count]))), nic, 120, 8))
         for count in range(len(moments) - 20, len(moments))
     }
     assert len(drawn) == 1
@@ -212,7 +212,7 @@ def test_a_load_has_its_unit_and_the_last_figure_stands_clear_of_the_edge() -> N
 
 @pytest.mark.parametrize("width", [60, 69, 80, 120])
 def test_a_running_test_says_how_to_stop_it(width: int) -> None:
-    progress = Progress("iperf3", 5.0, 10.0, (9.41e9,), 1_234.0)
+    progress = RunningTest("iperf3", 5.0, 10.0, (9.41e9,), 1_234.0)
     for shown in (progress, replace(progress, proof=next(iter(storied().results)))):
         told = text_of(tests_pane.running(shown, width, 20)[1])
         assert told.rstrip().endswith("retr   Ctrl-X stops" if shown.proof else "Ctrl-X stops")

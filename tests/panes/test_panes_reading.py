@@ -22,7 +22,7 @@ from nettop.terms.text import ascii_only, text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import KEYS
 from nettop.views import kept
-from nettop.views.scene import Progress, Scene, View
+from nettop.views.scene import RunningTest, Scene, View
 
 
 def shown(scene: Scene, name: str, width: int = 80, height: int = 24, **view: Any) -> str:
@@ -150,7 +150,8 @@ def test_the_pane_of_settings_says_which_key_sets_one() -> None:
 
 def test_a_test_that_runs_is_told_on_every_pane() -> None:
     scene = replace(
-        storied(), progress=Progress("prove offloads-off@eth0", 4.0, 40.0, stage="baseline, run 1")
+        storied(),
+        progress=RunningTest("prove offloads-off@eth0", 4.0, 40.0, stage="baseline, run 1"),
     )
     for name in panes.names():
         told = shown(scene, name, 100, 30)

@@ -13,8 +13,8 @@ from nettop.panes import cores, history, outcome, page
 from nettop.terms.text import text_of
 from nettop.tui.guide import help_lines
 from nettop.tui.keys import KEYS, shown_as
-from nettop.views.past import FINE, Past
-from nettop.views.scene import Progress, View
+from nettop.views.past import FINE, History
+from nettop.views.scene import RunningTest, View
 
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
@@ -44,7 +44,7 @@ def test_journal_counts_what_is_in_force() -> None:
 def test_the_past_is_bounded_and_coarsens() -> None:
     facts = lossy().facts
     assert facts is not None
-    past = Past()
+    past = History()
     for second in range(FINE + 100):
         past = past.add(replace(facts, at=float(second)), WALL + second)
     assert len(past.fine) == FINE
@@ -55,7 +55,7 @@ def test_the_past_is_bounded_and_coarsens() -> None:
 def test_the_past_keeps_one_moment_a_second_at_ten_a_second() -> None:
     facts = lossy().facts
     assert facts is not None
-    past = Past()
+    past = History()
     for tick in range(100):
         past = past.add(replace(facts, at=tick / 10), WALL)
     assert len(past.fine) == 10
@@ -103,7 +103,7 @@ def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> Non
                    middle=0.335)  # fmt: skip
     scene = replace(
         lossy(),
-        progress=Progress("prove rx-ring-overrun@eth0", 60.0, 145.0, (7e9, 8e9), 5.0,
+        progress=RunningTest("prove rx-ring-overrun@eth0", 60.0, 145.0, (7e9, 8e9), 5.0,
                           {0: 91.0}, {1: 40.0}, "changed, run 3", half),
     )  # fmt: skip
     for width, height in ((200, 60), (120, 40), (80, 24), (80, 11)):

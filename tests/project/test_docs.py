@@ -275,7 +275,7 @@ def test_an_example_of_the_help_is_understood(typed: str) -> None:
 
 
 @pytest.mark.parametrize("command", manual.every(), ids=lambda one: one.name)
-def test_a_command_and_its_options_have_help(command: manual.Command) -> None:
+def test_a_command_and_its_options_have_help(command: manual.CommandHelp) -> None:
     assert command.help
     assert command.page.splitlines()[0].endswith((".", ":"))
     for option in command.options:

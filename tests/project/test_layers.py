@@ -20,14 +20,15 @@ ALLOWED = {
     "textual": ("tui",),
     "rich": ("tui",),
     "subprocess": ("trials", "changes", "settings"),
-    "socket": ("host", "settings", "trials", "facts/toeplitz.py"),
+    "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
     "fcntl": ("host", "settings", "trials", "changes"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
     "psutil": ("host/session.py", "trials"),
-    "ctypes": ("host/bpf", "trials", "changes/namespaces.py"),
+    "ctypes": ("host/bpf", "trials", "changes/namespaces.py", "host/netlink/elsewhere.py"),
     "aiohttp": ("serving",),
     "textual_serve": ("serving",),
+    "prometheus_client": ("metrics/exposition.py", "metrics/listen.py"),
 }
 PURE = ("facts", "advice", "panes", "terms", "frame")
 # reading rule files and the folder of panes; nothing of the host

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+import line_map
 import mutants
 import pytest
 
@@ -42,3 +43,17 @@ def test_a_seed_gives_the_same_sample_of_the_folders_asked_for() -> None:
     assert chosen == mutants.sample(["terms"], 12, seed=3)
     assert chosen != mutants.sample(["terms"], 12, seed=4)
     assert {path.relative_to(mutants.SRC).parts[0] for path, _ in chosen} == {"terms"}
+
+
+def test_the_lines_of_a_mutant_are_those_that_it_changes() -> None:
+    rows = [mutants.mutant("a = f(\n  1)\nb = 2\n", number)[2] for number in range(2)]
+    assert rows == [range(2, 3), range(3, 4)] or rows == [range(3, 4), range(2, 3)]
+
+
+def test_the_fastest_test_of_a_line_comes_first() -> None:
+    tests = {"src/nettop/a.py": {3: {"slow", "fast"}, 4: {"fast"}, 9: {"other"}}}
+    lines = line_map.LineMap(tests, {"slow": 2.0, "fast": 0.1, "other": 1.0})
+    assert lines.of("src/nettop/a.py", range(3, 5)) == ["fast", "slow"]
+    assert lines.of("src/nettop/a.py", range(4, 5)) == ["fast"]
+    assert lines.of("src/nettop/a.py", range(1, 2)) == ["fast", "other", "slow"]
+    assert lines.of("src/nettop/b.py", range(1, 2)) == []

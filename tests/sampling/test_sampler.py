@@ -39,12 +39,15 @@ class Slow(Live):
 
 
 @pytest.mark.parametrize("late", [0.0, 0.4])
-def test_a_rate_is_over_the_time_between_its_own_readings(tmp_path: Path, late: float) -> None:
+@pytest.mark.parametrize("wanted", [["cpu", "snmp"], ["cpu", "snmp", "snmp"]])
+def test_a_rate_is_over_the_time_between_its_own_readings(
+    tmp_path: Path, late: float, wanted: list[str]
+) -> None:
     host = Slow(str(tmp_path), late)
     sampler = Sampler(host)
-    sampler.take(["cpu", "snmp"])
+    sampler.take(wanted)
     host.clock = 1.0
-    (sums,) = sampler.take(["cpu", "snmp"]).tables["snmp"]
+    (sums,) = sampler.take(wanted).tables["snmp"]
     assert sums.rate("udp_in") == pytest.approx(EACH_SECOND)
 
 

@@ -225,7 +225,9 @@ def test_a_qdisc_that_the_kernel_cannot_load_is_refused_before_it_is_tried(
 ) -> None:
     from nettop.settings import qdisc
 
-    monkeypatch.setattr(qdisc, "every", lambda *_: [qdisc.Qdisc(1, 2, "htb r2q 5", plain=False)])
+    monkeypatch.setattr(
+        qdisc, "every", lambda *_: [qdisc.Discipline(1, 2, "htb r2q 5", plain=False)]
+    )
     address = settings.parse("qdisc.root@eth0")
     qdisc.validate(host.source, address, "fq maxrate 10gbit")  # nothing is known of its modules
     modules = tmp_path / "lib/modules/6.1.0"

@@ -9,7 +9,7 @@ import pytest
 
 from nettop import settings
 from nettop.settings import Host, qdisc
-from nettop.settings.qdisc import Qdisc
+from nettop.settings.qdisc import Discipline
 
 ROOT, LEAVES = settings.parse("qdisc.root@eth0"), settings.parse("qdisc.leaves@eth0")
 PLACE = 0xFFFFFFFF
@@ -20,16 +20,16 @@ def host(tmp_path: Path) -> Host:
     return fake_host.make(tmp_path)
 
 
-def has(monkeypatch: pytest.MonkeyPatch, *found: Qdisc) -> None:
+def has(monkeypatch: pytest.MonkeyPatch, *found: Discipline) -> None:
     monkeypatch.setattr(qdisc, "every", lambda *_: list(found))
 
 
-def mq(handle: int, *leaves: tuple[int, str]) -> tuple[Qdisc, ...]:
+def mq(handle: int, *leaves: tuple[int, str]) -> tuple[Discipline, ...]:
     """An mq of that handle with leaves, each with a handle of its own."""
     parents = enumerate(leaves, (handle << 16) + 1)
     return (
-        Qdisc(PLACE, handle << 16, "mq", plain=True),
-        *(Qdisc(parent, own << 16, value, plain=True) for parent, (own, value) in parents),
+        Discipline(PLACE, handle << 16, "mq", plain=True),
+        *(Discipline(parent, own << 16, value, plain=True) for parent, (own, value) in parents),
     )
 
 
@@ -61,7 +61,7 @@ def test_one_of_the_same_kind_is_made_anew_to_lose_its_options(
     def line(address: settings.Address, value: str) -> str:
         return settings.shell(address, value, host.source)
 
-    has(monkeypatch, Qdisc(PLACE, 0x80010000, "pfifo limit 500", plain=True))
+    has(monkeypatch, Discipline(PLACE, 0x80010000, "pfifo limit 500", plain=True))
     first = "tc qdisc replace dev eth0 root "
     assert line(ROOT, "pfifo") == f"{first}handle {qdisc._handle('pfifo')} pfifo"
     assert line(ROOT, "fq") == f"{first}fq"

@@ -8,7 +8,7 @@ from functools import cache
 from scenes import FAR, RING, SACK, WALL, lossy
 
 from nettop.facts import Facts
-from nettop.views.scene import JournalEntry, Note, Paper, Pending, Result, Scene, View
+from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult, View
 
 RATE = 938.4e6 / 8  # bytes/s received without drops
 
@@ -59,7 +59,7 @@ def applied() -> Scene:
     )
 
 
-PROOF = Result(
+PROOF = StoredResult(
     "20260921-142017-prove", WALL + 500, "prove", RING.id, None,
     (("median", "+34.8%"), ("94%", "+31.0% … +38.2%"), ("pairs", "5"), ("", "kept"),
      ("✓ retransmits", "0.412% → 0.001%")),
@@ -69,16 +69,16 @@ PROOF = Result(
     interval=(0.310, 0.382), middle=0.348, higher=True,
     settings={"ring.rx@eth0": "512", "pause.rx@eth0": "off"},
 )  # fmt: skip
-BEFORE = Result(
+BEFORE = StoredResult(
     "20260921-141408-test", WALL + 200, "iperf3", "to 192.0.2.20, 10 s, 4 streams", 695.9e6,
     (("retransmits", "1,882"),), tuple(690e6 + i % 4 * 4e6 for i in range(10)),
     settings={"ring.rx@eth0": "256", "pause.rx@eth0": "off"},
 )  # fmt: skip
-LATENCY = Result(
+LATENCY = StoredResult(
     "20260921-141218-test", WALL + 90, "udp-latency", "to 192.0.2.20, 10 s, 1 streams", None,
     (("p50", "42.0 us"), ("p99", "61.0 us"), ("max", "310.0 us")),
 )  # fmt: skip
-STUDY = Result(
+STUDY = StoredResult(
     "20260921-140101-study", WALL + 20, "study",
     "nasa-4: Performance implications of CPU affinity (IRQs on CPU 0)",
     figures=(("", "3 of 4 points measured"),), unit="Mbit/s", study="nasa-4",

@@ -122,3 +122,13 @@ def test_quantiles_are_nearest_ranks() -> None:
         100,
         100,
     ]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ok"),
+    [(0.0, 0.001, True), (0.0, 0.0011, False), (0.01, 0.02, True), (0.01, 0.0201, False)],
+)
+def test_a_loss_may_double_or_stay_at_one_in_a_thousand(
+    before: float, after: float, ok: bool
+) -> None:
+    assert statistics.Guard("retransmits", before, after).ok is ok

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from nettop import trials
 from nettop.trials import checks, results, samples
 from nettop.trials.far import sample
-from nettop.trials.far.schema import Link, Message
+from nettop.trials.far.schema import LinkState, Message
 from nettop.trials.result import Interval, Loss, Measured, Options, Side
 from nettop.trials.run import TrialError
 from nettop.trials.tools import bulk, iperf3
@@ -220,7 +220,7 @@ def point(at: float, bytes_: int, packets: int, busy: int, idle: int) -> Message
     }  # fmt: skip
 
 
-def taken(link: Link) -> samples.Samples:
+def taken(link: LinkState) -> samples.Samples:
     found = samples.Samples()
     found.about["here"] = {"links": {"eth0": {"mtu": 1500, **link}}, "kernel": "6.1", "host": "h"}
     found.points["here"] = [
@@ -231,7 +231,7 @@ def taken(link: Link) -> samples.Samples:
 
 
 def test_a_side_is_what_happened_in_the_measured_time() -> None:
-    real: Link = {"speed": 1000, "driver": "igb", "subsystem": "pci"}
+    real: LinkState = {"speed": 1000, "driver": "igb", "subsystem": "pci"}
     here, there = taken(real).sides(1.0, Options(seconds=2, warmup=1))
     assert there == Side()
     assert (here.kernel, here.host) == ("6.1", "h")
@@ -249,7 +249,7 @@ def test_a_side_is_what_happened_in_the_measured_time() -> None:
 
 
 @pytest.mark.parametrize("link", [{}, {"driver": "virtio_net", "subsystem": "virtio"}])
-def test_super_packets_have_no_wire_rate(link: Link) -> None:
+def test_super_packets_have_no_wire_rate(link: LinkState) -> None:
     here, _ = taken(link).sides(1.0, Options(seconds=2, warmup=1))
     assert here.interfaces["eth0"]["counts"] == "super-packets"
     assert "rx_wire_bits_per_second" not in here.interfaces["eth0"]

@@ -16,11 +16,11 @@ LENGTH = 4096
 
 
 @pytest.fixture
-def ends() -> Iterator[tuple[list[bulk.Counted], list[bulk.Counted]]]:
+def ends() -> Iterator[tuple[list[bulk.Connection], list[bulk.Connection]]]:
     """Both ends of five connections; two pour here, three there."""
     pairs = [socket.socketpair() for _ in range(STREAMS)]
-    near = [bulk.Counted(a, number < 2) for number, (a, _) in enumerate(pairs)]
-    far = [bulk.Counted(b, number >= 2) for number, (_, b) in enumerate(pairs)]
+    near = [bulk.Connection(a, number < 2) for number, (a, _) in enumerate(pairs)]
+    far = [bulk.Connection(b, number >= 2) for number, (_, b) in enumerate(pairs)]
     yield near, far
     for a, b in pairs:
         a.close()
@@ -31,7 +31,7 @@ def ends() -> Iterator[tuple[list[bulk.Counted], list[bulk.Counted]]]:
     ("cores", "pace", "threads"), [(1, 0, 1), (2, 0, 2), (9, 0, 5), (1, 1e6, 5)]
 )
 def test_every_byte_that_is_poured_is_swallowed(
-    ends: tuple[list[bulk.Counted], list[bulk.Counted]],
+    ends: tuple[list[bulk.Connection], list[bulk.Connection]],
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
     pace: float,
@@ -50,7 +50,7 @@ def test_every_byte_that_is_poured_is_swallowed(
 
 @pytest.mark.parametrize("cores", [1, 9])
 def test_an_end_that_breaks_off_ends_its_connection_alone(
-    ends: tuple[list[bulk.Counted], list[bulk.Counted]],
+    ends: tuple[list[bulk.Connection], list[bulk.Connection]],
     monkeypatch: pytest.MonkeyPatch,
     cores: int,
 ) -> None:

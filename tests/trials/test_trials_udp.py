@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nettop.trials.far import capture as far_capture
 from nettop.trials.far import udp_sink, udp_source
-from nettop.trials.far.schema import Link, Message, Point
+from nettop.trials.far.schema import LinkState, Message, UdpStep
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
@@ -79,7 +79,7 @@ def sent(count: int, lasted: float, point: int = 0) -> Message:
 
 
 def test_wire_rate_is_user_data_and_66_bytes_around_it() -> None:
-    request: Point = {"size": 8000, "spacing": 6.938e-6}
+    request: UdpStep = {"size": 8000, "spacing": 6.938e-6}
     got: Message = {
         "received": 1001,
         "lasted": 1000 * 6.938e-6,
@@ -112,7 +112,7 @@ def test_only_the_interface_that_carries_the_test_decides_its_sizes() -> None:
     far: Any = SimpleNamespace(start=lambda _part, _wish: listening())
     here: Any = SimpleNamespace(start=asked)
     trial = Trial(Options(to="127.0.0.1", seconds=1.0), here, far, nobody, threading.Event())
-    links: dict[str, Link] = {
+    links: dict[str, LinkState] = {
         "lo": {"mtu": 9000, "speed": 100_000},
         "tun0": {"mtu": 1280, "speed": 1000},
     }
@@ -144,7 +144,7 @@ def test_an_address_beside_the_first_has_its_interface_too(monkeypatch: Any) -> 
 
 
 def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:
-    points: list[Point] = [{"size": 1000, "spacing": gap / 1e6} for gap in (2, 4, 8)]
+    points: list[UdpStep] = [{"size": 1000, "spacing": gap / 1e6} for gap in (2, 4, 8)]
     offers = [sent(1000, 1000 * gap / 1e6, n) for n, gap in enumerate((2, 4, 8))]
     got: list[Message] = [
         {"point": 0, "received": 600, "lasted": 2.4e-3},
@@ -173,7 +173,7 @@ def test_frame_sizes_are_rfc_2544s() -> None:
 
 
 def test_the_sink_counts_order_and_gaps() -> None:
-    point = udp_sink.Point()
+    point = udp_sink.PointCount()
     for sequence, at in ((0, 1.0), (2, 1.00001), (1, 1.00002), (3, 1.00003)):
         point.take(sequence, at)
     assert (point.received, point.reordered) == (4, 1)
@@ -236,7 +236,7 @@ def test_capture_loss_is_the_papers_and_corrected_for_framing() -> None:
     """Valente Table 27: 1500-byte frames on a full gigabit, 987 Mbit/s, were no loss at all."""
     count = 82236  # what a gigabit carries of 1520 byte times a second
     got: Captured = {"packets": count, "dropped": 0}
-    real: Link = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
+    real: LinkState = {"speed": 1000, "subsystem": "pci", "driver": "igb"}
     found = capture.row(1454, sent(count, 1.0), got, real)
     assert found["frame"] == 1500
     assert found["capture_bits"] == pytest.approx(986.8e6, rel=1e-3)

@@ -20,7 +20,7 @@ from nettop.tui.actions import Actions
 from nettop.tui.keys import Ask, press
 from nettop.tui.notes import Update
 from nettop.tui.planning import to_undo
-from nettop.tui.reading import Reading
+from nettop.tui.reading import RowsRead
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
 from nettop.views.scene import Ended, JournalEntry, Pending, Question, Scene, View
@@ -184,7 +184,7 @@ def test_a_terminal_too_low_to_show_the_plan_takes_no_agreement() -> None:
 
 
 def test_a_plan_is_read_when_the_terminal_has_drawn_it() -> None:
-    reading = Reading()
+    reading = RowsRead()
     written = replace(View(), read=3, unread=0)
     view, waits = reading.paint(View(), written)
     assert waits

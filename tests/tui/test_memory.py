@@ -21,7 +21,7 @@ from nettop.terms.packed import Layout, Packed
 from nettop.tui.engine import Engine
 from nettop.views import past
 from nettop.views.build import merge
-from nettop.views.past import COARSE, FINE, Past, Port
+from nettop.views.past import COARSE, FINE, History, PortRates
 from nettop.views.scene import Scene, View
 
 FRAMES = 5 * 72  # all moments, panes and sizes, and 120 times new names: more than any cache holds
@@ -123,7 +123,7 @@ def crowd(second: int) -> Facts:
 
 
 def test_a_moment_of_the_past_takes_little() -> None:
-    kept = Past()
+    kept = History()
     for second in range(50):
         kept = kept.add(crowd(second), float(second))
     gc.collect()
@@ -138,15 +138,15 @@ def test_a_moment_of_the_past_takes_little() -> None:
 
 
 def test_the_past_is_bounded() -> None:
-    last = Past().add(crowd(0), 0.0).fine[0]
-    full = Past((last,) * FINE, (last,) * COARSE)
+    last = History().add(crowd(0), 0.0).fine[0]
+    full = History((last,) * FINE, (last,) * COARSE)
     for second in range(1, 51):
         full = full.add(crowd(second), float(second))
     assert (len(full.fine), len(full.coarse)) == (FINE, COARSE)
 
 
 def test_a_flow_that_ended_leaves_no_trace_and_one_that_lasts_keeps_its_own() -> None:
-    kept = Past()
+    kept = History()
     for second in range(25):
         facts = crowd(second)
         lasting = replace(facts.flows[0], id="lasting", rx_per_s=1e9)
@@ -156,15 +156,15 @@ def test_a_flow_that_ended_leaves_no_trace_and_one_that_lasts_keeps_its_own() ->
 
 
 def test_what_is_packed_comes_out_again() -> None:
-    layout = Layout(Port, "fffffQQQQ")
-    port = Port(1.5, None, 0.0, 3e9, None, 2**64 - 2, None, 0, 10**15 + 1)
+    layout = Layout(PortRates, "fffffQQQQ")
+    port = PortRates(1.5, None, 0.0, 3e9, None, 2**64 - 2, None, 0, 10**15 + 1)
     packed = Packed(layout).then({"eth0": astuple(port), "lo": (None,) * 9})
     assert packed["eth0"] == packed.get("eth0") == port
-    assert packed["lo"] == Port(*(None,) * 9)
+    assert packed["lo"] == PortRates(*(None,) * 9)
     assert packed.get("eth1") is None
     assert "eth1" not in packed
     assert packed.only({"eth0", "lo", "eth1"}) is packed
-    assert dict(packed.only({"lo"})) == {"lo": Port(*(None,) * 9)}
+    assert dict(packed.only({"lo"})) == {"lo": PortRates(*(None,) * 9)}
     damaged = Packed(layout).then({"eth0": (1e300, -1e300, *[0.0] * 3, -5, 2**70, 0, 0)})["eth0"]
     assert (damaged.rx_total, damaged.tx_total) == (0, 2**64 - 2)
     assert damaged.rx == pytest.approx(3e38)

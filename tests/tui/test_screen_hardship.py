@@ -28,7 +28,7 @@ from nettop.terms.text import line_cells
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.observer import Observer
-from nettop.views.past import Past
+from nettop.views.past import History
 from nettop.views.scene import Scene, View
 
 HOSTS = Path(__file__).parents[1] / "hosts"
@@ -92,7 +92,7 @@ class Blinking(Small):
 def test_an_interface_that_blinks_is_there_or_not_and_has_no_absurd_rate() -> None:
     source = Blinking()
     observer = Observer(source)
-    past = Past()
+    past = History()
     seen = []
     for _ in range(12):
         observation = observer.step(panes.pane("nic").NEEDS)

@@ -6,6 +6,7 @@ import pathlib
 import re
 import tomllib
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import version
 
 import pytest
@@ -38,6 +39,7 @@ class Shot:
         return recorded(self.host, self.view), self.view
 
 
+@cache
 def recorded(host: str, view: View) -> Scene:
     """The end of a recorded host, read and judged as the screen does it."""
     told: list[Scene] = []

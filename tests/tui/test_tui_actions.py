@@ -10,7 +10,7 @@ import pytest
 from scenes import RING, lossy
 
 from nettop.changes import Change
-from nettop.changes.journal import Entry, Journal
+from nettop.changes.journal import Journal, JournaledChange
 from nettop.facts.limits import Limit, Reading
 from nettop.facts.limits.prediction import Prediction
 from nettop.host.source import Live
@@ -24,7 +24,7 @@ from nettop.tui.keys import Ask
 from nettop.tui.notes import Update
 from nettop.tui.planning import steps_back
 from nettop.tui.screen import Nettop, Tick
-from nettop.tui.trying import Bench, options_of
+from nettop.tui.trying import TrialBench, options_of
 from nettop.views.kept import result_of
 from nettop.views.scene import JournalEntry, Scene, View
 from nettop.views.spread import spread_of
@@ -64,7 +64,7 @@ def test_the_journal_of_this_host_is_not_shown_under_anothers_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
-    Journal().begin(Entry(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
+    Journal().begin(JournaledChange(1, 1e9, "sysctl.net.ipv4.tcp_sack", "1", "0"))
     for source, shown in ((Live(str(tmp_path)), 0), (Live(), 1)):
         heard = Heard(replace(lossy(), journal=()))
         Actions(source, heard, lambda: None).reload()
@@ -283,7 +283,7 @@ def test_a_form_is_checked() -> None:
 
 def test_a_test_without_an_address_is_not_started() -> None:
     heard = Heard(lossy())
-    bench = Bench(heard, lambda: None)
+    bench = TrialBench(heard, lambda: None)
     bench.test(FORM)
     assert "address" in heard.last
     assert not bench.stop()
@@ -303,7 +303,7 @@ def test_a_proof_shows_its_pairs_while_it_runs(monkeypatch: pytest.MonkeyPatch) 
         return {"verdict": "better", "kept": "yes"}
 
     monkeypatch.setattr(prove, "prove", prove_)
-    Bench(heard, lambda: None).prove(RING.id, WANTED, {**FORM, "to": "192.0.2.1"}, FORECAST)
+    TrialBench(heard, lambda: None).prove(RING.id, WANTED, {**FORM, "to": "192.0.2.1"}, FORECAST)
     ((told, scene),) = seen
     assert told.startswith(f"bulk {RING.id}")
     progress = scene.progress

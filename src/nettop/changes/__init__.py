@@ -11,6 +11,10 @@ at once; `retract` is the undo of a user, which needs a confirmation itself if i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ..settings import Address
 
 STATES = (
     "planned",  # a dry run: `after` is the value that would be written
@@ -43,6 +47,13 @@ class Change:
     also: tuple[tuple[str, str], ...] = ()
     asked: str = ""
     identity: str = ""
+
+    @property
+    def address(self) -> Address:
+        """The setting, parsed; settings.UnknownError (a LookupError) for an unknown setting."""
+        from .. import settings
+
+        return settings.parse(self.setting)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
 from . import Change, Result, chain, context, guard, matching
-from .journal import Entry, Journal, since_boot
+from .journal import Journal, JournaledChange, since_boot
 from .plan import forecast, refused
 from .readback import carrier, look, read_side_effects, settle
 
@@ -50,7 +50,7 @@ def apply(
     try:
         with journal.lock():
             for change in changes:  # before the time to confirm begins
-                settings.prepare(host, settings.parse(change.setting))
+                settings.prepare(host, change.address)
             make(changes, host, journal, terms or Terms(), results)
     except OSError as error:
         missing = changes[len(results)]
@@ -69,11 +69,9 @@ def make(
     """
     drafts = [_draft(change, host) for change in changes]
     waiting = [_unconfirmed(draft, journal) for draft in drafts]
-    guarded = any(waiting) or any(
-        risky(settings.parse(change.setting), terms.carries) for change in changes
-    )
+    guarded = any(waiting) or any(risky(change.address, terms.carries) for change in changes)
     due = since_boot() + terms.confirm if guarded and terms.confirm else None
-    first: Entry | None = None
+    first: JournaledChange | None = None
     for at, planned in enumerate(changes):
         change = _after_side_effects(planned, first, journal)
         if due is None and (number := waiting[at]):
@@ -118,7 +116,7 @@ def so_already(unchanged: Result, host: Host, journal: Journal) -> Result:
     return unchanged
 
 
-def _unconfirmed(draft: Entry, journal: Journal) -> int:
+def _unconfirmed(draft: JournaledChange, journal: Journal) -> int:
     """The number of the newest unconfirmed change of the same setting; 0 if there is none."""
     numbers = (
         e.id for e in journal.entries() if chain.unconfirmed(e) and matching.same_setting(e, draft)
@@ -126,7 +124,7 @@ def _unconfirmed(draft: Entry, journal: Journal) -> int:
     return max(numbers, default=0)
 
 
-def _after_side_effects(change: Change, first: Entry | None, journal: Journal) -> Change:
+def _after_side_effects(change: Change, first: JournaledChange | None, journal: Journal) -> Change:
     """The change, from the value that earlier changes of its group gave to its setting."""
     for entry in journal.entries() if first else ():
         was, now = entry.side_effects.get(change.setting, (None, None))
@@ -141,16 +139,16 @@ def _forecast(change: Change, host: Host) -> Result:
     if not change.undoes:
         return forecast(change, host.source)
     try:
-        shell = settings.shell(settings.parse(change.setting), change.after, host.source)
+        shell = settings.shell(change.address, change.after, host.source)
     except (OSError, ValueError, LookupError) as error:
         return refused(change, sentence(error))
     return Result(change.setting, change.before, change.after, "planned", shell=shell)
 
 
-def _draft(change: Change, host: Host) -> Entry:
+def _draft(change: Change, host: Host) -> JournaledChange:
     """The change as an entry without a number, with boot, namespace and device."""
-    address, netns = settings.parse(change.setting), context.netns()
-    return Entry(
+    address, netns = change.address, context.netns()
+    return JournaledChange(
         0, time.time(), str(address), change.before, change.after, undoes=change.undoes,
         boot=context.boot(), netns=netns.inode, netns_name=netns.name, netns_cookie=netns.cookie,
         identity=settings.identity(host.source, address),
@@ -159,10 +157,10 @@ def _draft(change: Change, host: Host) -> Entry:
 
 def _begin(
     change: Change, expected: Result, host: Host, journal: Journal, terms: Terms,
-    first: Entry | None, due: float | None,
-) -> Entry:  # fmt: skip
+    first: JournaledChange | None, due: float | None,
+) -> JournaledChange:  # fmt: skip
     """Write the entry of the change to disk, before any write to the host."""
-    address = settings.parse(change.setting)
+    address = change.address
     names = dict.fromkeys((*settings.side_effects(host.source, address), *dict(change.also)))
     before = read_side_effects(host, tuple(names))
     return journal.begin(
@@ -178,7 +176,9 @@ def _begin(
     )  # fmt: skip
 
 
-def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entry]) -> Entry:
+def _armed(
+    journal: Journal, entry: JournaledChange, confirm: float, others: Sequence[JournaledChange]
+) -> JournaledChange:
     """Start the time to confirm now, when the guard runs: on a busy host it starts slowly.
 
     It applies to the whole chain, with the `others` of the group.
@@ -189,8 +189,8 @@ def _armed(journal: Journal, entry: Entry, confirm: float, others: Sequence[Entr
     return replace(entry, due=due, deadline=deadline, armed=True)
 
 
-def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result:
-    address = settings.parse(entry.setting)
+def _write(change: Change, host: Host, journal: Journal, entry: JournaledChange) -> Result:
+    address = entry.address
     if entry.due is not None and (since_boot() >= entry.due or not _is_open(journal, entry)):
         because = "the time to confirm was over before the write"
         journal.note(entry.id, "refused", because=because)
@@ -242,9 +242,9 @@ def _write(change: Change, host: Host, journal: Journal, entry: Entry) -> Result
     )  # fmt: skip
 
 
-def _write_all(change: Change, entry: Entry, host: Host) -> str:
+def _write_all(change: Change, entry: JournaledChange, host: Host) -> str:
     """Write the value and the side effects, wait for the link; the error of the write, or empty."""
-    address = settings.parse(entry.setting)
+    address = entry.address
     had = carrier(host, address)
     because = ""
     try:
@@ -258,7 +258,7 @@ def _write_all(change: Change, entry: Entry, host: Host) -> str:
     return because
 
 
-def _without_effect(entry: Entry, after: str | None, because: str) -> str:
+def _without_effect(entry: JournaledChange, after: str | None, because: str) -> str:
     """Why a write had no effect; empty if it had one. An undo must restore the exact value."""
     if after == entry.before:
         return because or "the kernel accepted it, but nothing changed"
@@ -267,7 +267,7 @@ def _without_effect(entry: Entry, after: str | None, because: str) -> str:
     return ""
 
 
-def _is_open(journal: Journal, entry: Entry) -> bool:
+def _is_open(journal: Journal, entry: JournaledChange) -> bool:
     """Whether the entry is still open in the journal."""
     return any(e.id == entry.id and e.open for e in journal.entries())
 

@@ -23,23 +23,25 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from . import context, matching
-from .journal import Entry
+from .journal import JournaledChange
 
 READY = 60.0  # seconds for a guard to start and load its modules on a very busy host
 
 
-def unconfirmed(entry: Entry) -> bool:
+def unconfirmed(entry: JournaledChange) -> bool:
     """Whether the change reverts unless it is confirmed. Changes of another boot are lost."""
     return entry.open and entry.due is not None and entry.boot in ("", context.boot())
 
 
-def of_group(entries: Sequence[Entry], group: int) -> tuple[Entry, ...]:
+def of_group(entries: Sequence[JournaledChange], group: int) -> tuple[JournaledChange, ...]:
     """The chain of a group of changes, oldest first; empty if none of them is unconfirmed."""
     pending = [entry for entry in entries if unconfirmed(entry)]
     return _linked(pending, [entry for entry in pending if entry.group == group])
 
 
-def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[Entry, ...]:
+def kept_by(
+    entries: Sequence[JournaledChange], numbers: Collection[int] = ()
+) -> tuple[JournaledChange, ...]:
     """The entries that a confirmation of these numbers keeps, oldest first; by default all pending.
 
     A number includes its group, and all earlier changes of the chain of that group. An interrupted
@@ -47,7 +49,7 @@ def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[En
     """
     groups = {e.group for e in entries if not numbers or e.id in numbers}
     pending = [e for e in entries if e.group in groups and unconfirmed(e) and e.state == "pending"]
-    kept: dict[int, Entry] = {}
+    kept: dict[int, JournaledChange] = {}
     for last in pending:
         before = [
             e for e in entries if unconfirmed(e) and (e.id <= last.id or e.group == last.group)
@@ -56,7 +58,7 @@ def kept_by(entries: Sequence[Entry], numbers: Collection[int] = ()) -> tuple[En
     return tuple(kept[number] for number in sorted(kept))
 
 
-def expiry(chain: Sequence[Entry]) -> float:
+def expiry(chain: Sequence[JournaledChange]) -> float:
     """When a chain reverts, in seconds since boot: the time of its newest armed change.
 
     The time of a change counts from the start of its guard (`armed`). Without an armed change, the
@@ -66,18 +68,20 @@ def expiry(chain: Sequence[Entry]) -> float:
     return times[-1] if times else starting(chain)
 
 
-def starting(chain: Sequence[Entry]) -> float:
+def starting(chain: Sequence[JournaledChange]) -> float:
     """Until when a guard of this chain may be starting, in seconds since boot; 0 if none is."""
     times = [e.due + READY for e in chain if e.due is not None and e.group not in _armed(chain)]
     return max(times, default=0.0)
 
 
-def base(entry: Entry, entries: Collection[Entry]) -> Entry:
+def base(entry: JournaledChange, entries: Collection[JournaledChange]) -> JournaledChange:
     """The first change of this setting, among `entries`, in an unbroken series to this one."""
     return series(entry, entries)[-1]
 
 
-def series(entry: Entry, entries: Collection[Entry]) -> tuple[Entry, ...]:
+def series(
+    entry: JournaledChange, entries: Collection[JournaledChange]
+) -> tuple[JournaledChange, ...]:
     """The changes of this setting, among `entries`, that led to this one; newest first.
 
     Each change of the series began with the value that the previous one left. Where another program
@@ -94,11 +98,13 @@ def series(entry: Entry, entries: Collection[Entry]) -> tuple[Entry, ...]:
     return tuple(run)
 
 
-def _armed(chain: Sequence[Entry]) -> set[int]:
+def _armed(chain: Sequence[JournaledChange]) -> set[int]:
     return {entry.group for entry in chain if entry.armed}
 
 
-def _linked(pending: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, ...]:
+def _linked(
+    pending: Sequence[JournaledChange], chosen: Sequence[JournaledChange]
+) -> tuple[JournaledChange, ...]:
     """`chosen`, and all entries that share a device or group with one of them, transitively."""
     linked = {entry.id: entry for entry in chosen}
     while more := [
@@ -110,13 +116,15 @@ def _linked(pending: Sequence[Entry], chosen: Sequence[Entry]) -> tuple[Entry, .
     return tuple(linked[number] for number in sorted(linked))
 
 
-def _joined(a: Entry, b: Entry) -> bool:
+def _joined(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether two changes belong to one chain."""
     same_device = matching.same_namespace(a, b) and matching.same_device(a, b)
     return a.group == b.group or same_device
 
 
-def joining(entries: Sequence[Entry], first: Entry, others: Sequence[Entry]) -> tuple[int, ...]:
+def joining(
+    entries: Sequence[JournaledChange], first: JournaledChange, others: Sequence[JournaledChange]
+) -> tuple[int, ...]:
     """The other numbers of the chain of `first`, if `others` of its group are begun as well."""
     drafts = [
         replace(e, id=-at, group=first.group, due=first.due) for at, e in enumerate(others, 1)

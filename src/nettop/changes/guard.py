@@ -26,7 +26,7 @@ from ..files.trust import environment, program
 from ..terms.errors import sentence
 from . import Result, chain, context, matching, status
 from .chain import READY
-from .journal import Busy, Entry, Journal, since_boot
+from .journal import Busy, Journal, JournaledChange, since_boot
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -205,7 +205,7 @@ def _warm(journal: Journal, group: int, known: set[int]) -> None:
         if entry.id not in known:
             known.add(entry.id)
             status.shown(entry, host)
-            settings.prepare(host, settings.parse(entry.setting))
+            settings.prepare(host, entry.address)
 
 
 def wait(journal: Journal, group: int, known: set[int]) -> None:
@@ -233,7 +233,7 @@ def wait(journal: Journal, group: int, known: set[int]) -> None:
             pause = min(2 * pause, _AGAIN)
 
 
-def _own(pending: Sequence[Entry], group: int) -> bool:
+def _own(pending: Sequence[JournaledChange], group: int) -> bool:
     return any(entry.group == group for entry in pending)
 
 
@@ -252,7 +252,7 @@ def _unrecorded(journal: Journal, group: int, results: Sequence[Result]) -> bool
     return any(e.id in done for e in chain.of_group(journal.entries(), group))
 
 
-def _is_foreign(pending: Sequence[Entry], failed: Sequence[Result]) -> bool:
+def _is_foreign(pending: Sequence[JournaledChange], failed: Sequence[Result]) -> bool:
     """Whether all failed settings have values that are neither the old ones nor from nettop."""
     known = {e.id: (None, e.before, e.wanted, e.after) for e in pending}
     return all(r.after not in known.get(r.id or 0, (None,)) for r in failed)

@@ -14,10 +14,13 @@ import os
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from ..files import bounds
 from ..files.trust import trusted
+
+if TYPE_CHECKING:
+    from ..settings import Address
 
 OPEN = frozenset({"begun", "applied", "rounded", "pending"})
 Line = dict[str, Any]  # of the file; `_valid` has checked the types of its fields
@@ -31,7 +34,7 @@ class Busy(OSError):  # noqa: N818
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class JournaledChange:
     """One change in the journal. `state` is `begun` while it has no `end` line."""
 
     id: int
@@ -60,6 +63,13 @@ class Entry:
     undoes: tuple[int, ...] = ()  # entries that it reverts: undone once this one is confirmed
     ended: float | None = None  # seconds since 1970: when it was closed
     last: int = 0  # the newest entry when it was closed
+
+    @property
+    def address(self) -> Address:
+        """The setting, parsed; settings.UnknownError for one that this nettop does not know."""
+        from .. import settings
+
+        return settings.parse(self.setting)
 
     @property
     def open(self) -> bool:
@@ -120,9 +130,9 @@ class Journal:
         finally:
             os.close(handle)
 
-    def entries(self) -> tuple[Entry, ...]:
+    def entries(self) -> tuple[JournaledChange, ...]:
         """All entries, oldest first; OSError if the journal cannot be read."""
-        entries: dict[int, Entry] = {}
+        entries: dict[int, JournaledChange] = {}
         for line in self._lines():
             _fold(entries, line)
         return tuple(entries[key] for key in sorted(entries))
@@ -143,7 +153,7 @@ class Journal:
             with self.lock():
                 self.append({"event": "told", "id": 0, "at": time.time()})
 
-    def begin(self, entry: Entry) -> Entry:
+    def begin(self, entry: JournaledChange) -> JournaledChange:
         """Write a change to disk before it is made; the entry with its number.
 
         The caller holds the lock.
@@ -289,12 +299,12 @@ def _repair(handle: int) -> int:
     return start + last
 
 
-_KNOWN = frozenset(f.name for f in fields(Entry))
+_KNOWN = frozenset(f.name for f in fields(JournaledChange))
 _ALWAYS = frozenset({"id", "at", "setting", "before", "wanted"})  # "" is a value too
 _ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
 
 
-def _fold(entries: dict[int, Entry], line: Line) -> None:
+def _fold(entries: dict[int, JournaledChange], line: Line) -> None:
     """Apply one line to its entry and to those in `also`.
 
     A line of an unknown form is left out. A closed entry (undone, reverted, …) never changes.
@@ -307,7 +317,7 @@ def _fold(entries: dict[int, Entry], line: Line) -> None:
             }
         if event == "begin":
             line["undoes"] = tuple(line.get("undoes", ()))
-            entry = Entry(**{key: line[key] for key in line if key in _KNOWN})
+            entry = JournaledChange(**{key: line[key] for key in line if key in _KNOWN})
             entries[entry.id] = entry
             return
         for number in (line.get("id", 0), *line.get("also", ())):
@@ -320,7 +330,7 @@ def _fold(entries: dict[int, Entry], line: Line) -> None:
         return
 
 
-def _next(old: Entry, event: str, line: Line) -> Entry:
+def _next(old: JournaledChange, event: str, line: Line) -> JournaledChange:
     """An open entry after a later line."""
     if event == "end":
         known = ("state", "effect", "after", "because", "side_effects")
@@ -338,7 +348,7 @@ def _next(old: Entry, event: str, line: Line) -> Entry:
     return old
 
 
-def _undone(entries: dict[int, Entry], undo: Entry, line: Line) -> None:
+def _undone(entries: dict[int, JournaledChange], undo: JournaledChange, line: Line) -> None:
     """Close the entries that a confirmed undo reverted."""
     for number in undo.undoes:
         entry = entries.get(number)
@@ -346,7 +356,7 @@ def _undone(entries: dict[int, Entry], undo: Entry, line: Line) -> None:
             _put(entries, replace(entry, state="undone", deadline=None, due=None), line)
 
 
-def _put(entries: dict[int, Entry], entry: Entry, line: Line) -> None:
+def _put(entries: dict[int, JournaledChange], entry: JournaledChange, line: Line) -> None:
     """Store an entry; if the line closed it, with the time and the newest entry then."""
     if not entry.open:
         entry = replace(entry, ended=line.get("at"), last=next(reversed(entries)))

@@ -10,10 +10,10 @@ from functools import lru_cache
 
 from .. import settings
 from ..settings import Address
-from .journal import Entry
+from .journal import JournaledChange
 
 
-def same_setting(a: Entry, b: Entry) -> bool:
+def same_setting(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether both entries changed the same setting of the same device."""
     first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
@@ -23,7 +23,7 @@ def same_setting(a: Entry, b: Entry) -> bool:
     return same_device(a, b)
 
 
-def same_device(a: Entry, b: Entry) -> bool:
+def same_device(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether both entries are of the same device, or target if it is not an interface."""
     first, second = _address(a.setting), _address(b.setting)
     if first is None or second is None:
@@ -39,7 +39,7 @@ def same_device(a: Entry, b: Entry) -> bool:
     return first.nic == second.nic and same_namespace(a, b)
 
 
-def same_namespace(a: Entry, b: Entry) -> bool:
+def same_namespace(a: JournaledChange, b: JournaledChange) -> bool:
     """Whether both were made in the same network namespace, if one of them depends on it."""
     addresses = (_address(a.setting), _address(b.setting))
     if not any(address is not None and settings.namespaced(address) for address in addresses):
@@ -49,7 +49,7 @@ def same_namespace(a: Entry, b: Entry) -> bool:
     return a.netns == b.netns
 
 
-def _same(a: Entry, b: Entry) -> bool:
+def _same(a: JournaledChange, b: JournaledChange) -> bool:
     known = a.identity and b.identity
     return not known or settings.same(a.identity, b.identity)
 

@@ -35,7 +35,7 @@ def plan(wanted: Iterable[tuple[str, str]], source: Source) -> tuple[Change, ...
 
 def forecast(change: Change, source: Source) -> Result:
     """What `apply` decides before it writes: planned, unchanged, or refused with the reason."""
-    address = settings.parse(change.setting)
+    address = change.address
     try:
         now = settings.read(source, address)
         value = settings.normal(address, change.after)
@@ -83,7 +83,7 @@ def refused(
     )
 
 
-class Step(TypedDict):
+class StepDocument(TypedDict):
     """One wanted value as JSON; `before` is None, with `because`, if it cannot be read."""
 
     setting: str
@@ -94,9 +94,9 @@ class Step(TypedDict):
     because: NotRequired[str]
 
 
-def describe(setting: str, value: str, source: Source) -> Step:
+def describe(setting: str, value: str, source: Source) -> StepDocument:
     """One wanted value with the current one; an error is in `because`."""
-    document: Step = {
+    document: StepDocument = {
         "setting": setting, "before": None, "after": data(setting, value), "risk": "none",
         "shell": "",
     }  # fmt: skip

@@ -17,12 +17,12 @@ from .. import settings
 from ..settings import Host
 from . import Change, Result, chain, matching, status, target
 from .apply import Terms, make, risky
-from .journal import Entry, Journal
+from .journal import Journal, JournaledChange
 from .namespaces import Survey
 from .plan import refused
 from .readback import look
 from .undo import (
-    Place,
+    Current,
     find,
     moved,
     never_written,
@@ -55,7 +55,7 @@ def retract(
         left = [e for e in chosen if e.id not in busy]
         risks = _guarded(left, host, terms) if terms.confirm else []
         for entry in risks:
-            settings.prepare(host, settings.parse(entry.setting))
+            settings.prepare(host, entry.address)
         plain = [e for e in left if e not in risks]
         results = list(put_back(journal, host, entries, plain, force=force, survey=survey))
         if risks:
@@ -67,7 +67,7 @@ def retract(
         )  # fmt: skip
 
 
-def _guarded(left: Sequence[Entry], host: Host, terms: Terms) -> list[Entry]:
+def _guarded(left: Sequence[JournaledChange], host: Host, terms: Terms) -> list[JournaledChange]:
     """The confirmed entries on interfaces where the undo of one of them may cut the link.
 
     Entries whose target is not in this namespace are left out, because nothing is written there.
@@ -77,7 +77,7 @@ def _guarded(left: Sequence[Entry], host: Host, terms: Terms) -> list[Entry]:
     return [e for e in here if any(matching.same_device(e, risk) for risk in risks)]
 
 
-def _address(entry: Entry, host: Host) -> settings.Address | None:
+def _address(entry: JournaledChange, host: Host) -> settings.Address | None:
     """The current address of the setting in this namespace; None if it is not here."""
     try:
         return target.find(entry, host).address
@@ -86,7 +86,7 @@ def _address(entry: Entry, host: Host) -> settings.Address | None:
 
 
 def _pending(
-    journal: Journal, host: Host, risks: Sequence[Entry], terms: Terms, survey: Survey,
+    journal: Journal, host: Host, risks: Sequence[JournaledChange], terms: Terms, survey: Survey,
     *, force: bool,
 ) -> list[Result]:  # fmt: skip
     """Make one pending change for each setting that these entries changed, newest first."""
@@ -121,7 +121,9 @@ def _pending(
     return [*results, *applied, *(refused(change, why) for change in changes[len(applied) :])]
 
 
-def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
+def _run(
+    entry: JournaledChange, risks: Sequence[JournaledChange], *, force: bool
+) -> list[JournaledChange]:
     """This entry and the earlier ones of its setting in the same series, newest first."""
     first = chain.base(entry, risks)
     return [
@@ -131,7 +133,7 @@ def _run(entry: Entry, risks: Sequence[Entry], *, force: bool) -> list[Entry]:
 
 
 def _side_effects(
-    run: Sequence[Entry], place: Place, host: Host, planned: Mapping[str, str]
+    run: Sequence[JournaledChange], place: Current, host: Host, planned: Mapping[str, str]
 ) -> dict[str, str]:
     """The old values of the side effects of these entries, to be restored with them."""
     values: dict[str, str] = {}
@@ -146,7 +148,7 @@ def _shows(host: Host, setting: str, value: str) -> bool:
     return look(host, settings.parse(setting)) in (value, None)
 
 
-def _finding(risks: Sequence[Entry]) -> str:
+def _finding(risks: Sequence[JournaledChange]) -> str:
     """The common finding of the undone changes; empty if they have several."""
     findings = {e.finding for e in risks}
     return findings.pop() if len(findings) == 1 else ""

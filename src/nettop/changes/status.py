@@ -9,12 +9,14 @@ from dataclasses import replace
 from ..settings import Host
 from ..terms.errors import sentence
 from . import Result, context, matching, target
-from .journal import Entry
+from .journal import JournaledChange
 from .namespaces import Survey
 from .readback import look
 
 
-def shown(entry: Entry, host: Host, survey: Survey | None = None) -> tuple[str | None, str]:
+def shown(
+    entry: JournaledChange, host: Host, survey: Survey | None = None
+) -> tuple[str | None, str]:
     """The current value of the setting of an entry; None and the reason if it is unknown."""
     try:
         place = target.find(entry, host, survey)
@@ -26,12 +28,12 @@ def shown(entry: Entry, host: Host, survey: Survey | None = None) -> tuple[str |
     return now, "" if now is not None else "it cannot be read now"
 
 
-def of(entry: Entry, host: Host, survey: Survey | None = None) -> Result:
+def of(entry: JournaledChange, host: Host, survey: Survey | None = None) -> Result:
     """The state in the journal, with the current value of the host."""
     return _of(entry, *shown(entry, host, survey))
 
 
-def _of(entry: Entry, now: str | None, why: str) -> Result:
+def _of(entry: JournaledChange, now: str | None, why: str) -> Result:
     before, wanted = entry.before, entry.wanted
     if entry.state == "undone" and entry.undoes:  # reported like an undo without confirmation
         before, wanted = wanted, before
@@ -43,7 +45,12 @@ def _of(entry: Entry, now: str | None, why: str) -> Result:
 
 
 def confirmed(
-    entry: Entry, others: Collection[Entry], host: Host, survey: Survey, *, kept: bool
+    entry: JournaledChange,
+    others: Collection[JournaledChange],
+    host: Host,
+    survey: Survey,
+    *,
+    kept: bool,
 ) -> Result:
     """The result of a confirmation for an entry, which it `kept` or which was closed before."""
     now, why = shown(entry, host, survey)
@@ -70,7 +77,7 @@ def confirmed(
     return result
 
 
-def closed(entry: Entry, host: Host, survey: Survey) -> Result:
+def closed(entry: JournaledChange, host: Host, survey: Survey) -> Result:
     """The result of an undo for an entry that was closed before."""
     now, why = shown(entry, host, survey)
     state, because = "unchanged", f"{ended(entry)}: nothing to undo"
@@ -82,7 +89,7 @@ def closed(entry: Entry, host: Host, survey: Survey) -> Result:
     return Result(entry.setting, before, entry.before, state, entry.id, now, "", because)
 
 
-def late(entries: Sequence[Entry], host: Host) -> tuple[Result, ...]:
+def late(entries: Sequence[JournaledChange], host: Host) -> tuple[Result, ...]:
     """What guards of this boot reverted after the newest guarded change began."""
     guarded = [e for e in entries if e.armed and e.boot == context.boot()]
     newest = max((e.id for e in guarded), default=0)
@@ -91,7 +98,7 @@ def late(entries: Sequence[Entry], host: Host) -> tuple[Result, ...]:
     return tuple(confirmed(e, (), host, survey, kept=False) for e in reverted)
 
 
-def ended(entry: Entry) -> str:
+def ended(entry: JournaledChange) -> str:
     """State of a closed entry, when and why it was closed."""
     text = {"void": "closed", "forgotten": "closed by --forget"}.get(entry.state, entry.state)
     if entry.ended is not None:
@@ -100,7 +107,10 @@ def ended(entry: Entry) -> str:
 
 
 def overtaken(
-    entry: Entry, host: Host, others: Collection[Entry], survey: Survey | None = None
+    entry: JournaledChange,
+    host: Host,
+    others: Collection[JournaledChange],
+    survey: Survey | None = None,
 ) -> str:
     """What happened to an open entry outside nettop; empty while the host has the value of nettop.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from .. import settings
 from ..settings import Address, Host
 from . import context
-from .journal import Entry
+from .journal import JournaledChange
 from .namespaces import Namespace, Survey
 
 
@@ -25,13 +25,15 @@ class Target:
     gone: bool = False  # and the change with it
 
 
-def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool = False) -> Target:
+def find(
+    entry: JournaledChange, host: Host, survey: Survey | None = None, *, force: bool = False
+) -> Target:
     """The target of an entry; LookupError for an unknown setting.
 
     Without a `survey` other namespaces are not searched. With `force`, an interface with the same
     name and index counts as the device if nothing else identifies it.
     """
-    address = settings.parse(entry.setting)
+    address = entry.address
     now = context.boot()
     if settings.runtime(address) and entry.boot and now and entry.boot != now:
         return _gone("the host was rebooted: the change is gone")
@@ -50,9 +52,9 @@ def find(entry: Entry, host: Host, survey: Survey | None = None, *, force: bool 
     return _moved(entry, address, host, survey)
 
 
-def renamed(address: Address, name: str, entry: Entry) -> Address:
+def renamed(address: Address, name: str, entry: JournaledChange) -> Address:
     """The address with the current `name` of the interface, if it was that of the entry."""
-    if address.nic != settings.parse(entry.setting).nic or not name:
+    if address.nic != entry.address.nic or not name:
         return address
     return replace(address, target=name + ("/" + address.part if address.part else ""))
 
@@ -61,7 +63,7 @@ def _gone(because: str) -> Target:
     return Target(None, because, gone=True)
 
 
-def _ours(entry: Entry) -> bool:
+def _ours(entry: JournaledChange) -> bool:
     """Whether the entry was made in the namespace of this process."""
     here = context.netns()
     if entry.netns_cookie and here.cookie:
@@ -69,7 +71,7 @@ def _ours(entry: Entry) -> bool:
     return not entry.netns or entry.netns == here.inode
 
 
-def _of_the_host(entry: Entry, address: Address, host: Host) -> Target:
+def _of_the_host(entry: JournaledChange, address: Address, host: Host) -> Target:
     """A target that is not an interface: a process, an interrupt, a file, a parameter."""
     if not entry.identity:
         return Target(address)
@@ -81,7 +83,7 @@ def _of_the_host(entry: Entry, address: Address, host: Host) -> Target:
     return _gone(f"{address.target} is another one now: not touched")
 
 
-def _device(entry: Entry, address: Address, host: Host) -> Address | None:
+def _device(entry: JournaledChange, address: Address, host: Host) -> Address | None:
     """The address with the current name of the device of the entry; None if it is not here."""
     for name in dict.fromkeys((address.nic, *_interfaces(host))):
         other = renamed(address, name, entry)
@@ -97,7 +99,7 @@ def _interfaces(host: Host) -> list[str]:
         return []
 
 
-def _namespace(entry: Entry, survey: Survey | None) -> Target:
+def _namespace(entry: JournaledChange, survey: Survey | None) -> Target:
     """The other namespace in which the entry was made."""
     name = f" {entry.netns_name}" if entry.netns_name else ""
     origin = f"made in network namespace{name}" if name else "made in another namespace"
@@ -113,7 +115,7 @@ def _namespace(entry: Entry, survey: Survey | None) -> Target:
     return _gone(f"network namespace{name} is gone, and the change with it")
 
 
-def _moved(entry: Entry, address: Address, host: Host, survey: Survey | None) -> Target:
+def _moved(entry: JournaledChange, address: Address, host: Host, survey: Survey | None) -> Target:
     """A device that is not here: in another namespace, created anew, or gone."""
     nic = address.nic
     now = settings.identity(host.source, address)
@@ -138,13 +140,13 @@ def _moved(entry: Entry, address: Address, host: Host, survey: Survey | None) ->
     return _gone(f"{nic} is gone, and the change with it")
 
 
-def _may_be(entry: Entry, nic: str, name: str, identity: str) -> bool:
+def _may_be(entry: JournaledChange, nic: str, name: str, identity: str) -> bool:
     """Whether an interface of another namespace is, or may be, the device of the entry."""
     same = settings.same(entry.identity, identity)
     return same and (settings.certain(entry.identity) or name == nic)
 
 
-def _there(entry: Entry, nic: str, space: Namespace, name: str) -> str:
+def _there(entry: JournaledChange, nic: str, space: Namespace, name: str) -> str:
     """The place of the device, and the command that undoes the change there."""
     if not settings.certain(entry.identity):
         way = space.way(f"undo {entry.id} --force")

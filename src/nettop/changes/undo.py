@@ -9,7 +9,7 @@ from .. import settings
 from ..settings import Address, Host
 from ..terms.errors import sentence
 from . import Result, chain, matching, status, target
-from .journal import Entry, Journal
+from .journal import Journal, JournaledChange
 from .namespaces import Survey
 from .readback import carrier, look, settle
 
@@ -38,8 +38,9 @@ def undo(
 
 
 def put_back(
-    journal: Journal, host: Host, entries: Collection[Entry], chosen: Collection[Entry],
-    *, force: bool = False, state: str = "undone", survey: Survey | None = None,
+    journal: Journal, host: Host, entries: Collection[JournaledChange],
+    chosen: Collection[JournaledChange], *, force: bool = False, state: str = "undone",
+    survey: Survey | None = None,
 ) -> tuple[Result, ...]:  # fmt: skip
     """Revert `chosen` of all `entries` and record it in the journal, newest first.
 
@@ -66,13 +67,13 @@ def put_back(
 
 
 def nothing_left(
-    entries: Collection[Entry], numbers: Collection[int], host: Host, survey: Survey
+    entries: Collection[JournaledChange], numbers: Collection[int], host: Host, survey: Survey
 ) -> tuple[Result, ...]:
     """The results for those of these numbers that are closed already."""
     return tuple(status.closed(e, host, survey) for e in entries if not e.open and e.id in numbers)
 
 
-def noted(journal: Journal, entry: Entry, result: Result) -> Result:
+def noted(journal: Journal, entry: JournaledChange, result: Result) -> Result:
     """Record a result in the journal; the result names an error, so that the others go on."""
     try:
         journal.note(entry.id, _event(entry, result), because=result.because)
@@ -82,7 +83,7 @@ def noted(journal: Journal, entry: Entry, result: Result) -> Result:
     return result
 
 
-def _event(entry: Entry, result: Result) -> str:
+def _event(entry: JournaledChange, result: Result) -> str:
     """The event for the journal.
 
     A reverted undo is always `reverted` there, because `undone` means that an undo is in force.
@@ -110,7 +111,7 @@ def forget(
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class Current:
     """The current address of the setting of an entry, its value, and the command to restore it."""
 
     address: Address
@@ -119,8 +120,8 @@ class Place:
 
 
 def take_back(
-    entry: Entry, host: Host, others: Collection[Entry] = (), *, force: bool, state: str,
-    series: Sequence[Entry] = (), survey: Survey | None = None,
+    entry: JournaledChange, host: Host, others: Collection[JournaledChange] = (), *, force: bool,
+    state: str, series: Sequence[JournaledChange] = (), survey: Survey | None = None,
 ) -> Result:  # fmt: skip
     """Restore the setting of one entry. `others` are the entries of its journal.
 
@@ -135,17 +136,17 @@ def take_back(
     if never_written(entry, place) and place.now == to:
         return _result(entry, state, place.now, place.shell, status.never(place.now))
     result = _write(origins(_before(series), others), place, host, state, to, asked)
-    old = settings.parse(entry.setting).nic
+    old = entry.address.nic
     if place.address.nic != old and not result.because:
         return replace(result, because=f"{old} has the name {place.address.nic} now")
     return result
 
 
 def find(
-    entry: Entry, host: Host, others: Collection[Entry], *, force: bool, to: str,
-    survey: Survey | None = None,
-) -> Place | Result:  # fmt: skip
-    """The place to restore to `to`; or the result that says why nothing is written there.
+    entry: JournaledChange, host: Host, others: Collection[JournaledChange], *, force: bool,
+    to: str, survey: Survey | None = None,
+) -> Current | Result:  # fmt: skip
+    """The setting to restore to `to`; or the result that says why nothing is written there.
 
     The current value must be the one that the entry left, the one before it, or `to`; any other
     value is a change of another program.
@@ -171,10 +172,10 @@ def find(
     if now not in (entry.before, to, *left) and not force and not cut_short:
         because = f"it shows {now!r}, neither the old {entry.before!r} nor what nettop left"
         return _result(entry, "conflict", now, shell, because)
-    return Place(address, now, shell)
+    return Current(address, now, shell)
 
 
-def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
+def way_back(first: JournaledChange, others: Collection[JournaledChange]) -> tuple[str, str]:
     """The value to which a change reverts, and the text to write if that is another one.
 
     `others` are the entries of its journal.
@@ -183,7 +184,7 @@ def way_back(first: Entry, others: Collection[Entry]) -> tuple[str, str]:
     return to, first.asked if to == first.before else ""
 
 
-def _before(series: Sequence[Entry]) -> Entry:
+def _before(series: Sequence[JournaledChange]) -> JournaledChange:
     """The newest entry of a series, with its side effects as they were before the oldest one.
 
     A value in between may be impossible with the first value of the setting: the kernel accepts no
@@ -199,7 +200,7 @@ def _before(series: Sequence[Entry]) -> Entry:
     return replace(newest, side_effects=side_effects)
 
 
-def origins(entry: Entry, others: Collection[Entry]) -> Entry:
+def origins(entry: JournaledChange, others: Collection[JournaledChange]) -> JournaledChange:
     """The entry with the side effects to restore. `others` are the entries of its journal."""
     side_effects = {
         key: (None if was is None else _origin(entry, key, was, others), now)
@@ -208,7 +209,9 @@ def origins(entry: Entry, others: Collection[Entry]) -> Entry:
     return replace(entry, side_effects=side_effects)
 
 
-def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -> str:
+def _origin(
+    entry: JournaledChange, setting: str, value: str, others: Collection[JournaledChange]
+) -> str:
     """The value to which a setting reverts that had `value` before this entry.
 
     `value` may be the side effect of an older change. If that change was reverted before this one,
@@ -225,13 +228,13 @@ def _origin(entry: Entry, setting: str, value: str, others: Collection[Entry]) -
     return value
 
 
-def never_written(entry: Entry, place: Place) -> bool:
+def never_written(entry: JournaledChange, place: Current) -> bool:
     """Whether an entry without `end` line still has its old value."""
     return entry.after is None and place.now == entry.before
 
 
 def moved(
-    entry: Entry, address: Address, host: Host, planned: Mapping[str, str] | None = None
+    entry: JournaledChange, address: Address, host: Host, planned: Mapping[str, str] | None = None
 ) -> tuple[tuple[Address, str], ...]:
     """The side effects of an entry that are still in place, with their old values.
 
@@ -245,7 +248,9 @@ def moved(
     )
 
 
-def _write(entry: Entry, place: Place, host: Host, state: str, to: str, asked: str) -> Result:
+def _write(
+    entry: JournaledChange, place: Current, host: Host, state: str, to: str, asked: str
+) -> Result:
     """Write the old value, then those of the side effects that are still in place."""
     address, shell = place.address, place.shell
     others = moved(entry, address, host)
@@ -267,7 +272,11 @@ def _write(entry: Entry, place: Place, host: Host, state: str, to: str, asked: s
 
 
 def _in_place(
-    host: Host, entry: Entry, other: Address, after: str | None, planned: Mapping[str, str]
+    host: Host,
+    entry: JournaledChange,
+    other: Address,
+    after: str | None,
+    planned: Mapping[str, str],
 ) -> bool:
     """Whether a side effect is still in place; after a crash an unknown one counts."""
     if entry.after is None or after is None:
@@ -276,7 +285,7 @@ def _in_place(
 
 
 def _result(
-    entry: Entry, state: str, after: str | None = None, shell: str = "", because: str = ""
+    entry: JournaledChange, state: str, after: str | None = None, shell: str = "", because: str = ""
 ) -> Result:
     return Result(
         entry.setting, entry.before, entry.wanted, state, entry.id, after, shell or entry.shell,

@@ -30,7 +30,7 @@ _FEW = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
+class DriverStatistics:
     """One interface's statistics; names may repeat (vmxnet3 repeats them for each queue)."""
 
     interface: str
@@ -49,12 +49,12 @@ class _Known:
     names: dict[str, tuple[drivers.Driver, drivers.Plan, tuple[str, ...]]] = field(
         default_factory=dict
     )
-    readings: list[Reading] = field(default_factory=list)
+    readings: list[DriverStatistics] = field(default_factory=list)
     unnamed: dict[str, str] = field(default_factory=dict)  # interface → why it has no names
     unread: dict[str, str] = field(default_factory=dict)  # interface → why it has no values
 
 
-def readings(source: Source, memory: Memory) -> Sequence[Reading]:
+def readings(source: Source, memory: Memory) -> Sequence[DriverStatistics]:
     """The statistics of every interface that has any; OSError without netlink."""
     known = recall(memory, _Known)
     now = source.now()
@@ -90,7 +90,7 @@ def _read(source: Source, known: _Known, now: float) -> None:
     known.at = now
 
 
-def _one(source: Source, known: _Known, interface: str) -> Reading | None:
+def _one(source: Source, known: _Known, interface: str) -> DriverStatistics | None:
     about, sums, names = known.names[interface]
     values = driver.statistics(source, interface, len(names)) if names else None
     if names and values is None:  # the number of queues changed, and with it the names
@@ -98,7 +98,7 @@ def _one(source: Source, known: _Known, interface: str) -> Reading | None:
         sums = drivers.plan(about, names)
         known.names[interface] = about, sums, names
         values = driver.statistics(source, interface, len(names)) if names else None
-    return None if values is None else Reading(interface, about, sums, names, values)
+    return None if values is None else DriverStatistics(interface, about, sums, names, values)
 
 
 def _list(

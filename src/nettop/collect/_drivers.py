@@ -20,9 +20,11 @@ QUEUE_COUNTS: Final = ("packets", "bytes", "drops")
 _KEYS: Final = {
     "title": str, "notes": str, "source": str, "section": str, "queues": list, "count": dict,
     "levels": list, "same": list, "aliases": list, "statistics": list, "link_ring": str,
-    "arfs": bool, "para": bool, "fcs_counted": bool, "virtual": bool,
+    "arfs": bool, "para": bool, "fcs_counted": bool, "virtual": bool, "dynamic_usecs": list,
 }  # fmt: skip
-_BUILT: Final = {"section", "queues", "levels", "count", "same", "statistics", "aliases"}
+_BUILT: Final = {
+    "section", "queues", "levels", "count", "same", "statistics", "aliases", "dynamic_usecs",
+}  # fmt: skip
 _LINK_FIELDS: Final = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 
 
@@ -39,6 +41,7 @@ class Driver:
     para: bool = False  # a hypervisor's device
     fcs_counted: bool = False  # its byte counters include the frame check
     virtual: bool = False  # a software device
+    dynamic_usecs: tuple[int, ...] = ()  # values of rx-usecs that mean dynamic moderation
     section: re.Pattern[str] | None = None
     queues: tuple[re.Pattern[str], ...] = ()
     count: Mapping[str, tuple[re.Pattern[str], ...]] = field(default_factory=dict)
@@ -49,7 +52,7 @@ class Driver:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """Which of a driver's statistics, by index, add up to each name; made once for its names.
+    """The indexes of the driver's statistics whose sum is each count; made once per list of names.
 
     `levels` are the indexes of statistics that are not counters.
     """
@@ -184,6 +187,7 @@ def _driver(name: str, values: bounds.Table) -> Driver:
             levels=_patterns(values.get("levels", ())),
             same=tuple(_patterns(group) for group in values.get("same", ())),
             statistics=frozenset(values.get("statistics", ())),
+            dynamic_usecs=tuple(values.get("dynamic_usecs", ())),
             count={what: _patterns(patterns) for what, patterns in values.get("count", {}).items()},
             **{key: value for key, value in values.items() if key not in _BUILT},
         )

@@ -1,4 +1,4 @@
-"""Lines in sysctl files that were advice once and do harm today: `rules/legacy-sysctls.toml`."""
+"""Obsolete advice in sysctl files that is harmful today: `rules/legacy-sysctls.toml`."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ _OPERATORS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
-    """One harmful setting: when it is, the entry that measured it, and why."""
+class HarmfulSetting:
+    """A harmful value of a parameter: the condition, the id of its source, and the reason."""
 
     key: str
     bad: str
@@ -28,7 +28,7 @@ class Line:
     why: str
 
     def holds(self, value: str) -> bool:
-        """Whether this value is the harmful one; text that is no number is not judged."""
+        """Whether this value is harmful; False for text that is not a number."""
         words = value.split()
         if self.bad == "always":
             return True
@@ -44,15 +44,15 @@ class Line:
 
 
 @cache
-def lines() -> Mapping[str, Sequence[Line]]:
-    """The harmful lines by key; ValueError names the file when it cannot be understood."""
+def lines() -> Mapping[str, Sequence[HarmfulSetting]]:
+    """The harmful values by key; ValueError with the name of the file for a wrong table."""
     import tomllib
 
     path = config.rules_folder() / "legacy-sysctls.toml"
-    out: dict[str, list[Line]] = {}
+    out: dict[str, list[HarmfulSetting]] = {}
     try:
         for entry in tomllib.loads(path.read_text())["line"]:
-            line = Line(**entry)
+            line = HarmfulSetting(**entry)
             line.holds("0")
             out.setdefault(line.key, []).append(line)
     except (tomllib.TOMLDecodeError, KeyError, TypeError) as error:
@@ -60,8 +60,8 @@ def lines() -> Mapping[str, Sequence[Line]]:
     return out
 
 
-def harmful(key: str, value: str) -> Line | None:
-    """The first entry that says this setting harms; None when none does."""
+def harmful(key: str, value: str) -> HarmfulSetting | None:
+    """The first entry by which this setting is harmful; None if there is none."""
     for line in lines().get(key.replace("/", "."), ()):
         if line.holds(value):
             return line

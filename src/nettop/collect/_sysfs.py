@@ -65,3 +65,16 @@ def target(source: Source, path: str) -> str | None:
         return source.link(path).rstrip("/").rsplit("/", 1)[-1] or None
     except OSError:
         return None
+
+
+def device(source: Source, nic: str) -> tuple[str, str] | None:
+    """The name of the device below an interface, and its folder; None for a virtual interface.
+
+    The device of virtio_net is a child of the one that has the interrupts, the slot and the IOMMU
+    group, so the folder is the parent's (drivers/virtio/virtio_pci_common.c).
+    """
+    path = f"/sys/class/net/{nic}/device"
+    name = target(source, path)
+    if name is None:
+        return None
+    return name, f"{path}/.." if name.startswith("virtio") else path

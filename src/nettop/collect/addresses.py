@@ -31,12 +31,12 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every address."""
+    """Every address; OSError without netlink, ValueError if the answer is cut off."""
     return parse(route.addresses(source), route.names(source))
 
 
 def parse(reply: bytes, names: dict[int, str]) -> list[Row]:
-    """The rows of an answer to RTM_GETADDR; ValueError when it is cut off."""
+    """The rows of an answer to RTM_GETADDR; ValueError if it is cut off."""
     rows = []
     for kind, start, end in messages(reply):
         if kind != route.NEWADDR:

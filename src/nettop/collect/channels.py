@@ -1,4 +1,4 @@
-"""Queues a driver uses and could use: ETHTOOL_MSG_CHANNELS_GET (net/ethtool/channels.c), `-l`."""
+"""Number of queues and its maximum: ETHTOOL_MSG_CHANNELS_GET (net/ethtool/channels.c)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ EVERY = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Channels of one interface; None: the driver has no channels of that kind."""
+    """Channels of one interface (`ethtool -l`); None: the driver has no channels of this kind."""
 
     interface: str = label("interface name")
     rx: int | None = gauge("receive channels", "channels", default=None)
@@ -30,7 +30,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface whose driver has channels."""
+    """Every interface whose driver has channels; OSError without ethtool."""
     return [
         Row(
             interface=name,

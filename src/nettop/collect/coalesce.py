@@ -22,7 +22,7 @@ _DIRECT: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Coalescing of one interface; None: the driver does not offer that knob."""
+    """Coalescing of one interface; None: the driver does not have this parameter."""
 
     interface: str = label("interface name")
     adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
@@ -90,7 +90,7 @@ def row(name: str, values: Attributes) -> Row:
 
 
 def _profile(found: Attributes | None) -> str | None:
-    """Dynamic moderation's steps (Linux 6.11), as ethtool(8) writes them: `1,256,n/a 8,256,0`."""
+    """The steps of dynamic moderation (Linux 6.11) as in ethtool(8): `1,256,n/a 8,256,0`."""
     if not found or not found.get("steps"):
         return None
     return " ".join(

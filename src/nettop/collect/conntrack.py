@@ -1,8 +1,8 @@
 """The connection tracking table: how full it is and what it dropped.
 
 /proc/sys/net/netfilter/nf_conntrack_{count,max,buckets} and /proc/net/stat/nf_conntrack
-(net/netfilter/nf_conntrack_standalone.c, ct_cpu_seq_show): a header, then hexadecimal columns, a
-line for each CPU. Not there: not loaded.
+(net/netfilter/nf_conntrack_standalone.c, ct_cpu_seq_show): a header, then hexadecimal columns, one
+line per CPU. Without the files, connection tracking is not loaded.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """One row; OSError when connection tracking is not loaded."""
+    """One row; OSError if connection tracking is not loaded."""
     count = _sysfs.whole(source.text(f"{_SYSCTL}count").strip())
     if count is None:
         raise ValueError("nf_conntrack_count is no number")

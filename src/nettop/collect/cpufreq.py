@@ -1,7 +1,7 @@
-"""How each CPU chooses its clock: /sys/devices/system/cpu/cpufreq/policyN.
+"""The frequency policy of each CPU: /sys/devices/system/cpu/cpufreq/policyN.
 
-Documentation/admin-guide/pm/cpufreq.rst. A policy rules one or several CPUs; files are in kHz.
-Virtual machines mostly have none.
+Documentation/admin-guide/pm/cpufreq.rst. A policy applies to one or several CPUs; files are in kHz.
+Most virtual machines have no policies.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each CPU of each policy; OSError when the host scales no clocks."""
+    """Each CPU of each policy; OSError on a host without frequency scaling."""
     rows = []
     for name in source.listing(_POLICIES):
         if not name.startswith("policy"):

@@ -1,8 +1,8 @@
-"""Why the kernel dropped packets, whole host: skb:kfree_skb by reason (Linux 5.17).
+"""Dropped packets of the whole host by reason: skb:kfree_skb (Linux 5.17).
 
-include/net/dropreason-core.h. Not every drop is a loss: a frame of another host, a late duplicate
-or an answer nobody waits for is dropped too. Counting needs a program in the kernel (`bpf.drops`),
-which the first reading loads: so it is read only on request, and needs root.
+include/net/dropreason-core.h. Not every drop is a loss: the kernel also drops frames for other
+hosts, late duplicates and answers without a receiver. The first reading loads a program into the
+kernel (`bpf.drops`), so the table is read on request only, and needs root.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every reason the kernel knows, also those that did not happen."""
+    """Every reason of this kernel, also those with a count of 0; OSError as in `bpf.drops`."""
     return parse(source.drops())
 
 

@@ -1,4 +1,4 @@
-"""Who drives each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
+"""The driver of each interface: ETHTOOL_GDRVINFO (net/ethtool/ioctl.c) and the driver table."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ EVERY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface's driver. Since Linux 5.x the version of most is the kernel's."""
+    """The driver of one interface. Since Linux 5.x the version of most is that of the kernel."""
 
     interface: str = label("interface name")
     driver: str = gauge("kernel driver")
@@ -31,11 +31,14 @@ class Row:
         "None: driver not in the table",
         default=None,
     )
+    dynamic_usecs: tuple[int, ...] | None = gauge(
+        "values of rx-usecs that select dynamic moderation, not a delay", default=None
+    )
     notes: str | None = gauge("notes on its counters", default=None)
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface whose driver names itself."""
+    """Every interface whose driver reports its name; OSError without ethtool."""
     rows = []
     for interface in route.names(source).values():
         try:
@@ -47,7 +50,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(interface: str, info: driver.Info) -> Row:
-    """What the driver says, and what the table knows of it."""
+    """The row of the driver's answer, with the values of the driver table."""
     about = drivers.known(info.driver)
     return Row(
         interface=interface,
@@ -60,5 +63,6 @@ def row(interface: str, info: driver.Info) -> Row:
         arfs=about.arfs if about else None,
         fcs_counted=about.fcs_counted if about else None,
         link_ring=about.link_ring if about else None,
+        dynamic_usecs=about.dynamic_usecs or None if about else None,
         notes=about.notes or None if about else None,
     )

@@ -1,6 +1,6 @@
 """Offloads: ETHTOOL_MSG_FEATURES_GET (net/ethtool/features.c), `ethtool -k`; Linux 5.7.
 
-A feature is fixed when the device cannot change it (not in `hw`) or the kernel never lets anyone
+A feature is fixed if the device cannot change it (not in `hw`) or the kernel does not allow it
 (`nochange`).
 """
 

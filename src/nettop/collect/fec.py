@@ -1,6 +1,6 @@
 """Forward error correction: ETHTOOL_MSG_FEC_GET (net/ethtool/fec.c), Linux 5.13.
 
-Blocks that were corrected cost nothing; one that could not be is a frame or more lost on the wire.
+Corrected blocks cost nothing; an uncorrectable block is a loss of one or more frames.
 """
 
 from __future__ import annotations

@@ -31,11 +31,10 @@ def read(source: Source) -> list[Row]:
     """Each interface that is a device; OSError without /sys/class/net."""
     rows = []
     for nic in source.listing(_NETS):
-        device = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        device = _sysfs.device(source, nic)
         if device is None:
             continue
-        place = f"{_NETS}/{nic}/device" + ("/.." if device.startswith("virtio") else "")
-        group = _sysfs.whole(_sysfs.target(source, f"{place}/iommu_group"))
-        kind = _sysfs.word(source, f"{place}/iommu_group/type") if group is not None else None
+        group = _sysfs.whole(_sysfs.target(source, f"{device[1]}/iommu_group"))
+        kind = _sysfs.word(source, f"{device[1]}/iommu_group/type") if group is not None else None
         rows.append(Row(nic, group, kind))
     return rows

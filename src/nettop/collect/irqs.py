@@ -1,12 +1,12 @@
-"""Where interrupts may go and do go, and whose they are: /proc/irq/N and msi_irqs in sysfs.
+"""Affinity and device of each interrupt: /proc/irq/N and msi_irqs in sysfs.
 
-Documentation/core-api/irq/irq-affinity.rst and Documentation/ABI/testing/sysfs-bus-pci: a device's
-`msi_irqs` holds a file for each of its message-signalled interrupts, `irq` its legacy one; a virtio
-device's are its parent's. Only interrupts of network devices are read, unless some device does not
-tell which are its own (platform, Xen) or there is no sysfs: then all are.
+Documentation/core-api/irq/irq-affinity.rst and Documentation/ABI/testing/sysfs-bus-pci: `msi_irqs`
+of a device has a file per message-signalled interrupt, `irq` is its legacy interrupt; those of a
+virtio device belong to its parent. Only interrupts of network devices are read. If a device does
+not list its interrupts (platform, Xen), or without sysfs, all interrupts are read.
 
-Which queues an interrupt serves the kernel itself says since Linux 6.8, for drivers that told it
-(`netlink.netdev`); for others the name of the interrupt line has to do.
+Since Linux 6.8 the kernel reports the queues of an interrupt for drivers that support it
+(`netlink.netdev`); for other drivers the name of the interrupt line shows the queue.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _NETS: Final = "/sys/class/net"
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interrupt. `allowed` is what was asked for, `effective` what the hardware does."""
+    """One interrupt. `allowed` is the configured affinity, `effective` that of the hardware."""
 
     irq: str = label("interrupt number, as in interrupts")
     allowed: tuple[int, ...] | None = gauge("allowed CPUs", default=None)
@@ -55,7 +55,7 @@ class Owner:
 
 
 def read(source: Source) -> list[Row]:
-    """The interrupts of network devices, or all; OSError when /proc/irq is not there."""
+    """The interrupts of network devices, or all; OSError without /proc/irq."""
     there = [name for name in source.listing("/proc/irq") if name.isdecimal()]
     nics = _sysfs.names(source, _NETS)
     found = owners(source, nics)
@@ -70,13 +70,12 @@ def read(source: Source) -> list[Row]:
 
 
 def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
-    """The devices below these interfaces, each with what sysfs says are its interrupts."""
+    """The devices below these interfaces, with their interrupts as sysfs lists them."""
     devices: dict[str, tuple[str, list[str]]] = {}
     for nic in nics:
-        name = _sysfs.target(source, f"{_NETS}/{nic}/device")
-        if name is not None:
-            parent = "/.." if name.startswith("virtio") else ""
-            devices.setdefault(name, (f"{_NETS}/{nic}/device{parent}", []))[1].append(nic)
+        device = _sysfs.device(source, nic)
+        if device is not None:
+            devices.setdefault(device[0], (device[1], []))[1].append(nic)
     found = []
     for name, (path, own) in devices.items():
         irqs = [irq for irq in _sysfs.names(source, f"{path}/msi_irqs") if irq.isdecimal()]
@@ -87,7 +86,7 @@ def owners(source: Source, nics: Iterable[str]) -> list[Owner]:
 
 
 def _queues(source: Source) -> dict[int, tuple[str, ...]]:
-    """The queues of each interrupt, as far as the kernel and the drivers tell."""
+    """The queues of each interrupt, as far as the kernel and the drivers report them."""
     try:
         told = netdev.interrupts(source)
         names = route.names(source) if told else {}

@@ -1,8 +1,8 @@
-"""The kernel that runs here, the machine below it, and whether this is a container.
+"""The running kernel, the machine, and whether this is a container.
 
-Release, name and command line from /proc; memory from /proc/meminfo; the hypervisor from DMI,
-/sys/hypervisor, or the CPU's own flag and the clocks that a guest has. Read once: none of it
-changes while a host is up.
+Release, name and command line are read from /proc, memory from /proc/meminfo, the hypervisor from
+DMI, /sys/hypervisor, the CPU flag or the clock source of a guest. They are read once, because they
+do not change before a reboot.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _PAGES: Final = (4096, 8192, 16384, 65536)
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The one row. None: not told."""
+    """The one row. None: unknown."""
 
     release: str = gauge("kernel release, e.g. 6.1.0-18-amd64")
     hostname: str | None = gauge("host name", default=None)
@@ -49,7 +49,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """One row; OSError when there is no /proc/sys/kernel/osrelease."""
+    """One row; OSError without /proc/sys/kernel/osrelease."""
     status = fields(_sysfs.word(source, "/proc/self/status") or "")
     memory = fields(_sysfs.word(source, "/proc/meminfo") or "").get("MemTotal", "").split()
     kilobytes = _sysfs.whole(memory[0]) if memory else None
@@ -76,7 +76,7 @@ def fields(text: str) -> dict[str, str]:
 
 
 def _page(size: str | None, statm: str | None) -> int | None:
-    """Bytes of a page: the same size told in kB and in pages (fs/proc/array.c, task_mmu.c)."""
+    """Bytes per page, from one size in kB and in pages (fs/proc/array.c, task_mmu.c)."""
     kilobytes = _sysfs.whole((size or "").split(" ")[0])
     pages = _sysfs.whole((statm or "").split(" ")[0])
     if not kilobytes or not pages:
@@ -105,7 +105,7 @@ def _virtual(source: Source) -> str | None:
 
 
 def _container(source: Source) -> bool | None:
-    """Some parameters exist in the first network namespace only (net/core/sysctl_net_core.c)."""
+    """Whether this is not the first network namespace (net/core/sysctl_net_core.c)."""
     there = _sysfs.names(source, "/proc/sys/net/core")
     if there:
         return "netdev_max_backlog" not in there

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -41,6 +41,10 @@ class Row:
     advertised: tuple[str, ...] = gauge("advertised modes", default=())
     partner: tuple[str, ...] = gauge("modes advertised by the link partner", default=())
     best: float | None = gauge("fastest supported mode", "bit/s", default=None)
+    offered: float | None = gauge("fastest advertised mode", "bit/s", default=None)
+    common: float | None = gauge(
+        "fastest supported mode that the link partner advertises", "bit/s", default=None
+    )
     down_count: int | None = counter("link losses seen by the device", "events", default=None)
 
 
@@ -74,6 +78,7 @@ def row(
     none = Bits(0, 0, 0)
     ours, peer = modes.get("ours", none), modes.get("peer", none)
     supported = _names(ours.mask, names)
+    advertised, partner = _names(ours.value, names), _names(peer.value, names)
     speed = modes.get("speed", _UNKNOWN_SPEED)
     return Row(
         interface=name,
@@ -85,9 +90,11 @@ def row(
         link=bool(state["link"]) if "link" in state else None,
         why_down=_WHY_DOWN.get(state.get("ext_state", -1)),
         supported=supported,
-        advertised=_names(ours.value, names),
-        partner=_names(peer.value, names),
-        best=max((_speed(mode) for mode in supported), default=0.0) or None,
+        advertised=advertised,
+        partner=partner,
+        best=_fastest(supported),
+        offered=_fastest(advertised),
+        common=_fastest(set(supported) & set(partner)),
         down_count=state.get("ext_down_cnt"),
     )
 
@@ -98,6 +105,10 @@ def _names(bits: int, names: Sequence[str]) -> tuple[str, ...]:
         for bit in range(bits.bit_length())
         if bits >> bit & 1
     )
+
+
+def _fastest(modes: Iterable[str]) -> float | None:
+    return max((_speed(mode) for mode in modes), default=0.0) or None
 
 
 def _speed(mode: str) -> float:

@@ -1,4 +1,4 @@
-"""What nettop itself costs, and where it runs: /proc/self/stat."""
+"""CPU time and memory of nettop itself, and its CPU: /proc/self/stat (fs/proc/array.c)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """One row; OSError or ValueError when there is no such file."""
+    """One row; OSError without the file, ValueError for another format."""
     own = processes.parse(source.data("/proc/self/stat"))
     sizes = (_sysfs.word(source, "/proc/self/statm") or "").split()
     pages = _sysfs.whole(sizes[1]) if len(sizes) > 1 else None

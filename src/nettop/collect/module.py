@@ -1,4 +1,4 @@
-"""Pluggable modules: temperature and light, from their own memory (`ethtool -m`); root only.
+"""Pluggable modules: temperature and optical power, from their memory (`ethtool -m`); root only.
 
 ETHTOOL_MSG_MODULE_EEPROM_GET (net/ethtool/eeprom.c), Linux 5.13.
 """
@@ -19,7 +19,7 @@ EVERY = 30.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The module of one interface; of several lanes, the weakest light."""
+    """The module of one interface; the optical power is that of the weakest lane."""
 
     interface: str = label("interface name")
     kind: str = gauge("SFP, QSFP or CMIS")
@@ -31,7 +31,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface with a module that tells of itself; PermissionError without the right."""
+    """Every interface with a readable module; PermissionError without CAP_NET_ADMIN."""
     rows = []
     for interface in route.names(source).values():
         try:
@@ -59,7 +59,7 @@ def read(source: Source) -> Sequence[Row]:
 def _memory(
     source: Source, interface: str, address: int, page: int, offset: int, length: int
 ) -> bytes:
-    """Bytes of the module; above 127 they belong to a page."""
+    """Bytes of the module's memory; offsets above 127 are in the given page."""
     reply = ethtool.one(
         source,
         "eeprom",

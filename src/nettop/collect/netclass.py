@@ -1,8 +1,8 @@
-"""What sysfs tells of each interface: /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
+"""Interfaces in sysfs: /sys/class/net (Documentation/ABI/testing/sysfs-class-net).
 
-The mount decides whose interfaces these are: inside a network namespace with the host's sysfs they
-may be the host's; rtnetlink (`links`) always answers for the reader's own namespace. Reading
-`speed` or `carrier` of an interface that is down is an error: unknown, not zero.
+The mount of sysfs determines the network namespace, which may differ from that of the reader;
+rtnetlink (`links`) always answers for the reader's namespace. The kernel returns an error for
+`speed` and `carrier` of an interface that is down: unknown, not zero.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NETS: Final = "/sys/class/net"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface. Device fields are None for what is no hardware."""
+    """One interface. Fields of the device are None for a virtual interface."""
 
     name: str = label("interface")
     index: int | None = gauge("interface index", default=None)
@@ -53,7 +53,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each interface; OSError without /sys/class/net."""
+    """Every interface; OSError without /sys/class/net."""
     return [
         _row(source, name)
         for name in source.listing(_NETS)
@@ -94,7 +94,7 @@ def _row(source: Source, name: str) -> Row:
 
 
 def _device(source: Source, folder: str, name: str) -> dict[str, object]:
-    """What the device below an interface tells; a virtio device's place is its parent's."""
+    """The fields of the device below an interface; a virtio device has those of its parent."""
     bus = _sysfs.target(source, f"{folder}/subsystem")
     place = f"{folder}/.." if bus == "virtio" or name.startswith("virtio") else folder
     node = _sysfs.number(source, f"{place}/numa_node")

@@ -1,4 +1,4 @@
-"""Interface counters of this network namespace: /proc/net/dev (where rtnetlink is not to be had).
+"""Interface counters of this network namespace: /proc/net/dev (used without rtnetlink).
 
 net/core/net-procfs.c, dev_seq_printf_stats(): the columns fold several counters: `drop` is
 rx_dropped + rx_missed_errors, `frame` the length, overrun, CRC and frame errors, `carrier` the
@@ -17,7 +17,7 @@ from ..host.source import Source
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface; counts since it was made."""
+    """One interface; counts since its creation."""
 
     name: str = label("interface")
     rx_bytes: int = counter("bytes received", "bytes")
@@ -39,12 +39,12 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each interface; OSError, or ValueError when it is not that file."""
+    """Every interface; OSError without the file, ValueError for another format."""
     return parse(source.text("/proc/net/dev"))
 
 
 def parse(text: str) -> list[Row]:
-    """The lines below the two header lines; a count may stand right after the colon."""
+    """The rows of the lines after the two header lines; no space need follow the colon."""
     lines = text.splitlines()
     if len(lines) < 2 or lines[1].count("|") != 2:
         raise ValueError("/proc/net/dev has no header")

@@ -15,7 +15,7 @@ from typing import Final
 from ..frame.fields import counter, label
 from ..host.netlink import netdev, route
 from ..host.source import Source
-from ._driver_statistics import Reading, readings, with_unread
+from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import QUEUE_COUNTS
 from ._memory import Memory, recall
 
@@ -40,7 +40,7 @@ class Row:
 
 @dataclass
 class _Kernel:
-    """What is known of the kernel's queue statistics."""
+    """The state of requests for the kernel's queue statistics."""
 
     again: float = -inf  # when to ask again, in seconds of the source's clock
     names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
@@ -76,7 +76,7 @@ def _kernel(source: Source, memory: Memory) -> dict[str, dict[str, dict[str, int
     return {known.names[index]: by for index, by in found.items() if index in known.names}
 
 
-def own_counts(reading: Reading) -> dict[str, dict[str, int]]:
+def own_counts(reading: DriverStatistics) -> dict[str, dict[str, int]]:
     """The driver's counts of each queue, by queue and name."""
     return {
         queue: {what: sum(reading.values[place] for place in sums[what]) for what in sums}

@@ -14,7 +14,7 @@ from ..frame.fields import counter, gauge, label
 from ..host.source import Source
 from . import _drivers as drivers
 from . import _standard_statistics
-from ._driver_statistics import Reading, readings, with_unread
+from ._driver_statistics import DriverStatistics, readings, with_unread
 from ._drivers import COUNTS
 from ._memory import Memory
 
@@ -83,12 +83,12 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     return with_unread(rows, memory)
 
 
-def _bare(interface: str) -> Reading:
+def _bare(interface: str) -> DriverStatistics:
     """An interface whose driver has no statistics of its own."""
-    return Reading(interface, drivers.Driver(""), drivers.Plan({}, {}), (), ())
+    return DriverStatistics(interface, drivers.Driver(""), drivers.Plan({}, {}), (), ())
 
 
-def row(reading: Reading, standard: Mapping[str, int] = _NONE) -> Row:
+def row(reading: DriverStatistics, standard: Mapping[str, int] = _NONE) -> Row:
     """The sums of one interface; `standard` are its statistics by IEEE 802.3, by name."""
     values, sums = reading.values, reading.plan.counts
     counted = {

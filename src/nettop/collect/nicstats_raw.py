@@ -1,6 +1,6 @@
 """All statistics of the drivers under their own names, as `ethtool -S` prints them.
 
-A few of them are no counters (veth's `peer_ifindex`, a temperature): the driver table says which.
+A few of them are not counters (`peer_ifindex` of veth, a temperature); the driver table lists them.
 """
 
 from __future__ import annotations

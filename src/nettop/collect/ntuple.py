@@ -30,7 +30,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every rule of every interface whose driver has any."""
+    """Every rule of every interface; OSError without ethtool, ValueError for a damaged answer."""
     rows: list[Row] = []
     why = []
     for interface in route.names(source).values():
@@ -45,8 +45,8 @@ def read(source: Source) -> Sequence[Row]:
     return Partly(rows, "; ".join(why)) if why else rows
 
 
-def row(interface: str, rule: driver.Rule) -> Row:
-    """A rule with its addresses as text."""
+def row(interface: str, rule: driver.SteeringRule) -> Row:
+    """The row of a rule; addresses as text."""
     return Row(
         interface,
         rule.location,

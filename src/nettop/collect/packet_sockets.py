@@ -13,25 +13,17 @@ from typing import Final
 
 from ..files.bounds import count
 from ..frame.fields import counter, gauge, label
-from ..host.netlink.codec import attributes, messages
-from ..host.request import Request
+from ..host.netlink.codec import attributes
 from ..host.source import Source
+from . import _sock_diag
 
 MAY_REST = True
 
 EVERY: Final = 1.0
 
 _AF_PACKET: Final = 17
-_BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
 _SHOW: Final = 0x1 | 0x4 | 0x8 | 0x10  # info, rings, fanout, memory
-_REQUEST: Final = Request(
-    "sock_diag",
-    _BY_FAMILY,
-    struct.pack("=BBHIIII", _AF_PACKET, 0, 0, 0, _SHOW, 0xFFFFFFFF, 0xFFFFFFFF),
-    "sock_diag/packet",
-    dump=True,
-)
-_MESSAGE: Final = struct.Struct("=BBHI")  # family, type, protocol, inode; then a cookie
+_REQUEST: Final = _sock_diag.request(_AF_PACKET, _SHOW, "packet")
 _INFO, _RX_RING, _TX_RING, _FANOUT, _MEMINFO = 0, 2, 3, 4, 6  # PACKET_DIAG_…
 _TYPES: Final = {2: "dgram", 3: "raw", 10: "packet"}
 _FANOUTS: Final = ("hash", "lb", "cpu", "rollover", "rnd", "qm", "cbpf", "ebpf")
@@ -66,15 +58,11 @@ def read(source: Source) -> list[Row]:
 def decode(reply: bytes) -> list[Row]:
     """The rows of an answer of packet_diag; ValueError if it is cut off."""
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != _BY_FAMILY:
-            continue
-        if end - start < 16:
-            raise ValueError("a packet_diag message is cut off")
-        _family, type_, protocol, inode = _MESSAGE.unpack_from(reply, start)
+    for start, end in _sock_diag.sockets(reply, "packet_diag"):
+        _family, type_, protocol, inode = _sock_diag.HEADER.unpack_from(reply, start)
         words = {
             what: struct.unpack_from(f"={(e - a) // 4}I", reply, a)
-            for what, a, e in attributes(reply, start + 16, end)
+            for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end)
         }
         rows.append(_row(inode, _TYPES.get(type_), protocol, words))
     return rows

@@ -1,6 +1,6 @@
 """Ethernet flow control and its frames: ETHTOOL_MSG_PAUSE_GET (net/ethtool/pause.c), `ethtool -a`.
 
-With autoneg on, drivers differ in whether rx and tx are what is offered or what was negotiated.
+With autoneg on, rx and tx are the offered values with some drivers, the negotiated with others.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface whose driver knows flow control."""
+    """Every interface whose driver supports flow control; OSError without ethtool."""
     rows = []
     for name, values in every(source, "pause").items():
         counted = values.get("stats", {})

@@ -1,8 +1,8 @@
 """The slot of each network device: lanes, their rate, and bus errors.
 
-Documentation/ABI/testing/sysfs-bus-pci: current_link_* is what was negotiated (power saving may
-lower it while idle), max_link_* what the device could do; aer_dev_* in
-sysfs-bus-pci-devices-aer_stats. A virtio device stands in its parent's slot.
+Documentation/ABI/testing/sysfs-bus-pci: current_link_* are the negotiated values (power saving may
+lower them while idle), max_link_* those of the device; aer_dev_* are described in
+sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NETS: Final = "/sys/class/net"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One interface on PCI Express. None: the slot does not tell."""
+    """One interface on PCI Express. None: not reported."""
 
     nic: str = label("interface")
     speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
@@ -34,16 +34,15 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each interface with a slot; OSError without /sys/class/net."""
+    """Every interface with a slot; OSError without /sys/class/net."""
     rows = []
     for nic in source.listing(_NETS):
-        device = _sysfs.target(source, f"{_NETS}/{nic}/device")
+        device = _sysfs.device(source, nic)
         if device is None:
             continue
-        place = f"{_NETS}/{nic}/device" + ("/.." if device.startswith("virtio") else "")
-        speed = _sysfs.word(source, f"{place}/current_link_speed")
+        speed = _sysfs.word(source, f"{device[1]}/current_link_speed")
         if speed is not None:
-            rows.append(_row(source, nic, place, speed))
+            rows.append(_row(source, nic, device[1], speed))
     return rows
 
 
@@ -66,13 +65,13 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
 
 
 def rate(text: str | None) -> float | None:
-    """The figure of `8.0 GT/s PCIe`; None for `Unknown`."""
+    """The rate in GT/s of a text such as `8.0 GT/s PCIe`; None for `Unknown`."""
     found = re.match(r"(\d{1,4}(?:\.\d{1,3})?) GT/s", text or "")
     return float(found[1]) if found else None
 
 
 def total(text: str | None) -> int | None:
-    """The `TOTAL_ERR_…` line of an AER file."""
+    """The count of the `TOTAL_ERR_…` line of an AER file; None without one."""
     for line in (text or "").splitlines():
         name, _, count = line.rpartition(" ")
         if name.startswith("TOTAL_ERR"):

@@ -22,7 +22,7 @@ _NETS: Final = "/sys/class/net"
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One queue of the kernel's; a device that is no hardware has one of each at least."""
+    """One queue of the kernel; a virtual interface has at least one of each direction."""
 
     nic: str = label("interface")
     name: str = label("rx-N or tx-N")
@@ -36,7 +36,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each queue of each interface; OSError without /sys/class/net."""
+    """Every queue of every interface; OSError without /sys/class/net."""
     rows = []
     for nic in source.listing(_NETS):
         names = _sysfs.names(source, f"{_NETS}/{nic}/queues")

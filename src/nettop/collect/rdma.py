@@ -1,4 +1,4 @@
-"""RDMA devices and what went through them: /sys/class/infiniband.
+"""RDMA devices and their counters: /sys/class/infiniband.
 
 Documentation/ABI/stable/sysfs-class-infiniband: port_rcv_data and port_xmit_data count words of
 four bytes. The interface is the one of the port's first GID (gid_attrs/ndevs/0), else of the
@@ -37,7 +37,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each port; none on a host without RDMA; OSError without /sys/class."""
+    """Every port, none on a host without RDMA; OSError without /sys/class."""
     if "infiniband" not in source.listing("/sys/class"):
         return []
     return [

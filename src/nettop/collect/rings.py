@@ -17,7 +17,7 @@ _SPLIT: Final = {0: None, 1: False, 2: True}  # ETHTOOL_TCP_DATA_SPLIT_*
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Rings of one interface; None: the driver has no such ring, or its size is not told."""
+    """Rings of one interface; None: the driver has no such ring, or does not report its size."""
 
     interface: str = label("interface name")
     rx: int | None = gauge("receive ring", "descriptors", default=None)
@@ -35,12 +35,12 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """The rings of every interface whose driver has them."""
+    """Every interface whose driver has rings; OSError without ethtool."""
     return [row(name, values) for name, values in every(source, "rings").items()]
 
 
 def row(name: str, values: dict[str, int]) -> Row:
-    """A ring whose size reads 0 while its maximum is not 0 (be2net) is not told."""
+    """The row of one interface; a size of 0 (be2net) means that it is not reported."""
     known = {field: values.get(field) or None for field in _SIZES}
     return Row(
         interface=name,

@@ -1,6 +1,6 @@
-"""Where packets go: unicast routes by RTM_GETROUTE (net/ipv4/fib_semantics.c, net/ipv6/route.c).
+"""Unicast routes: RTM_GETROUTE (net/ipv4/fib_semantics.c, net/ipv6/route.c).
 
-A router's table is not taken apart: a hundred thousand routes would cost a second of every ten.
+The large table of a router is refused, because parsing 100,000 routes takes a second.
 """
 
 from __future__ import annotations

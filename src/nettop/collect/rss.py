@@ -1,9 +1,8 @@
-"""How receive queues are chosen: the RSS key and table (ETHTOOL_GRSSH) and the hashed fields.
+"""Receive-side scaling: key and table (ETHTOOL_GRSSH), and the hashed fields.
 
-By ioctl, which every kernel since 3.16 answers (net/ethtool/ioctl.c, ethtool_get_rxfh()); RSS over
-netlink came in 6.2. Some drivers (vmxnet3) hide the key: then it is None, not zeros. Since 6.8 a
-NIC may be told to transform addresses and ports before it hashes them, so that both directions of
-a flow meet; an older kernel cannot ask for that.
+The ioctl works since Linux 3.16 (net/ethtool/ioctl.c, ethtool_get_rxfh()); RSS over netlink came
+in 6.2. Some drivers (vmxnet3) hide the key, which is None then. Since 6.8 a NIC may transform
+addresses and ports before the hash, so that both directions of a flow have the same hash.
 """
 
 from __future__ import annotations
@@ -44,7 +43,7 @@ class Row:
 
 
 def read(source: Source) -> Sequence[Row]:
-    """Every interface whose driver tells anything about RSS."""
+    """Every interface whose driver reports RSS; OSError without ethtool."""
     rows = []
     for interface in route.names(source).values():
         try:

@@ -1,7 +1,7 @@
-"""Programs that own knobs of the network: irqbalance, tuned, NetworkManager and their like.
+"""Services that change network settings: irqbalance, tuned, NetworkManager and others.
 
-Found by their command names and the files they leave, never by starting anything. Inside a process
-namespace of its own (no kthreadd to be seen) a program that is not seen may still run: unknown.
+They are identified by command names and files; no program is started. In a PID namespace (without
+kthreadd) a service that is not visible may still run: then it is unknown.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _SETTINGS: Final = ("/etc/default/irqbalance", "/etc/sysconfig/irqbalance")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One of the known services."""
+    """One known service."""
 
     name: str = label("service")
     running: bool | None = gauge("running; None: not visible from here")
@@ -36,7 +36,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Every known service; OSError when /proc cannot be listed."""
+    """Every known service; OSError if /proc cannot be listed."""
     found: dict[str, int] = {}
     for pid in source.listing("/proc"):
         if pid.isdecimal():

@@ -1,7 +1,7 @@
 """Totals of the protocols in this network namespace: /proc/net/snmp, snmp6, netstat and sockstat.
 
-net/ipv4/proc.c: pairs of lines, the names of a section and then their figures. New kernels add
-names, so each figure is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
+net/ipv4/proc.c: pairs of lines, the names of a section and then their values. New kernels add
+names, so each value is found by its name. UDP datagrams over IPv6 (/proc/net/snmp6) are added to
 those over IPv4. Documentation/networking/snmp_counter.rst defines the counters.
 """
 
@@ -51,6 +51,9 @@ _SUMS: Final[Mapping[str, str]] = {
     "udp_rcvbuf_errors": "Udp.RcvbufErrors 6.Udp6RcvbufErrors",
     "udp_sndbuf_errors": "Udp.SndbufErrors 6.Udp6SndbufErrors",
     "udp_memory_errors": "Udp.MemErrors 6.Udp6MemErrors",
+    "syn_cookies": "TcpExt.TCPReqQFullDoCookies", "syn_drops": "TcpExt.TCPReqQFullDrop",
+    "time_wait_overflows": "TcpExt.TCPTimeWaitOverflow",
+    "reverse_path_drops": "TcpExt.IPReversePathFilter",
     "tcp_inuse": "TCP.inuse TCP6.inuse", "tcp_orphan": "TCP.orphan", "time_wait": "TCP.tw",
     "tcp_mem_pages": "TCP.mem", "udp_inuse": "UDP.inuse UDP6.inuse", "udp_mem_pages": "UDP.mem",
 }  # fmt: skip
@@ -101,6 +104,12 @@ class Row:
     udp_rcvbuf_errors: int | None = counter("datagrams dropped, receive buffer full", "packets")
     udp_sndbuf_errors: int | None = counter("datagrams dropped, send buffer full", "packets")
     udp_memory_errors: int | None = counter("datagrams dropped, UDP memory limit", "packets")
+    syn_cookies: int | None = counter("SYN queue full: SYN cookies sent", "events")
+    syn_drops: int | None = counter("SYN queue full: SYNs dropped", "events")
+    time_wait_overflows: int | None = counter(
+        "sockets closed without TIME_WAIT, too many of them", "events"
+    )
+    reverse_path_drops: int | None = counter("packets dropped, reverse path filter", "packets")
     tcp_inuse: int | None = gauge("TCP sockets", "sockets")
     tcp_orphan: int | None = gauge("orphaned TCP sockets", "sockets")
     time_wait: int | None = gauge("sockets in TIME_WAIT", "sockets")

@@ -36,7 +36,7 @@ class Row:
 
 
 @dataclass
-class _Held:
+class _ProcessSockets:
     """What is known of one process."""
 
     name: str | None = None
@@ -57,7 +57,7 @@ class Known:
     """The processes of the last reading."""
 
     turn: int = -1  # number of the reading
-    held: dict[str, _Held] = field(default_factory=dict)  # by pid
+    held: dict[str, _ProcessSockets] = field(default_factory=dict)  # by pid
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -65,7 +65,11 @@ def update(source: Source, memory: Memory) -> list[Row]:
     last = recall(memory, Known)
     turn = last.turn = last.turn + 1
     past = last.held
-    held = {pid: past.get(pid) or _Held() for pid in source.listing("/proc") if pid.isdecimal()}
+    held = {
+        pid: past.get(pid) or _ProcessSockets()
+        for pid in source.listing("/proc")
+        if pid.isdecimal()
+    }
     last.held = held
     links = LINKS
     waiting = sorted(
@@ -86,7 +90,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
     return [Row(0, None, "", closed), *rows] if closed else rows
 
 
-def _look(source: Source, pid: str, process: _Held, turn: int) -> int:
+def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> int:
     """Follow the links of one process; returns the number of reads."""
     process.seen = turn
     try:

@@ -1,8 +1,8 @@
 """TCP sockets with tcp_info, memory and congestion control, by sock_diag (net/ipv4/tcp_diag.c).
 
-Ten thousand connections must cost less than `ss` does. So a row is a named tuple made from one
-unpack of tcp_info, and a socket that did nothing since keeps its row: of its message only the
-timers and the four ages within tcp_info may differ then.
+Ten thousand connections must cost less than with `ss`. So a row is a named tuple from one unpack
+of tcp_info, and a socket without activity keeps its row: only the timers and the four ages in
+tcp_info differ between its messages.
 """
 
 from __future__ import annotations
@@ -42,6 +42,7 @@ class Row:
     """One TCP socket. None: not known to this kernel, or without meaning (a listening socket)."""
 
     cookie: int = label("socket cookie of the kernel, unique since boot")
+    namespace: int = label("inode of its network namespace; 0: this one")
     family: int = gauge("4 or 6")
     local: str = gauge("local address")
     local_port: int = gauge("local port")
@@ -57,6 +58,8 @@ class Row:
     snd_wscale: int | None = gauge("scale of the peer's window", "bits")
     rcv_wscale: int | None = gauge("scale of our window", "bits")
     app_limited: bool | None = gauge("application-limited delivery rate")
+    probes: int | None = gauge("unanswered window probes", "probes")
+    backoff: int | None = gauge("doublings of the retransmission timeout", "doublings")
     recv_q: int = gauge("unread bytes; listening: connections not yet accepted", "bytes")
     send_q: int = gauge("unacknowledged bytes; listening: backlog limit", "bytes")
     uid: int = gauge("owning process")
@@ -119,11 +122,11 @@ _SSTHRESH, _PACING, _MAX_PACING, _MIN_RTT, _DELIVERY = (
 
 # What is remembered of a socket: its bytes but for timers and ages, before and after the ages;
 # where in its message the ages begin; its row.
-_Seen = tuple[bytes, bytes, int, Row]
+Seen = tuple[bytes, bytes, int, Row]
 
 
 class _Layout(NamedTuple):
-    """Where in a message of some length the attributes' payloads begin and end; 0: not there."""
+    """Start and end of each attribute's payload in messages of one length; 0: absent."""
 
     memory: int
     memory_end: int
@@ -141,14 +144,14 @@ class _Layout(NamedTuple):
 class Known:
     """The sockets of the last reading and the names of interfaces."""
 
-    seen: dict[bytes, _Seen] = field(default_factory=dict)  # by cookie
+    seen: dict[bytes, Seen] = field(default_factory=dict)  # by cookie
     names: dict[int, str] = field(default_factory=dict)  # interfaces by index
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every TCP socket that moves data or listens; an unchanged one keeps its row. OSError."""
     last = recall(memory, Known)
-    seen: dict[bytes, _Seen] = {}
+    seen: dict[bytes, Seen] = {}
 
     def name_of(index: int) -> str:
         if index not in last.names:
@@ -162,14 +165,15 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 def parse(
     reply: bytes,
-    before: dict[bytes, _Seen],
-    seen: dict[bytes, _Seen],
+    before: dict[bytes, Seen],
+    seen: dict[bytes, Seen],
     name_of: Callable[[int], str] = str,
+    namespace: int = 0,
 ) -> list[Row]:
     """The rows of one answer; `seen` is filled with what the next call needs as `before`.
 
-    `name_of` gives the name of an interface by its number: few sockets are bound to one.
-    ValueError when the answer is cut off.
+    `name_of` gives the name of an interface by its index, for sockets bound to one. ValueError if
+    the answer is cut off.
     """
     rows = []
     layouts: dict[int, _Layout] = {}
@@ -197,7 +201,7 @@ def parse(
                 layout = layouts.get(length)
                 if layout is None or not _fits(reply, at, layout):
                     layout = layouts[length] = _layout(reply, at, end)
-                names = old[3][:7] if old else _identity(reply, at, name_of)  # type: ignore[index]
+                names = old[3][:8] if old else _identity(reply, at, name_of, namespace)  # type: ignore[index]
                 row = _row(reply, at, layout, names)
                 ages = layout.info + _AGES_AT if layout.info else length
                 head, tail = reply[at + _COUNTS_AT : at + ages], reply[at + ages + 16 : end]
@@ -221,7 +225,7 @@ def _layout(reply: bytes, at: int, end: int) -> _Layout:
 
 @cache
 def _numbers(memory: tuple[int, int], info: tuple[int, int]) -> struct.Struct | None:
-    """All numbers of a row in one unpack; None where a kernel gives fewer or in another order."""
+    """The format of all numbers of a row; None if the kernel has fewer or in another order."""
     between = info[0] - memory[0] - _MEMORY.size
     ahead = memory[0] - _ATTRIBUTES_AT
     if between < 0 or ahead < 0 or memory[1] - memory[0] < _MEMORY.size:
@@ -269,16 +273,19 @@ def _row(reply: bytes, at: int, layout: _Layout, names: tuple[object, ...]) -> R
     if not numbers[_DELIVERY]:
         numbers[_DELIVERY] = None
     congestion = _congestion(reply[at + layout.congestion : at + layout.congestion_end])
-    options = _options(reply[begin + 5 : begin + 8])
+    options = _options(reply[begin + 3 : begin + 8])
     return _make((*names, name, congestion, *options, *numbers))
 
 
-def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[object, ...]:
+def _identity(
+    reply: bytes, at: int, name_of: Callable[[int], str], namespace: int
+) -> tuple[object, ...]:
     family, ports, source, destination, interface = _NAMES.unpack_from(reply, at + _NAMES_AT)
     local_port, remote_port = struct.unpack(">HH", ports)
     size = 4 if family == diag.IPV4 else 16
     return (
         struct.unpack_from("=Q", reply, at + _COOKIE_AT)[0],
+        namespace,
         4 if family == diag.IPV4 else 6,
         route.ip(source[:size]),
         local_port,
@@ -288,26 +295,27 @@ def _identity(reply: bytes, at: int, name_of: Callable[[int], str]) -> tuple[obj
     )
 
 
-_NO_OPTIONS: Final = (None,) * 7
+_NO_OPTIONS: Final = (None,) * 9
 _NO_MEMORY: Final = (None,) * 9
 _NO_INFO: Final = (None,) * 32
 
 
 def _make(values: tuple[object, ...]) -> Row:
-    """A row from all its fields, without the named tuple's own argument handling."""
+    """A row from all its fields, faster than by keyword arguments."""
     return tuple.__new__(Row, values)  # type: ignore[type-var]
 
 
 @cache
 def _options(raw: bytes) -> tuple[bool | int | None, ...]:
-    """What three bytes of tcp_info say: options, window scales, and whether the sender was idle."""
-    if len(raw) < 3:
+    """What five bytes of tcp_info say: probes, backoff, options, scales, application-limited."""
+    if len(raw) < 5:
         return _NO_OPTIONS
-    bits, scales, flags = raw
+    probes, backoff, bits, scales, flags = raw
     scaled = bool(bits & 4)
     return (
         bool(bits & 1), bool(bits & 2), scaled, bool(bits & 8),
         scales & 15 if scaled else None, scales >> 4 if scaled else None, bool(flags & 1),
+        probes, backoff,
     )  # fmt: skip
 
 
@@ -317,7 +325,7 @@ def _congestion(raw: bytes) -> str | None:
 
 
 def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
-    """The socket's memory; `drops` came with Linux 4.10."""
+    """The memory of the socket (SK_MEMINFO); `drops` since Linux 4.10."""
     size = layout.memory_end - layout.memory
     if size >= _MEMORY.size:
         return _MEMORY.unpack_from(reply, at + layout.memory)
@@ -329,7 +337,7 @@ def _memory(reply: bytes, at: int, layout: _Layout) -> tuple[int | None, ...]:
 
 @cache
 def _ends() -> tuple[int, ...]:
-    """Where in tcp_info each field of `_INFO` ends."""
+    """The end of each field of `_INFO` in tcp_info, in bytes."""
     whole = _INFO.format.removeprefix("=")
     ends, at, count = [], 0, ""
     for letter in whole:
@@ -344,6 +352,6 @@ def _ends() -> tuple[int, ...]:
 
 
 def _short(raw: bytes) -> list[int | None]:
-    """The fields of an older kernel's tcp_info; None for those it did not have yet."""
+    """The fields of a shorter tcp_info of an older kernel; None for fields that it lacks."""
     values = _INFO.unpack_from(raw.ljust(_INFO.size, b"\0"))
     return [value if end <= len(raw) else None for value, end in zip(values, _ends(), strict=True)]

@@ -80,7 +80,7 @@ def parse(text: str) -> list[Row]:
 
 
 def end(word: str) -> tuple[str, int]:
-    """Address and port of `0100007F:0035`; ValueError for another form."""
+    """Address and port of a text such as `0100007F:0035`; ValueError for another form."""
     digits, _, port = word.partition(":")
     return _address(digits), count(port, 16)
 

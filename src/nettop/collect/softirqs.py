@@ -1,7 +1,7 @@
-"""Soft interrupts each CPU ran: /proc/softirqs.
+"""Soft interrupts of each CPU: /proc/softirqs.
 
-fs/proc/softirqs.c: a column for each *possible* CPU (a two-CPU guest may show 128), a line for each
-kind; so the header, not the column's place in another file, says which CPU it is.
+fs/proc/softirqs.c: a column per *possible* CPU (a guest with two CPUs may have 128), a line per
+kind. The header has the CPU numbers.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _KINDS: Final = ("NET_RX", "NET_TX", "TASKLET", "TIMER", "SCHED", "RCU")
 @light
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One possible CPU, the kinds a network host asks about."""
+    """One possible CPU, with the kinds that matter for networking."""
 
     cpu: int = label("CPU number")
     net_rx: int | None = counter("receive", "softirqs", default=None)
@@ -35,12 +35,12 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Each possible CPU; OSError, or ValueError when it is not that file."""
+    """Every possible CPU; OSError without the file, ValueError for another format."""
     return parse(source.text("/proc/softirqs"))
 
 
 def parse(text: str) -> list[Row]:
-    """The table turned on its side: a row for each column."""
+    """The rows of the text: one per column."""
     lines = text.splitlines()
     header = lines[0].split() if lines else []
     if not header or not all(word.startswith("CPU") for word in header):

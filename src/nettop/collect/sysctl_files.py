@@ -1,4 +1,4 @@
-"""Kernel parameters written down to survive a reboot: /etc/sysctl.conf and sysctl.d.
+"""Kernel parameters set at boot: /etc/sysctl.conf and sysctl.d.
 
 sysctl.d(5): files of the same name mask each other in the order of the folders, all are applied in
 the order of their names, and a later line for a key wins. /etc/sysctl.conf is applied last, as
@@ -38,7 +38,7 @@ class Row:
 
 
 def read(source: Source) -> list[Row]:
-    """Every line; OSError only when /etc cannot be listed."""
+    """Every line; OSError only if /etc cannot be listed."""
     source.listing("/etc")
     rows: list[Row] = []
     for path in files(source):
@@ -52,7 +52,7 @@ def read(source: Source) -> list[Row]:
 
 
 def files(source: Source) -> list[str]:
-    """The files in the order they are applied; the same file by two roads is one."""
+    """The files in the order in which they are applied; a file with two paths appears once."""
     found: dict[str, str] = {}
     for folder in _FOLDERS:
         for name in _sysfs.names(source, folder):
@@ -68,7 +68,7 @@ def files(source: Source) -> list[str]:
 
 
 def parse(text: str, file: str) -> list[Row]:
-    """The settings of one file; comments and lines without a value are none."""
+    """The settings of one file, without comments and lines that have no value."""
     rows = []
     for number, line in enumerate(text.splitlines(), 1):
         plain = line.strip()
@@ -82,9 +82,9 @@ def parse(text: str, file: str) -> list[Row]:
 
 
 def name(key: str) -> str:
-    """A key with dots between its components: `net/ipv4/tcp_rmem` is the same as with dots.
+    """A key with dots between its components: `net/ipv4/tcp_rmem` is `net.ipv4.tcp_rmem`.
 
-    The first separator decides which it is (sysctl.d(5)).
+    The first separator determines the form (sysctl.d(5)).
     """
     first = next((sign for sign in key if sign in "./"), ".")
     return key.translate(_SWAP) if first == "/" else key

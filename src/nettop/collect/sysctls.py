@@ -1,8 +1,8 @@
 """The kernel parameters that rules and facts name: /proc/sys, by the list `rules/sysctls.toml`.
 
-Names are written as sysctl(8) does: components joined by dots, a dot inside a component as `/`.
+Names have the form of sysctl(8): components joined by dots, a dot inside a component as `/`.
 Parameters of `net` are those of the reader's network namespace; some exist in the first one only
-(net/core/sysctl_net_core.c). What is absent has no row.
+(net/core/sysctl_net_core.c). An absent parameter has no row.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _SWAP: Final = str.maketrans("./", "/.")
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One parameter; runs of white space in its value are single spaces."""
+    """One parameter; each run of white space in its value is one space."""
 
     name: str = label("name, e.g. net.ipv4.tcp_rmem")
     value: str = gauge("value")
@@ -31,7 +31,7 @@ class Row:
 
 @cache
 def names() -> tuple[str, ...]:
-    """The names of the list; ValueError when the file is not one."""
+    """The names of the list; ValueError for a wrong file."""
     table = tomllib.loads((config.rules_folder() / "sysctls.toml").read_text("utf-8"))
     found = [name for group in table.values() for name in group["names"]]
     if not all(isinstance(name, str) for name in found):
@@ -45,7 +45,7 @@ def path(name: str) -> str:
 
 
 def read(source: Source) -> list[Row]:
-    """Each parameter of the list that is here; OSError when none can be read."""
+    """Every readable parameter of the list; OSError if none can be read."""
     rows = []
     failed: tuple[int | str | None, ...] = ()
     for name in names():

@@ -2,18 +2,20 @@
 
 schedstat (Documentation/scheduler/sched-stats.rst) has nanoseconds: the time a thread ran and the
 time it waited on a run queue. Only processes whose TCP sockets moved or hold data, or whose UDP
-sockets hold or dropped data, are read, for some readings after the last data. `sockets_tcp` and
-`socket_owners` leave in the shared memory which those are.
+sockets hold or dropped data, are read, for some readings after the last data: those of other
+network namespaces too. The collectors of sockets and `socket_owners` leave in the shared memory
+which those are.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
-from . import _sysfs, processes, socket_owners, sockets_tcp, sockets_udp
+from . import _sysfs, netns_tcp, netns_udp, processes, socket_owners, sockets_tcp, sockets_udp
 from ._memory import Memory, recall
 
 EVERY: Final = 0.45
@@ -91,7 +93,8 @@ def _moving(memory: Memory) -> list[int]:
     past = known.amounts
     now: dict[int, int] = {}
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
-    for _head, _tail, _ages, row in recall(memory, sockets_tcp.Known).seen.values():
+    seen = (recall(memory, sockets_tcp.Known).seen, *recall(memory, netns_tcp.Known).seen.values())
+    for _head, _tail, _ages, row in chain.from_iterable(one.values() for one in seen):
         if row.state == "listen" or row.inode not in holders:
             continue
         amount = (row.bytes_acked or 0) + (row.bytes_received or 0)
@@ -99,7 +102,7 @@ def _moving(memory: Memory) -> list[int]:
         before = past.get(row.inode)
         if row.notsent or row.recv_q or (before is not None and amount - before >= MOVED):
             left[holders[row.inode]] = _ROUNDS
-    for udp in recall(memory, sockets_udp.Known).rows:
+    for udp in chain(recall(memory, sockets_udp.Known).rows, recall(memory, netns_udp.Known).rows):
         if udp.inode in holders and (udp.recv_q or udp.drops > past.get(-udp.inode, udp.drops)):
             left[holders[udp.inode]] = _ROUNDS
         now[-udp.inode] = udp.drops

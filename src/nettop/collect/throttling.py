@@ -68,7 +68,7 @@ def _with_ancestors(groups: Iterable[str]) -> set[str]:
 
 
 def _quota(source: Source, folder: str, *, old: bool) -> float | None:
-    """How many CPUs may be used; None: no limit, or not to be read."""
+    """The quota in CPUs; None: no limit, or not readable."""
     if old:
         most = _sysfs.number(source, f"{folder}/cpu.cfs_quota_us")
         period = _sysfs.number(source, f"{folder}/cpu.cfs_period_us")

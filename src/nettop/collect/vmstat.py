@@ -1,6 +1,6 @@
-"""Sums of the whole host: the lines below the CPUs in /proc/stat, and NUMA counts of /proc/vmstat.
+"""Totals of the host: the lines after the CPUs in /proc/stat, and NUMA counts of /proc/vmstat.
 
-fs/proc/stat.c, show_stat(); mm/vmstat.c. A page from another node than was asked for is a miss.
+fs/proc/stat.c, show_stat(); mm/vmstat.c. `numa_miss` counts pages from another node than wanted.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def read(source: Source) -> list[Row]:
 
 
 def parse(stat: str, vmstat: str = "") -> Row:
-    """The first figure of each line that is named here."""
+    """The row: the first number of each line that a field needs."""
     told = {}
     for line in (*stat.splitlines(), *vmstat.splitlines()):
         words = line.split(None, 2)

@@ -10,22 +10,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.netlink.codec import attributes, messages
-from ..host.request import Request
+from ..host.netlink.codec import attributes
 from ..host.source import Source
+from . import _sock_diag
 
 EVERY: Final = 2.0
 OPTIONAL: Final = True  # few kernels have the module xsk_diag
 
-_BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
+_AF_XDP: Final = 44
 _SHOW: Final = 0x1 | 0x10  # XDP_SHOW_INFO, XDP_SHOW_STATS
-_REQUEST: Final = Request(
-    "sock_diag",
-    _BY_FAMILY,
-    struct.pack("=BBHIIII", 44, 0, 0, 0, _SHOW, 0xFFFFFFFF, 0xFFFFFFFF),  # AF_XDP
-    "sock_diag/xdp",
-    dump=True,
-)
+_REQUEST: Final = _sock_diag.request(_AF_XDP, _SHOW, "xdp")
 _STATS: Final = struct.Struct("=6Q")
 
 
@@ -49,18 +43,14 @@ def read(source: Source) -> list[Row]:
 def decode(reply: bytes) -> list[Row]:
     """The rows of an answer of xdp_diag; ValueError if it is cut off."""
     rows = []
-    for kind, start, end in messages(reply):
-        if kind != _BY_FAMILY:
-            continue
-        if end - start < 16:
-            raise ValueError("an xdp_diag message is cut off")
+    for start, end in _sock_diag.sockets(reply, "xdp_diag"):
         values: dict[str, int] = {}
-        for what, a, e in attributes(reply, start + 16, end):
+        for what, a, e in attributes(reply, start + _sock_diag.HEADER.size, end):
             if what == 1 and e - a >= 8:
                 index, queue = struct.unpack_from("=II", reply, a)
                 values.update(index=index, queue=queue)
             elif what == 9 and e - a >= _STATS.size:
                 drops, _invalid, full, empty, _tx, _tx_empty = _STATS.unpack_from(reply, a)
                 values.update(drops=drops, ring_full=full, fill_empty=empty)
-        rows.append(Row(struct.unpack_from("=I", reply, start + 4)[0], **values))
+        rows.append(Row(_sock_diag.HEADER.unpack_from(reply, start)[3], **values))
     return rows

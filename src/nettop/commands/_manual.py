@@ -40,7 +40,7 @@ class Option:
 
 
 @dataclass(frozen=True, slots=True)
-class Command:
+class CommandHelp:
     """One command: its group, one line of help, its page, its options and arguments."""
 
     name: str
@@ -51,12 +51,12 @@ class Command:
     arguments: tuple[Option, ...]
 
 
-def every() -> tuple[Command, ...]:
+def every() -> tuple[CommandHelp, ...]:
     """All commands, including `top` (the screen)."""
     return tuple(_command(name) for name in commands.names())
 
 
-def _command(name: str) -> Command:
+def _command(name: str) -> CommandHelp:
     module = commands.command(name)
     parser = argparse.ArgumentParser(prog=f"nettop {name}", add_help=False)
     module.arguments(parser)
@@ -65,7 +65,7 @@ def _command(name: str) -> Command:
     options = tuple(option for option in every if option.names)
     group = getattr(module, "GROUP", GROUPS[-1])
     arguments = tuple(option for option in every if not option.names)
-    return Command(name, group, module.HELP, page, options, arguments)
+    return CommandHelp(name, group, module.HELP, page, options, arguments)
 
 
 def _options(parser: argparse.ArgumentParser) -> Iterator[Option]:

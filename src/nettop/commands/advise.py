@@ -38,7 +38,7 @@ ALIKE = 3  # findings of one rule in full; forty flows of one process repeat the
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     json_argument(parser)
-    duration_argument(parser, "--seconds", "how long to observe the host (2)", 2.0)
+    duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     profile_argument(parser)
     interface_argument(parser, "report findings of this interface only")
     parser.add_argument(

@@ -18,7 +18,7 @@ from . import (
 )
 
 if TYPE_CHECKING:
-    from ..changes.journal import Entry
+    from ..changes.journal import JournaledChange
 
 GROUP = "change"
 HELP = "list the changes that nettop made, and their state"
@@ -80,7 +80,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def document(entry: Entry, since: str = "") -> dict[str, object]:
+def document(entry: JournaledChange, since: str = "") -> dict[str, object]:
     """One entry as data; `since` says what changed the setting outside nettop."""
     from ..changes import data
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from ._manual import Command, Option
+    from ._manual import CommandHelp, Option
 
 HELP = "print the manual page"
 CONCEPT = """\
@@ -110,7 +110,7 @@ def _lines() -> Iterator[str]:
         yield from _entry(path, meaning)
 
 
-def _command(command: Command) -> Iterator[str]:
+def _command(command: CommandHelp) -> Iterator[str]:
     words = " ".join(one.value for one in command.arguments)
     yield f".SS {_plain(f'nettop {command.name} {words}'.strip())}"
     yield from _prose(command.page)

@@ -22,7 +22,7 @@ from ..terms.errors import Refused, nearest
 from . import emit, json_argument, report_faults
 
 if TYPE_CHECKING:
-    from ..advice.judge.rule_tests import Outcome, Recorded
+    from ..advice.judge.rule_tests import Recorded, RuleTestResult
     from ..advice.rules.rule import Rule
     from ..facts import Facts
 
@@ -127,7 +127,7 @@ def _check(args: argparse.Namespace) -> int:
     from ..advice.rules.settings import check as check_addresses
 
     faults: list[str] = []
-    outcomes: list[Outcome] = []
+    outcomes: list[RuleTestResult] = []
     files = paths(args.names)
     for path in files:
         try:

@@ -257,7 +257,7 @@ def _apply(
     from ..changes import privilege, report
     from ..changes.apply import Terms, apply
 
-    if any(privilege.needed(settings.parse(c.setting)) for c in changes):
+    if any(privilege.needed(c.address) for c in changes):
         peer = peer_of(args)
         options = [f"--confirm={args.confirm:g}"]
         options += [f"--finding={args.finding}"] if args.finding else []

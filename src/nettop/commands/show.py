@@ -93,7 +93,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
     from ..views.build import Plans, scene_of
     from ..views.kept import origin, stored, studies
     from ..views.observer import Observer
-    from ..views.past import Past
+    from ..views.past import History
     from ..views.scene import Spot, View
 
     try:
@@ -110,7 +110,7 @@ def show(args: argparse.Namespace, name: str, host: Source, width: int, height: 
         columns=columns,
     )  # fmt: skip
     module = pane(name)
-    past, plans = Past(), Plans(host)
+    past, plans = History(), Plans(host)
     first = host.opening or not host.ends  # the only sample of a recording is shown without rates
     while True:
         observation = observer.step({*module.NEEDS, "links"})

@@ -2,8 +2,9 @@
 
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported. The stages of a flow are listed by capacity: the first one limits. A limit
-marked `there` is beyond this host.
+datagrams is reported. As root, flows of other network namespaces (containers, pods) are reported
+as well, with the name of the namespace. The stages of a flow are listed by capacity: the first one
+limits. A limit marked `there` is beyond this host.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
     source = open_source(args)
-    frame, facts = _look(source, args.seconds)
+    frame, facts = look(source, args.seconds)
     limits = chosen(facts, args.target)
     if args.json:
         emit(document(source, limits, frame, args.seconds))
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _look(source: Source, seconds: float) -> tuple[Frame, Facts]:
+def look(source: Source, seconds: float) -> tuple[Frame, Facts]:
     """The last frame and its facts; Refused when there is nothing to compare."""
     from ..facts.joined import Joiner, needs
     from ..sampling.sampler import Sampler
@@ -136,6 +137,7 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
             idle += 1
             continue
         owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""
+        owner += f" in {one.namespace}" if one.namespace is not None else ""
         out += ["", f"{one.target}{owner} {words.rate(one)}"]
         for sentence in (words.verdict(one), one.stage.because):
             out += wrap(sentence, 78, initial_indent="  ", subsequent_indent="    ")
@@ -151,10 +153,10 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
 
 
 def _missing(frame: Frame) -> dict[str, str]:
-    """The tables that could not be read, without those that most hosts lack."""
+    """The tables that could not be read, or a part; without those that most hosts lack."""
     from ..collect import collector
 
     return {
         name: why for name, why in sorted(frame.missing.items())
-        if not getattr(collector(name), "OPTIONAL", False)
+        if name in frame.tables or not getattr(collector(name), "OPTIONAL", False)
     }  # fmt: skip

@@ -12,7 +12,7 @@ from .kind import Fact, Kind
 from .kinds.capture import Capture
 from .kinds.core import Core
 from .kinds.flow import Flow
-from .kinds.host import Host
+from .kinds.host import HostFact
 from .kinds.nic import Nic
 from .kinds.path import Path
 from .kinds.process import Process
@@ -35,7 +35,7 @@ class Profile:
 class Facts:
     """Everything that rules and panes know of one moment; `at` is monotonic time in seconds."""
 
-    host: Host
+    host: HostFact
     profile: Profile
     at: float = 0.0
     nics: tuple[Nic, ...] = ()

@@ -9,7 +9,7 @@ the table lacks counts them in rx_missed_errors or rx_fifo_errors, as most drive
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from operator import attrgetter
 from typing import TYPE_CHECKING, Final
@@ -151,13 +151,13 @@ def qdiscs(entries: Iterable[Entry[QdiscRow]]) -> dict[str, Qdisc]:
         row, rate = entry.now, entry.per_s
         if row.root:
             drops = rate.drops if rate is not None else None
-            roots[row.interface] = Qdisc(row.kind, None, row.drops, drops)
+            roots[row.interface] = Qdisc(row.kind, None, row.drops, drops, row.backlog)
         elif row.parent != "ingress":
             leaves.setdefault(row.interface, row.kind)
     for name, kind in leaves.items():
         root = roots.get(name)
         if root is not None and root.kind in ("mq", "mqprio", "multiq"):
-            roots[name] = Qdisc(root.kind, kind, root.drops, root.drops_per_s)
+            roots[name] = replace(root, leaf=kind)
     return roots
 
 
@@ -169,6 +169,7 @@ class Qdisc:
     leaf: str | None = None
     drops: float | None = None
     drops_per_s: float | None = None
+    backlog: int | None = None  # bytes, those of its children included
 
 
 def timeouts(queues: Iterable[Entry[QueueRow]]) -> tuple[Mapping[str, float], Mapping[str, float]]:

@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
-from .landing import COMPUTED, Landing, Site, seen
+from .landing import COMPUTED, Landed, Landing, seen
 
 if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
@@ -29,27 +29,38 @@ BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer, on the way on average
 ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
+BUSY: Final = 0.5  # of the time with data in flight: then the flow wants to send
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
+
+
+@dataclass(frozen=True, slots=True)
+class Full:
+    """A listening socket whose accept queue is full: connections dropped per second, backlog."""
+
+    drops: float
+    name: str
+    backlog: int
 
 
 @dataclass(slots=True)
 class Sockets:
-    """The sockets of a frame before they are flows: sites, rates, owners, and sums over all."""
+    """The sockets of a frame before they become flows: receive queues, rates, owners, totals."""
 
-    tcp: list[tuple[float, Entry[TcpRow], Site]] = field(default_factory=list)
+    tcp: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
     udp: list[Entry[UdpRow]] = field(default_factory=list)
     by_nic: dict[str, int] = field(default_factory=dict)
     bulk: dict[str, int] = field(default_factory=dict)  # bulk flows of each interface
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)
     placed: dict[str, dict[str, float]] = field(default_factory=dict)  # bytes/s by port and queue
     known: bool = False
+    full: Full | None = None  # the listener whose accept queue overflows most
 
     @classmethod
     def of(
         cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Landing,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
-        """From the socket tables; `owners` is process and name by inode.
+        """Join the socket tables; `owners` maps an inode to the process and its name.
 
         `tcp` is None when the table could not be read.
         """
@@ -57,6 +68,8 @@ class Sockets:
         landing.begin()
         for entry in tcp or ():
             row = entry.now
+            if row.state == "listen":
+                found.full = _fuller(found.full, entry, owners)
             if row.state != "established":
                 continue
             site = landing.site(row.cookie, "tcp", row)
@@ -74,8 +87,26 @@ class Sockets:
         return found
 
 
+def _fuller(
+    known: Full | None, entry: Entry[TcpRow], owners: Mapping[int, tuple[int, str]]
+) -> Full | None:
+    """This listener if it drops more than the known one; the kernel counts drops at the socket.
+
+    The queue is full when it is longer than the backlog (include/net/sock.h, sk_acceptq_is_full()).
+    """
+    row, drops = entry.now, entry.rate("drops") or 0.0
+    if not drops and row.recv_q <= row.send_q:
+        return known
+    if known is not None and known.drops >= drops:
+        return known
+    owner = owners.get(row.inode)
+    place = f"[{row.local}]" if ":" in row.local else row.local
+    name = f"{place}:{row.local_port}"
+    return Full(drops, f"{owner[1]}[{owner[0]}], {name}" if owner else name, row.send_q)
+
+
 def uses(sockets: Sockets) -> dict[int, Use]:
-    """What each process has of the network, over all its sockets."""
+    """The network use of each process by pid, summed over its sockets."""
     found: dict[int, Use] = {}
     for moved, entry, site in sockets.tcp:
         owner = sockets.owners.get(entry.now.inode)
@@ -102,8 +133,8 @@ def uses(sockets: Sockets) -> dict[int, Use]:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What the other facts say of a flow's surroundings."""
+class FlowInputs:
+    """The other facts that a flow is joined with."""
 
     landing: Landing
     nics: Mapping[str, Nic]
@@ -116,7 +147,7 @@ class Around:
     doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
 
 
-def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
+def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
     """The busiest flows, and UDP sockets that lose or hold datagrams."""
     tcp = sockets.tcp
     if len(tcp) > MOST:
@@ -128,7 +159,9 @@ def build(sockets: Sockets, around: Around) -> tuple[Flow, ...]:
     return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
 
 
-def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, around: Around) -> Flow:
+def _tcp(
+    moved: float, entry: Entry[TcpRow], site: Landed, sockets: Sockets, around: FlowInputs
+) -> Flow:
     row, rate = entry.now, entry.per_s
     rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
@@ -139,7 +172,7 @@ def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, aroun
     speed = nic.speed if nic is not None else None
     rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
     trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
-    sends = None if not moved else (tx or 0.0) > (rx or 0.0)
+    sends = None if not (moved or row.unacked) else (tx or 0.0) >= (rx or 0.0)
     bulk = _bulk(moved, speed)
     owner = sockets.owners.get(row.inode)
     place = _place(site, rx, nic, around, owner[0] if owner is not None else None)
@@ -154,10 +187,11 @@ def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, aroun
         min(1.0, busy / 1e6) if busy is not None else None, row.app_limited, row.rcv_space,
         row.rcvbuf, row.sndbuf, _fixed(row.rcvbuf, around.rmem), row.recv_q, row.send_q, drops,
         row.congestion, row.timestamps, row.sack, row.wscale,
-        _bdp(8 * max(rx or 0.0, tx or 0.0), share, trip, min_rtt if min_rtt is not None else trip),
+        _bdp(8 * max(rx or 0.0, tx or 0.0), share, min_rtt if min_rtt is not None else trip),
         _window(sends, trip, around),
         None if sends is None else "send" if sends else "receive",
-        bulk, *place,
+        bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
+        row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
     last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
     return Flow(*values, None, None, *last)
@@ -166,11 +200,11 @@ def _tcp(moved: float, entry: Entry[TcpRow], site: Site, sockets: Sockets, aroun
 def _lost(
     sent: float | None, again: float | None, had: float | None
 ) -> tuple[float | None, float | None]:
-    """What was lost of all sent, and which part of what was sent again had not been lost.
+    """The share of sent segments that was lost, and the share of retransmissions sent needlessly.
 
-    The receiver names each segment that it got twice once (DSACK, RFC 2883). Where the kernel
-    does not count that, all that is sent again is taken for lost; before 5.9 it counted a report
-    as one segment, and too much is (net/ipv4/tcp_input.c, tcp_dsack_seen()).
+    The receiver reports each segment that it got twice (DSACK, RFC 2883). On a kernel that does not
+    count these reports, every retransmission counts as a loss. Before Linux 5.9 a report counted as
+    one segment, so the loss is too high (net/ipv4/tcp_input.c, tcp_dsack_seen()).
     """
     if again is None:
         return None, None
@@ -179,12 +213,12 @@ def _lost(
 
 
 def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
-    """Whether data on the way fills the send buffer while more could be on the way.
+    """Whether data in flight fills the send buffer while the path could carry more.
 
-    The kernel's own clock (sndbuf_limited) starts only when something is sent while the program
-    waits for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()): a buffer so small that it always
-    leaves at once is never seen waiting. What is on the way on average is the rate times the round
-    trip; what is there in the instant of the look may be nothing, just before it is filled again.
+    The kernel's own clock (sndbuf_limited) starts only when data is sent while the program waits
+    for room (net/ipv4/tcp_output.c, tcp_cwnd_validate()), so it misses a buffer so small that its
+    data always leaves at once. The average data in flight is the rate times the round trip; the
+    amount at the moment of the sample may be zero, just before the buffer is filled again.
     """
     if tx is None or rtt is None or row.sndbuf is None or row.cwnd is None or row.mss is None:
         return None
@@ -192,9 +226,9 @@ def _full(row: TcpRow, tx: float | None, rtt: float | None) -> bool | None:
 
 
 def _place(
-    site: Site, rx: float | None, nic: Nic | None, around: Around, pid: int | None
+    site: Landed, rx: float | None, nic: Nic | None, around: FlowInputs, pid: int | None
 ) -> tuple[str | None, str, int | None, int | None, str | None, bool | None]:
-    """Queue and how it is known, interrupt CPU, process CPU, distance, far."""
+    """Queue, how the queue is known, interrupt CPU, process CPU, distance, whether it is far."""
     queue, why = _believed(site, around)
     queues = around.queues.get(site.port or "")
     if queue is None and nic is not None and queues:
@@ -211,7 +245,7 @@ def _place(
     return queue, why, irq_cpu, app_cpu, step, None if step is None else step == distance.STEPS[-1]
 
 
-def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
+def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
     row, rate = entry.now, entry.per_s
     site = around.landing.site(("udp", row.inode, row.local, row.local_port), "udp", row)
     queue, why = _believed(site, around)
@@ -230,8 +264,8 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: Around) -> Flow:
     )  # fmt: skip
 
 
-def _believed(site: Site, around: Around) -> tuple[str | None, str]:
-    """The queue and how it is known; none where the counters speak against RSS."""
+def _believed(site: Landed, around: FlowInputs) -> tuple[str | None, str]:
+    """The queue and how it is known; no queue if the queue counters contradict RSS."""
     doubt = around.doubts.get(site.port or "") if site.why == COMPUTED else None
     return (site.queue, site.why) if doubt is None else (None, doubt)
 
@@ -240,30 +274,40 @@ def _matters(entry: Entry[UdpRow]) -> bool:
     return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
 
 
-def _speed(landing: Landing, site: Site) -> float | None:
+def _speed(landing: Landing, site: Landed) -> float | None:
     port = landing.ports.get(site.port or site.nic or "")
     return port.speed if port is not None else None
 
 
 def _bulk(moved: float, speed: float | None) -> bool:
-    """Whether bytes/s are more than 1 % of the link, or than 10 Mbit/s."""
+    """Whether `moved` (bytes/s) exceeds 10 Mbit/s or, if less, 1 % of the link."""
     least = min(BULK_RATE, BULK_SHARE * speed) if speed else BULK_RATE
     return moved * 8 > least
 
 
-def _bdp(rate: float, share: float, trip: float | None, least: float | None) -> float | None:
-    """What is in flight now, or would be at this flow's share of the link without queueing."""
-    known = []
-    if trip is not None:
-        known.append(formulas.bdp(rate, trip))
-    if least is not None and share:
-        known.append(formulas.bdp(share, least))
-    return max(known, default=None)
+def _waits(row: TcpRow, busy: float | None) -> bool:
+    """Whether data waits to be sent, a timer waits for an answer, or data is mostly in flight."""
+    if row.notsent or row.backoff or row.probes or row.lost:
+        return True
+    return busy is not None and busy >= BUSY * 1e6
 
 
-def _window(sends: bool | None, trip: float | None, around: Around) -> float | None:
-    """Half of the largest buffer holds payload, the rest the packets' own structures.
+def _loss_total(row: TcpRow) -> float | None:
+    """What was lost of all that was sent since the connection began, as in `_lost`."""
+    if row.total_retrans is None or not row.data_segs_out:
+        return None
+    return max(0, row.total_retrans - (row.dsack_dups or 0)) / row.data_segs_out
 
+
+def _bdp(rate: float, share: float, trip: float | None) -> float | None:
+    """What the rate, or this flow's share of the link, has in flight without queueing."""
+    return None if trip is None else formulas.bdp(max(rate, share), trip)
+
+
+def _window(sends: bool | None, trip: float | None, around: FlowInputs) -> float | None:
+    """The rate in bit/s that the largest window allows.
+
+    Half of the largest buffer holds payload, the rest the structures of packets:
     tcp_adv_win_scale is 1 by default (Documentation/networking/ip-sysctl.rst).
     """
     triple = around.wmem if sends else around.rmem
@@ -273,7 +317,7 @@ def _window(sends: bool | None, trip: float | None, around: Around) -> float | N
 
 
 def _fixed(rcvbuf: int | None, rmem: tuple[int, ...]) -> bool | None:
-    """A receive buffer that autotuning would not make was set by the application; else unknown."""
+    """True for a buffer size that autotuning cannot produce (set by the application); else None."""
     if rcvbuf is None or len(rmem) != 3:
         return None
     return True if rcvbuf < rmem[1] or rcvbuf > rmem[2] else None

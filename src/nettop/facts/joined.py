@@ -21,7 +21,7 @@ from .landing import Landing
 from .limits.ladder import Ladder, labelled
 from .lines import Lines, aliases, assign, number, owners, queues
 from .memo import Memo, rows
-from .place import Place
+from .place import OnlineCpus
 from .port import STILL, Port, ports
 from .profile import guess
 from .wiring import Routes
@@ -30,9 +30,10 @@ if TYPE_CHECKING:
     from .rows import InterruptRow
 
 NEEDS: Final = (
-    "addresses", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
+    "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
     "drvinfo", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
-    "linkmodes", "links", "meself", "module", "netclass", "nicqueues", "nicstats", "ntuple",
+    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_tcp", "netns_udp",
+    "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls", "threads", "throttling",
@@ -42,8 +43,8 @@ NEEDS: Final = (
 
 
 def needs() -> tuple[str, ...]:
-    """All tables that facts are built from, those of kinds with `build` included."""
-    return (*NEEDS, *(table for kind in kinds().values() for table in kind.needs))
+    """All tables that facts are built from, those of kinds with `build` included; each once."""
+    return tuple(dict.fromkeys([*NEEDS, *(t for kind in kinds().values() for t in kind.needs)]))
 
 
 @dataclass(slots=True)
@@ -82,7 +83,7 @@ class Joiner:
         captured = capture.of(tables.get("packet_sockets", ()), holders)
         moment = traffic.build(
             frame, here, lines, self._slots(frame, here, lines), place, load,
-            traffic.Around(
+            traffic.NicInputs(
                 sockets.by_nic,
                 single.captured(captured, here),
                 self._ssh(landing),
@@ -110,7 +111,7 @@ class Joiner:
         nics = {nic.name: nic for nic in moment.nics}
         found = flows.build(
             sockets,
-            flows.Around(
+            flows.FlowInputs(
                 landing, nics, moment.by_nic, by_cpu, tasks,
                 {(one.nic, one.name): one.cpu for one in moment.queues},
                 single.triple(still.sysctls.get("net.ipv4.tcp_rmem")),
@@ -118,12 +119,16 @@ class Joiner:
                 doubts,
             ),
         )  # fmt: skip
-        scene = capture.Scene(single.indices(here), holders, tasks, nics, by_cpu, moment.by_nic)
+        scene = capture.CaptureInputs(
+            single.indices(here), holders, tasks, nics, by_cpu, moment.by_nic
+        )
         captures = capture.build(captured, scene)
         processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
         host = sums.build(
             frame, still, load,
-            sums.Sums(cores, moment.nics, found, len(captures), len(sockets.tcp)),
+            sums.Sums(
+                cores, moment.nics, found, len(captures), len(sockets.tcp), sockets.full
+            ),
         )  # fmt: skip
         chosen = self.chooser.choose(profile, guess(moment.nics, found, captures), frame.at)
         facts = Facts(
@@ -140,14 +145,14 @@ class Joiner:
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
 
-    def _place(self, frame: Frame) -> Place:
+    def _place(self, frame: Frame) -> OnlineCpus:
         topology = frame.tables.get("topology", ())
         if topology:
-            return self.memo.get("place", (topology,), lambda: Place.of(rows(topology)))
+            return self.memo.get("place", (topology,), lambda: OnlineCpus.of(rows(topology)))
         bare = tuple(row.cpu for row in frame.rows("cpu"))
-        return self.memo.get("place", (bare,), lambda: Place.of((), bare))
+        return self.memo.get("place", (bare,), lambda: OnlineCpus.of((), bare))
 
-    def _ports(self, frame: Frame, place: Place) -> Mapping[str, Port]:
+    def _ports(self, frame: Frame, place: OnlineCpus) -> Mapping[str, Port]:
         tables = frame.tables
         if not tables.get("links") and not tables.get("netclass"):
             bare = frame.rows("netdev")
@@ -222,7 +227,7 @@ class Joiner:
             lambda: Landing(here, routes, {row.interface: row for row in frame.rows("rss")}),
         )
 
-    def _still(self, frame: Frame, place: Place) -> sums.Fixed:
+    def _still(self, frame: Frame, place: OnlineCpus) -> sums.Fixed:
         tables = {name: frame.tables.get(name, ()) for name in sums.STILL}
         return self.memo.get(
             "host",
@@ -243,7 +248,7 @@ class Joiner:
         return frozenset({port.name, *port.lower}) if port is not None else frozenset()
 
     def _doubts(
-        self, landing: Landing, sockets: flows.Sockets, moment: traffic.Moment,
+        self, landing: Landing, sockets: flows.Sockets, moment: traffic.Interfaces,
         kernel: tuple[int, int] | None,
     ) -> Mapping[str, str]:  # fmt: skip
         """Why the RSS table of an interface is doubtful; sets `rss_obeyed` of its Nic."""
@@ -262,7 +267,7 @@ class Joiner:
             )
         return {nic: verdict.why for nic, verdict in heard.items() if verdict.why}
 
-    def _duty(self, frame: Frame, moment: traffic.Moment, tasks: Tasks) -> Duty:
+    def _duty(self, frame: Frame, moment: traffic.Interfaces, tasks: Tasks) -> Duty:
         tables = frame.tables
         clocks = self.memo.get(
             "clocks",

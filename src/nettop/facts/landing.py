@@ -18,7 +18,7 @@ COMPUTED: Final = "computed from RSS"
 ALMOST: Final = 0.8  # of a NIC's traffic: a flow and a queue with this share belong together
 
 
-class Site(NamedTuple):
+class Landed(NamedTuple):
     """The properties of a flow that do not change."""
 
     id: str
@@ -38,35 +38,35 @@ class Landing:
     ports: Mapping[str, Port]
     routes: Routes
     rss: Mapping[str, RssRow] = field(default_factory=dict)
-    known: dict[Hashable, Site] = field(default_factory=dict)  # requested in this frame
-    before: dict[Hashable, Site] = field(default_factory=dict)  # requested in the previous frame
+    known: dict[Hashable, Landed] = field(default_factory=dict)  # requested in this frame
+    before: dict[Hashable, Landed] = field(default_factory=dict)  # requested in the previous frame
 
     def begin(self) -> None:
         """Start a frame."""
         self.before, self.known = self.known, {}
 
-    def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Site:
+    def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Landed:
         """The site of a socket; `key` identifies it during its life."""
         site = self.known.get(key)
         if site is None:
             site = self.known[key] = self.before.get(key) or self._find(protocol, row)
         return site
 
-    def _find(self, protocol: str, row: TcpRow | UdpRow) -> Site:
+    def _find(self, protocol: str, row: TcpRow | UdpRow) -> Landed:
         name = f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
         bound = getattr(row, "interface", None)
         nic = bound or self.routes.interface(row.remote or "", row.local or "")
         if nic is None:
-            return Site(name, None, None, None, "no route tells its interface")
+            return Landed(name, None, None, None, "no route tells its interface")
         port = self.ports.get(nic)
         if port is None or port.kind == "loopback":
-            return Site(name, nic, None, None, "not a device with receive queues")
+            return Landed(name, nic, None, None, "not a device with receive queues")
         if port.kind not in ("nic", "wireless", "veth"):
             if len(port.lower) != 1:
                 many = "several ports" if port.lower else "no physical port"
-                return Site(name, nic, None, None, f"{nic} stands on {many}")
+                return Landed(name, nic, None, None, f"{nic} stands on {many}")
             port = self.ports[port.lower[0]]
-        return Site(name, nic, port.name, *self._queue(protocol, row, port))
+        return Landed(name, nic, port.name, *self._queue(protocol, row, port))
 
     def _queue(self, protocol: str, row: TcpRow | UdpRow, port: Port) -> tuple[str | None, str]:
         if port.nic.rx_queues == 1:

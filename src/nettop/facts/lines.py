@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 SHARE: Final = 0.02
 
 
-class Line(NamedTuple):
+class IrqLine(NamedTuple):
     """One interrupt line of a NIC. `number` is None if it serves no queue (link, events)."""
 
     place: int  # index in the interrupts table
@@ -35,8 +35,8 @@ class Line(NamedTuple):
 class Lines:
     """All NIC lines, also by interface and by queue."""
 
-    by_nic: Mapping[str, tuple[Line, ...]] = field(default_factory=dict)
-    by_queue: Mapping[tuple[str, str, int], Line] = field(default_factory=dict)
+    by_nic: Mapping[str, tuple[IrqLine, ...]] = field(default_factory=dict)
+    by_queue: Mapping[tuple[str, str, int], IrqLine] = field(default_factory=dict)
 
 
 def assign(
@@ -64,8 +64,8 @@ def assign(
         else:
             if owner is not None:
                 mine.setdefault(owner, []).append((place, row, named[0][1] if named else ""))
-    by_nic: dict[str, tuple[Line, ...]] = {}
-    by_queue: dict[tuple[str, str, int], Line] = {}
+    by_nic: dict[str, tuple[IrqLine, ...]] = {}
+    by_queue: dict[tuple[str, str, int], IrqLine] = {}
     for nic, found in mine.items():
         lines = _with_served(nic, _lines(nic, found, drivers.get(nic)), served, by_queue)
         by_nic[nic] = lines
@@ -119,12 +119,12 @@ def _owner(action: str, aliases: Mapping[str, str]) -> str | None:
 
 def _lines(
     nic: str, found: list[tuple[int, InterruptRow, str]], driver: str | None
-) -> tuple[Line, ...]:
+) -> tuple[IrqLine, ...]:
     from ..terms import irqname
 
     places = irqname.places((action for _, _, action in found), driver or None)
     lines = [
-        Line(
+        IrqLine(
             place, number(row.irq), action, nic,
             places[action].direction, places[action].number, signalled(row.chip),
         )
@@ -141,9 +141,9 @@ def _lines(
 
 
 def _with_served(
-    nic: str, lines: tuple[Line, ...], served: Mapping[int, Sequence[str]],
-    by_queue: dict[tuple[str, str, int], Line],
-) -> tuple[Line, ...]:  # fmt: skip
+    nic: str, lines: tuple[IrqLine, ...], served: Mapping[int, Sequence[str]],
+    by_queue: dict[tuple[str, str, int], IrqLine],
+) -> tuple[IrqLine, ...]:  # fmt: skip
     """The lines with the queues of netdev netlink, which are also added to `by_queue`."""
     out = []
     for line in lines:
@@ -198,7 +198,7 @@ class Served:
         default_factory=dict
     )  # place of a line → the CPU that took all its interrupts
 
-    def see(self, lines: Sequence[Line], rates: Sequence[Mapping[int, float] | None]) -> None:
+    def see(self, lines: Sequence[IrqLine], rates: Sequence[Mapping[int, float] | None]) -> None:
         """Add one interval: interrupts per second by CPU, for each of `lines`."""
         sums: dict[int, float] = {}
         for line, by_cpu in zip(lines, rates, strict=True):

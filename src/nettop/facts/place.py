@@ -6,26 +6,26 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from .kinds.core import Spot
+from .kinds.core import CpuPlace
 
 if TYPE_CHECKING:
     from .rows import TopologyRow
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class OnlineCpus:
     """The online CPUs of a host."""
 
-    spots: tuple[Spot, ...] = ()
-    by_cpu: Mapping[int, Spot] = field(default_factory=dict)
+    spots: tuple[CpuPlace, ...] = ()
+    by_cpu: Mapping[int, CpuPlace] = field(default_factory=dict)
     nodes: int = 1  # with CPUs
     known: bool = False  # the topology was read; else only the numbers are known
 
     @classmethod
-    def of(cls, topology: Sequence[TopologyRow], cpus: Iterable[int] = ()) -> Place:
+    def of(cls, topology: Sequence[TopologyRow], cpus: Iterable[int] = ()) -> OnlineCpus:
         """From the rows of the topology table; without any, from the CPU numbers `cpus`."""
         spots = [
-            Spot(
+            CpuPlace(
                 row.cpu,
                 row.node,
                 row.package,
@@ -39,7 +39,7 @@ class Place:
         ]
         known = bool(spots)
         if not spots:
-            spots = [Spot(cpu) for cpu in cpus]
+            spots = [CpuPlace(cpu) for cpu in cpus]
         spots.sort(key=lambda spot: spot.cpu)
         nodes = {spot.node for spot in spots if spot.node is not None}
         return cls(tuple(spots), {spot.cpu: spot for spot in spots}, max(1, len(nodes)), known)

@@ -10,7 +10,7 @@ from ..frame.rates import Tables
 from ..terms import formulas
 from . import wiring
 from .kinds.nic import Channels, Coalesce, Feature, Nic, Pause, Pcie, Ring
-from .place import Place
+from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class _Link:
         """Fields that only rtnetlink has are unknown."""
 
 
-def ports(tables: Tables, place: Place) -> dict[str, Port]:
+def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     """Every interface, from the rows of the tables in `STILL`."""
     classes: dict[str, NetClassRow] = {row.name: row for row in tables.get("netclass", ())}
     links: dict[str, LinkRow | _Link] = {row.interface: row for row in tables.get("links", ())}
@@ -79,7 +79,7 @@ def ports(tables: Tables, place: Place) -> dict[str, Port]:
 
 
 _ONE_ROW = ("rings", "coalesce", "pause", "channels", "rss", "drvinfo", "linkmodes", "fec", "pci",
-            "module")  # fmt: skip
+            "module", "iommu")  # fmt: skip
 _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
@@ -131,7 +131,7 @@ def _forwarding(sysctls: Mapping[str, str]) -> bool | None:
 
 
 def _port(
-    kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: Place,
+    kind: str, link: LinkRow | _Link, row: NetClassRow | None, place: OnlineCpus,
     lower: tuple[str, ...], one: Mapping[str, Any], many: Tables, *, forwarding: bool | None,
 ) -> Port:  # fmt: skip
     name = link.interface
@@ -189,14 +189,19 @@ def _port(
         gso_max_size=link.gso_max_size,
         gro_max_size=link.gro_max_size,
         tso_max_size=link.tso_max_size,
+        port_speed=_get(modes, "best"),
+        offered_speed=_get(modes, "offered"),
+        common_speed=_get(modes, "common"),
         fec=_get(one["fec"], "active"),
+        iommu=_get(one["iommu"], "type"),
         xdp=link.xdp is not None if link.index is not None else None,
+        xdp_mode=link.xdp,
         sriov_vfs=_get(row, "sriov_vfs"),
         rdma=_get(many["rdma"][0], "device") if many["rdma"] else None,
         module_power=_get(one["module"], "rx_power"),
         module_temperature=_get(one["module"], "temperature"),
         ring=_picked(one["rings"], Ring),
-        coalesce=_picked(one["coalesce"], Coalesce),
+        coalesce=_coalesce(one["coalesce"], info),
         pause=_picked(one["pause"], Pause),
         channels=channels,
         pcie=pcie(one["pci"]),
@@ -219,6 +224,15 @@ def _get(row: object, name: str) -> Any:
 def _picked(row: object, kind: type[_Fact]) -> _Fact:
     """A fact from the fields of a row with the same names; None for a missing one."""
     return kind(**{f.name: _get(row, f.name) for f in fields(kind)})
+
+
+def _coalesce(row: object, info: object) -> Coalesce:
+    """Coalescing; some drivers have no adaptive flag and take 1 or 3 us for dynamic moderation."""
+    values = _picked(row, Coalesce)
+    special = _get(info, "dynamic_usecs")
+    if values.rx_usecs is None or not special:
+        return values
+    return replace(values, dynamic=values.rx_usecs in special)
 
 
 def pcie(row: PciRow | None) -> Pcie:

@@ -1,7 +1,7 @@
-"""What the host seems to be for, from what moves now: packet sizes, round trips, capture sockets.
+"""The profile of the host, from its present traffic: packet sizes, round trips, capture sockets.
 
-The hints are engineering judgement, not measurement; the user's own choice always wins, and the
-reason is always shown. A profile changes only when another one has been seen for a while.
+The thresholds are engineering judgement, not measurement. The user's choice has priority, and the
+reason is always shown. The profile changes only after another one was seen for `STEADY` seconds.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ STEADY: Final = 5.0  # seconds another profile must be seen before it takes over
 
 @dataclass(frozen=True, slots=True)
 class Guess:
-    """A profile with its reason; `sure` is False when too little moves to tell."""
+    """A profile with its reason; `sure` is False if there is too little traffic to decide."""
 
     name: str
     why: str
@@ -37,7 +37,7 @@ class Guess:
 
 
 def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture]) -> Guess:
-    """The profile that this one moment suggests."""
+    """The profile that the traffic of one frame suggests."""
     seen = _capturing(nics, captures)
     if seen is not None:
         return seen
@@ -67,14 +67,14 @@ def guess(nics: Sequence[Nic], flows: Sequence[Flow], captures: Sequence[Capture
 
 @dataclass(slots=True)
 class Chooser:
-    """The profile in force: steady, though the moment's guesses waver."""
+    """The profile in force. It stays the same while the guesses of single frames alternate."""
 
     current: Guess | None = None
     other: Guess | None = None
     since: float = 0.0
 
     def choose(self, wanted: str | None, found: Guess, at: float) -> Profile:
-        """The user's `wanted`, else what has been guessed for `STEADY` seconds."""
+        """The user's profile `wanted`; without one, the profile guessed for `STEADY` seconds."""
         if wanted:
             return Profile(wanted, "chosen", chosen=True)
         current = self.current
@@ -94,7 +94,7 @@ class Chooser:
 
 
 def _capturing(nics: Sequence[Nic], captures: Sequence[Capture]) -> Guess | None:
-    """A capture worth the name: a ring, a fanout, losses, or a NIC that takes every frame.
+    """The profile `capture` if a packet socket has a ring, a fanout, losses or a promiscuous NIC.
 
     DHCP clients and LLDP daemons have packet sockets too.
     """
@@ -111,7 +111,7 @@ def _capturing(nics: Sequence[Nic], captures: Sequence[Capture]) -> Guess | None
 
 
 def _traffic(ports: Sequence[Nic]) -> tuple[float, float | None, float]:
-    """Bytes/s of the busier direction, its mean packet (None: no packets), packets/s of both."""
+    """Bytes/s of the busier direction, its mean packet in bytes (or None), packets/s of both."""
     ways = [
         (sum(getattr(nic.per_s, size) or 0 for nic in ports),
          sum(getattr(nic.per_s, count) or 0 for nic in ports))
@@ -122,7 +122,7 @@ def _traffic(ports: Sequence[Nic]) -> tuple[float, float | None, float]:
 
 
 def _trip(flow: Flow) -> float | None:
-    """The least round trip where known: queueing on a full link is not distance."""
+    """The minimum round trip if known, in seconds: queueing on a full link is not distance."""
     return flow.min_rtt if flow.min_rtt is not None else flow.rtt
 
 

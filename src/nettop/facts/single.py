@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..frame.rates import Entry
 from .counters import total
 from .kinds import path
-from .kinds.queue import Counted
+from .kinds.queue import CountedRates
 from .port import Port
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def indices(here: Mapping[str, Port]) -> dict[int, str]:
     return {port.nic.index: name for name, port in here.items() if port.nic.index}
 
 
-def by_queue(entries: Sequence[Entry[NicQueueRow]]) -> dict[tuple[str, str], Counted]:
+def by_queue(entries: Sequence[Entry[NicQueueRow]]) -> dict[tuple[str, str], CountedRates]:
     """Rates of each queue; none of an interface whose queues all count zero.
 
     The queues of a veth count only packets that XDP or NAPI passes through its rings, so their
@@ -62,7 +62,7 @@ def by_queue(entries: Sequence[Entry[NicQueueRow]]) -> dict[tuple[str, str], Cou
     """
     counting = {e.now.interface for e in entries if e.now.packets or e.now.bytes or e.now.drops}
     return {
-        (e.now.interface, e.now.queue): Counted(e.per_s.packets, e.per_s.bytes, e.per_s.drops)
+        (e.now.interface, e.now.queue): CountedRates(e.per_s.packets, e.per_s.bytes, e.per_s.drops)
         for e in entries
         if e.per_s is not None and e.now.interface in counting
     }

@@ -12,12 +12,13 @@ from ..frame.rates import Entry, Frame, Tables
 from .counters import middle, total
 from .kinds.core import Core, Load
 from .kinds.flow import Flow
-from .kinds.host import Host
+from .kinds.host import HostFact
 from .kinds.nic import Nic
-from .place import Place
+from .place import OnlineCpus
 from .single import triple
 
 if TYPE_CHECKING:
+    from .flows import Full
     from .rows import ConntrackRow, KernelRow, ServiceRow
 
 # counters and gauges of the snmp table that Host has under the same names
@@ -26,6 +27,8 @@ RATES: Final = (
     "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
     "udp_rcvbuf_errors", "udp_sndbuf_errors", "frag_creates", "reasm_fails",
+    "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
+    "udp_memory_errors", "ip_forwarded",
 )  # fmt: skip
 NOW: Final = ("tcp_mem_pages", "tcp_inuse", "time_wait")
 _RATES: Final = attrgetter(*RATES)
@@ -33,7 +36,7 @@ _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
 _GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
-STILL: Final = ("kernel", "services", "sysctls", "iommu", "cpufreq", "sysctl_files")
+STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,28 +48,28 @@ class Sums:
     flows: Sequence[Flow] = ()
     captures: int = 0
     tcp_flows: int = 0
+    full: Full | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed:
     """A host with the fields that rarely change, and its sysctls by name."""
 
-    host: Host
+    host: HostFact
     sysctls: Mapping[str, str] = field(default_factory=dict)
 
 
-def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
+def fixed(tables: Tables, place: OnlineCpus, legacy: Sequence[str]) -> Fixed:
     """The host of the rows of the tables in `STILL`; `legacy` are the harmful sysctl lines."""
     kernel: KernelRow | None = next(iter(tables.get("kernel", ())), None)
     services: dict[str, ServiceRow] = {row.name: row for row in tables.get("services", ())}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
-    types = {row.type for row in tables.get("iommu", ()) if row.type is not None}
     clocks = [row.max_frequency for row in tables.get("cpufreq", ()) if row.max_frequency]
     release = kernel.release if kernel is not None else ""
     cmdline = (kernel.cmdline if kernel is not None else None) or ""
     forwards = [sysctls[name] for name in _FORWARDING if name in sysctls]
     return Fixed(
-        Host(
+        HostFact(
             name=(kernel.hostname if kernel is not None else None) or "",
             kernel=version(release),
             release=release,
@@ -87,8 +90,7 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
             network_manager=_running(services.get("NetworkManager")),
             networkd=_running(services.get("networkd")),
             forwarding=any(value != "0" for value in forwards) if forwards else None,
-            iommu=min(types, default=None),
-            iommu_pt="iommu=pt" in cmdline.split() if cmdline else None,
+            iommu_pt=not _PASSED.isdisjoint(cmdline.split()) if cmdline else None,
             legacy=tuple(legacy),
             rps_flow_entries=whole(sysctls.get("net.core.rps_sock_flow_entries")),
         ),
@@ -96,10 +98,12 @@ def fixed(tables: Tables, place: Place, legacy: Sequence[str]) -> Fixed:
     )
 
 
+# Documentation/admin-guide/kernel-parameters.txt; iommu=pt is for x86 only
+_PASSED: Final = frozenset({"iommu=pt", "iommu.passthrough=1", "iommu.passthrough=on"})
 _FORWARDING: Final = ("net.ipv4.ip_forward", "net.ipv6.conf.all.forwarding")
 
 
-def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> Host:
+def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> HostFact:
     """The host in this frame; `load` by CPU."""
     snmp = next(iter(frame.tables.get("snmp", ())), None)
     now, rate = (snmp.now, snmp.per_s) if snmp is not None else (None, None)
@@ -124,7 +128,10 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
         conntrack=track.now.count if track is not None else None,
         conntrack_max=track.now.most if track is not None else None,
         conntrack_drops=track.rate("drops") if track is not None else None,
+        conntrack_failures=track.rate("failures") if track is not None else None,
         firewall=_firewall(frame, track),
+        full_listener=sums.full.name if sums.full is not None else None,
+        full_backlog=sums.full.backlog if sums.full is not None else None,
         max_speed=max((n.speed for n in sums.nics if n.kind == "nic" and n.speed), default=None),
         max_mtu=max((n.mtu for n in sums.nics if n.kind == "nic" and n.mtu), default=None),
         captures=sums.captures,
@@ -136,11 +143,12 @@ def build(frame: Frame, still: Fixed, load: Mapping[int, Load], sums: Sums) -> H
 def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
     cap = triple(sysctls.get("net.ipv4.tcp_rmem"))
     bulk = [flow for flow in sums.flows if flow.bulk]
-    moving = [f.rtt for f in sums.flows if f.rtt is not None and (f.rx_per_s or f.tx_per_s)]
+    trips = {f.id: f.rtt if f.min_rtt is None else f.min_rtt for f in sums.flows}
+    moving = [trip for f in bulk if (trip := trips[f.id]) is not None]
     return {
         "tcp_flows": sums.tcp_flows,
         "bulk_flows": len(bulk),
-        "max_rtt": _most(flow.rtt for flow in bulk),
+        "max_rtt": _most(trips[flow.id] for flow in bulk),
         "median_rtt": middle(moving),
         "max_bdp": _most(flow.bdp for flow in sums.flows),
         "receive_bdp": _receive_bdp(sums.flows, cap),
@@ -164,8 +172,9 @@ def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
 
 
 def _in_flight(flow: Flow) -> float | None:
-    """Bytes in flight at the rate that the flow really has."""
-    return None if flow.rx_per_s is None or flow.rtt is None else flow.rx_per_s * flow.rtt
+    """Bytes in flight at the rate that the flow really has, without those in a queue."""
+    trip = flow.rtt if flow.min_rtt is None else flow.min_rtt
+    return None if flow.rx_per_s is None or trip is None else flow.rx_per_s * trip
 
 
 def _nettop(frame: Frame, nics: Sequence[Nic]) -> dict[str, float | bool | None]:

@@ -1,9 +1,9 @@
-"""Which receive queue a flow lands in: the Toeplitz hash of receive-side scaling (RSS).
+"""The receive queue of a flow: the Toeplitz hash of receive-side scaling (RSS).
 
-The hash is Microsoft's "RSS hashing types" specification, which every NIC follows; the NIC takes
-the low bits of it as an index into its indirection table (Documentation/networking/scaling.rst).
-Whatever is not surely known (another hash function, fields no one hashes so, a short key) gives
-None: a wrong queue is worse than none.
+The hash is defined by Microsoft's "RSS hashing types", which every NIC follows. The NIC uses the
+low bits of the hash as an index into its indirection table
+(Documentation/networking/scaling.rst). For another hash function, other fields or a short key the
+result is None: a wrong queue is worse than none.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ class Packet:
 
 
 def key_bytes(text: str) -> bytes:
-    """The key as `ethtool -x` shows it (`6d:5a:…`); ValueError when it is none."""
+    """The bytes of a key as `ethtool -x` prints it (`6d:5a:…`); ValueError for another form."""
     return bytes.fromhex(text.replace(":", ""))
 
 
 @lru_cache(maxsize=256)
 def windows(key: bytes) -> tuple[int, ...]:
-    """For every bit of input the 32 bits of the key that it toggles."""
+    """For each input bit, the 32 bits of the key that it contributes to the hash."""
     bits = len(key) * 8
     number = int.from_bytes(key)
     return tuple((number >> (bits - 32 - at)) & WINDOW for at in range(bits - 31))
@@ -58,9 +58,9 @@ def toeplitz(key: bytes, data: bytes) -> int:
 
 
 def hashed(packet: Packet, fields: str, transform: str = "") -> bytes | None:
-    """What the NIC feeds to the hash; None for a choice of fields that is not `sd` or `sdfn`.
+    """The input of the hash in network byte order; None for fields other than `sd` or `sdfn`.
 
-    `fields` are ethtool's letters: s source, d destination address, f and n the two ports.
+    `fields` are ethtool's letters: s and d for source and destination address, f and n for ports.
     """
     if set(fields) not in ({"s", "d"}, {"s", "d", "f", "n"}):
         return None
@@ -86,7 +86,7 @@ def queue_of(
     packet: Packet,
     transform: str = "",
 ) -> int | None:
-    """The receive queue of a packet, or None when that cannot be computed."""
+    """The receive queue of a packet; None if it cannot be computed."""
     if function != "toeplitz" or not table:
         return None
     try:
@@ -98,9 +98,10 @@ def queue_of(
 
 @lru_cache(maxsize=256)
 def symmetric(key: bytes) -> bool:
-    """Whether both directions of every flow hash alike: the key repeats where the two ends stand.
+    """Whether both directions of each flow have the same hash.
 
-    True for `6d:5a` repeated; tested for IPv4 and, where the key is long enough, IPv6.
+    This is so if the key repeats at the positions of source and destination, as `6d:5a` repeated
+    does. IPv4 is checked, and IPv6 if the key is long enough.
     """
     masks = windows(key)
     for address in (32, 128):

@@ -13,9 +13,9 @@ from .counters import Parts
 from .kinds import queue
 from .kinds.core import Load
 from .kinds.nic import Counters, Nic
-from .kinds.queue import Counted, Queue, Slot
+from .kinds.queue import CountedRates, Queue, Slot
 from .lines import Lines, Served, by_cpu
-from .place import Place
+from .place import OnlineCpus
 from .port import Port
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
-_NOTHING: Final = Counted()
+_NOTHING: Final = CountedRates()
 _QUIET: Final[Mapping[int, float]] = {}
 
 
 @dataclass(slots=True)
-class Moment:
+class Interfaces:
     """The interfaces of one frame; rates are interrupts per second by CPU."""
 
     nics: tuple[Nic, ...] = ()
@@ -55,14 +55,14 @@ class Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
+class NicInputs:
     """Values of other tables about interfaces, by interface name."""
 
     flows: Mapping[str, int] = field(default_factory=dict)
     captured: Container[str] = ()
     ssh: Container[str] = ()
     driver: Mapping[str, Entry[NicStatsRow]] = field(default_factory=dict)
-    by_queue: Mapping[tuple[str, str], Counted] = field(default_factory=dict)
+    by_queue: Mapping[tuple[str, str], CountedRates] = field(default_factory=dict)
     # packets lost at receive queues by interface: counted, per second
     queue_drops: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
     irqbalance: bool | None = None
@@ -71,7 +71,7 @@ class Around:
     rdma: Mapping[str, bool] = field(default_factory=dict)  # whether RDMA moves packets
 
 
-def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, float] | None]:
+def interrupts(frame: Frame, lines: Lines, moment: Interfaces) -> list[Mapping[int, float] | None]:
     """Rates by CPU of every line of /proc/interrupts, in their order; sets the sums of `moment`."""
     entries = frame.tables.get("interrupts", ())
     rates: list[Mapping[int, float] | None] = [
@@ -89,11 +89,11 @@ def interrupts(frame: Frame, lines: Lines, moment: Moment) -> list[Mapping[int, 
 
 
 def build(
-    frame: Frame, ports: Mapping[str, Port], lines: Lines, slots: Sequence[Slot], place: Place,
-    load: Mapping[int, Load], around: Around, memory: Memory,
-) -> Moment:  # fmt: skip
+    frame: Frame, ports: Mapping[str, Port], lines: Lines, slots: Sequence[Slot], place: OnlineCpus,
+    load: Mapping[int, Load], around: NicInputs, memory: Memory,
+) -> Interfaces:  # fmt: skip
     """All interfaces with their queues."""
-    moment = Moment()
+    moment = Interfaces()
     rates = interrupts(frame, lines, moment)
     for name, found in lines.by_nic.items():
         memory.served.setdefault(name, Served()).see(found, [rates[line.place] for line in found])
@@ -167,6 +167,7 @@ def build(
             flows=flows,
             qdisc=qdisc.kind if qdisc is not None else None,
             leaf_qdisc=qdisc.leaf if qdisc is not None else None,
+            qdisc_backlog=qdisc.backlog if qdisc is not None else None,
             carries_ssh=name in around.ssh,
             capture=name in around.captured,
             af_xdp=_bound(port, around),
@@ -183,7 +184,7 @@ def build(
     return moment
 
 
-def _link_only(port: Port, around: Around) -> bool | None:
+def _link_only(port: Port, around: NicInputs) -> bool | None:
     """Whether only link statistics show its losses; None of what is no device."""
     if port.kind not in ("nic", "wireless"):
         return None
@@ -208,7 +209,7 @@ def _rate(entry: Entry[_Row] | None) -> _Row | None:
     return entry.per_s if entry is not None else None
 
 
-def _bound(port: Port, around: Around) -> bool | None:
+def _bound(port: Port, around: NicInputs) -> bool | None:
     return None if around.af_xdp is None else port.nic.index in around.af_xdp
 
 
@@ -221,8 +222,8 @@ def _same(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
 
 
 def _queues(
-    moment: Moment, slots: Sequence[Slot], rates: Sequence[Mapping[int, float] | None],
-    place: Place, load: Mapping[int, Load], around: Around, memory: Memory,
+    moment: Interfaces, slots: Sequence[Slot], rates: Sequence[Mapping[int, float] | None],
+    place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
     whole: Mapping[str, tuple[float | None, float | None]],
 ) -> None:  # fmt: skip
     spots = place.by_cpu
@@ -250,7 +251,7 @@ def _queues(
 
 
 def _placed(
-    port: Port, lines: Lines, moment: Moment, memory: Memory, around: Around
+    port: Port, lines: Lines, moment: Interfaces, memory: Memory, around: NicInputs
 ) -> dict[str, object]:
     """The fields of a Nic about its interrupts and the balance of its queues."""
     mine = lines.by_nic.get(port.name, ())

@@ -26,7 +26,7 @@ PARAVIRTUAL: Final = frozenset(
 )
 
 
-class Link(Protocol):
+class LinkKind(Protocol):
     """What the kind of an interface depends on; a row of `links` has it."""
 
     @property
@@ -42,7 +42,7 @@ class Link(Protocol):
         """The loopback interface."""
 
 
-def kind_of(link: Link, device: str | None, *, wireless: bool = False) -> str:
+def kind_of(link: LinkKind, device: str | None, *, wireless: bool = False) -> str:
     """Kind of an interface: nic veth bond bridge vlan tunnel loopback wireless or other.
 
     `device` is the address of its PCI, virtio, USB, Xen or VMBus device, if it has one.

@@ -111,7 +111,7 @@ class Partly(tuple[_Row, ...]):  # noqa: SLOT001 - a subclass of tuple cannot ha
         return partly
 
 
-class _Plan(NamedTuple):
+class _RatePlan(NamedTuple):
     """How the rates of a row class are computed."""
 
     moving: tuple[tuple[int, bool], ...]  # position of each counter, and whether it is a vector
@@ -120,7 +120,7 @@ class _Plan(NamedTuple):
 
 
 @cache
-def _plan(kind: type[DataclassInstance]) -> _Plan:
+def _plan(kind: type[DataclassInstance]) -> _RatePlan:
     every = fields(kind)
     moving = tuple(
         (place, f.metadata["kind"] == "vector")
@@ -130,11 +130,11 @@ def _plan(kind: type[DataclassInstance]) -> _Plan:
     names = [f.name for f in every]
     if issubclass(kind, tuple):
         values: Callable[[Any], list[object]] = list
-        return _Plan(moving, values, partial(tuple.__new__, kind))
+        return _RatePlan(moving, values, partial(tuple.__new__, kind))
     if len(names) == 1:
-        return _Plan(moving, lambda row: [getattr(row, names[0])], lambda out: kind(*out))
+        return _RatePlan(moving, lambda row: [getattr(row, names[0])], lambda out: kind(*out))
     getter = attrgetter(*names)
-    return _Plan(moving, lambda row: list(getter(row)), lambda out: kind(*out))
+    return _RatePlan(moving, lambda row: list(getter(row)), lambda out: kind(*out))
 
 
 @cache

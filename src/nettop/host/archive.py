@@ -35,7 +35,7 @@ class RecordedMoment:
 
 
 def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
-    """The comment and the moments of an archive; `RecordingError` when it is none."""
+    """The comment and the moments of an archive; `RecordingError` for another format."""
     data = archive.encode("utf-8", "surrogateescape") if isinstance(archive, str) else archive
     try:
         bounds.must_have_lines(data)
@@ -69,10 +69,10 @@ def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
 
 
 def _must_be_few(data: bytes) -> None:
-    """Refuse more moments or entries than the bounds before the first of them is built.
+    """RecordingError if there are more moments or entries than the bounds allow.
 
-    The count is cheap. It takes each line that begins with `-- ` for a mark: in the body of an
-    entry, nettop escapes such a line.
+    The check runs before the first moment is built and counts lines that begin with `-- `: inside
+    the body of an entry, nettop escapes such a line.
     """
     moments = data.count(b"\n-- @")
     _within("moments", moments)
@@ -80,7 +80,7 @@ def _must_be_few(data: bytes) -> None:
 
 
 def _begin(moments: list[RecordedMoment], name: str) -> None:
-    """A new moment after these, or the time of the first one."""
+    """Append a moment, or set the time of the first one."""
     step = _MOMENT.fullmatch(name)
     if step is None:
         raise RecordingError(f"not a moment: `-- {name[:80]} --`")
@@ -100,7 +100,7 @@ def _within(name: str, size: int) -> None:
 
 @dataclass(slots=True)
 class Room:
-    """What an archive that grows holds so far: it may never exceed what `parse` accepts."""
+    """The size of a growing archive, which must stay within the bounds that `parse` checks."""
 
     size: int = 0
     moments: int = 0
@@ -120,9 +120,9 @@ class Room:
 
 
 def load(path: str) -> bytes:
-    """The archive's bytes, unpacked when gzipped, lines ended as nettop ends them.
+    r"""The bytes of an archive, decompressed, with `\n` at the end of each line.
 
-    OSError, or `RecordingError` when it is damaged or larger than its bound.
+    OSError, or `RecordingError` if the file is damaged or larger than its bound.
     """
     handle = bounds.opened(path)
     with open(handle, "rb") as file:

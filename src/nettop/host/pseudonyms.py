@@ -15,12 +15,12 @@ _NAMED = re.compile(rb"(?<=enx|wlx|wwx|slx)[0-9a-f]{12}")  # systemd's names by 
 
 
 class Names:
-    """Replacements, the same for the same original throughout one recording."""
+    """Replacements: the same for the same original in one recording."""
 
     def __init__(self, key: bytes | None = None, *, addresses: bool = True) -> None:
-        """`key` decides the replacements, one nobody knows when none is given.
+        """`key` determines the replacements; the default is random and is not stored.
 
-        With `addresses` False IP addresses stay: a flow's receive queue is computed from them.
+        If `addresses` is False, IP addresses stay: the receive queue of a flow depends on them.
         """
         self.key = key or os.urandom(32)
         self.addresses = addresses
@@ -29,7 +29,7 @@ class Names:
         self.hosts: re.Pattern[str] | None = None
 
     def hide(self, hosts: Iterable[str]) -> None:
-        """These names of the host, and what stands before their first dot."""
+        """Replace these names of the host, and their parts before the first dot."""
         found = {name for host in hosts for name in (host, host.split(".")[0]) if len(name) > 1}
         if not found <= self.hidden:
             self.hidden |= found
@@ -40,7 +40,7 @@ class Names:
         return hmac.digest(self.key, prefix.encode(), hashlib.sha256)[0] & 1
 
     def address(self, packed: bytes) -> bytes:
-        """An IP address; two that share a prefix still do (Xu et al.'s Crypto-PAn)."""
+        """The replacement of an IP address; common prefixes are kept (Xu et al., Crypto-PAn)."""
         if not self.addresses:
             return packed
         if packed in self.known:
@@ -59,19 +59,19 @@ class Names:
         return made
 
     def mac(self, packed: bytes) -> bytes:
-        """A locally administered address; broadcast and zero stay."""
+        """The replacement of a MAC address, locally administered; broadcast and zero stay."""
         if not packed.strip(b"\0") or (len(packed) == 6 and packed[0] & 1):
             return packed
         digest = hmac.digest(self.key, b"mac" + packed, hashlib.sha256)
         return (b"\x02" + digest)[: len(packed)]
 
     def named(self, text: bytes) -> bytes:
-        """Interface names that hold a MAC address, as long as before."""
+        """The text with replaced interface names that contain a MAC address, of equal length."""
         return _NAMED.sub(lambda m: self.mac(bytes.fromhex(m[0].decode())).hex().encode(), text)
 
 
 def _kept(packed: bytes) -> int | None:
-    """Leading bits that stay (the address's kind); None when the whole address says nothing."""
+    """The number of leading bits that stay (the kind of address); None: the whole address stays."""
     if len(packed) == 4:
         if packed[0] in (0, 127, 255) or packed[0] >= 224:
             return None

@@ -1,16 +1,17 @@
 """Recordings: a host as one text archive; later moments hold only changed entries.
 
 An archive stores the raw bytes of the answers, never parsed objects, so later collectors can read
-old recordings. It is a comment, then entries `-- NAME --`, each up to the next such line:
+old recordings. It has a comment, then entries; each begins with a line `-- NAME --`:
 
     -- /proc/net/softnet_stat --      a file's text
     -- /sys/class/net/ --             a listing, one name a line
     -- /sys/class/net/eth0/device@ -- where a link points
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
-    -- bpf/drops --                   what a program of ours counted inside the kernel
-    -- @1.000 wall 1700000000.0 --    a new moment: what follows overlays what was before
+    -- bpf/drops --                   the counts of nettop's program in the kernel
+    -- @1.000 wall 1700000000.0 --    a new moment: its entries replace earlier ones
 
-A body `!13 Permission denied` is the error the host gave. `.gz` when the name says so.
+A body such as `!13 Permission denied` is the error of the host. A file name that ends in `.gz`
+means gzip.
 """
 
 from __future__ import annotations
@@ -37,15 +38,15 @@ LONGEST = 2.0  # seconds that a paced replay lingers at a moment, however long t
 class Replay:
     """A recording as a source: `wait` steps to its next moment.
 
-    `pace` plays it as fast as it happened (1.0) or at once (0.0), its first moment apart, which has
-    no rates to show; `loop` starts again at the end, the clock running on.
+    `pace` 1.0 plays it at the recorded speed, 0.0 without waiting. The first moment, which has no
+    rates, is not waited for. With `loop` it starts again after the end and the clock goes on.
     """
 
     live = False
     ends = True
 
     def __init__(self, archive: str | bytes, *, pace: float = 0.0, loop: bool = False) -> None:
-        """`archive` is a recording, packed no longer; `RecordingError` when it is none."""
+        """`archive` is a decompressed recording; `RecordingError` for another format."""
         self.comment, self.moments = parse(archive)
         self.pace, self.loop = pace, loop
         self.woken = threading.Event()
@@ -83,7 +84,7 @@ class Replay:
         return self._offset + self.moments[self._index].wall
 
     def wait(self, seconds: float) -> bool:  # noqa: ARG002
-        """Step to the next moment, as slowly as it came when `pace` is set."""
+        """Step to the next moment, after its recorded delay divided by `pace`; False at the end."""
         before = self.moments[self._index].at
         if self._index + 1 < len(self.moments):
             gap = self.moments[self._index + 1].at - before
@@ -168,7 +169,7 @@ def _lines(data: bytes) -> str:
 
 @dataclass
 class Record:
-    """Another source, remembered: everything asked of `inner` becomes part of the recording."""
+    """A source that records another one: each answer of `inner` becomes part of the recording."""
 
     inner: Source
     comment: str = "A host recorded by nettop."
@@ -181,7 +182,7 @@ class Record:
     _mark: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        """The comment comes first; no line of it is taken for a mark."""
+        """Write the comment first; a line of it is never read as the start of an entry."""
         self._head = [_LOOKALIKE.sub(lambda _: "\\", self.comment.strip()) + "\n"]
 
     @property
@@ -247,12 +248,12 @@ class Record:
         self._now, self._mark = {}, None
 
     def archive(self) -> str:
-        """The recording so far, or since it was last taken away."""
+        """The recording so far, or since the last `taken`."""
         self._close()
         return "".join([*self._head, *self._done])
 
     def taken(self) -> str:
-        """As `archive`, and forget it: for who writes it down as it grows."""
+        """As `archive`, and drop it from memory, for a caller that writes it to a file."""
         text = self.archive()
         self._head, self._done = [], []
         return text
@@ -325,7 +326,7 @@ class Record:
         return counts
 
     def end_drops(self) -> None:
-        """The recorded source counts no longer."""
+        """End the counting of the recorded source."""
         self.inner.end_drops()
 
     def keep_open(self, paths: Collection[str]) -> None:

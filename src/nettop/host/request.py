@@ -6,13 +6,21 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
+class Space:
+    """Another network namespace: the file that opens it (/proc/PID/ns/net), and its inode."""
+
+    path: str
+    inode: int
+
+
+@dataclass(frozen=True, slots=True)
 class Request:
     """One netlink question.
 
     `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the
     message type (or the generic command); `body` everything after the netlink header (for a generic
     family: after the generic header); `name` what a recording calls the answer, e.g.
-    `ethtool/rings/eth0`.
+    `ethtool/rings/eth0`. With `space` the question is asked in that namespace.
     """
 
     family: str
@@ -20,3 +28,4 @@ class Request:
     body: bytes
     name: str
     dump: bool = False
+    space: Space | None = None

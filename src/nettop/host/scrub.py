@@ -1,9 +1,10 @@
 """Replace names and addresses in a recording consistently, so that it can be shared.
 
-MAC addresses (those in interface names too), IP addresses (private ones too), the host's name and
-kernel command-line words outside a known list are replaced; addresses keep their common prefixes,
-so routes still match. Text, the hex of /proc/net/udp and friends, and the binary answers of
-rtnetlink and sock_diag are covered, down to tunnels' ends, next hops and bridges.
+The replaced values are MAC addresses (also in interface names), IP addresses (also private ones),
+the name of the host, and words of the kernel command line that are not in a known list. Addresses
+keep their common prefixes, so routes still match. This covers text, hexadecimal addresses as in
+/proc/net/udp, and binary answers of rtnetlink and sock_diag with ends of tunnels, next hops and
+bridges.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ _TEXTS_WITHOUT_ADDRESSES = ("/proc/interrupts", "/proc/stat", "/proc/softirqs", 
 
 
 def scrub(archive: str, names: Names | None = None) -> str:
-    """An archive without names and addresses; `names` goes on where one comes in pieces."""
+    """An archive without names and addresses; pieces of one archive need the same `names`."""
     names = names or Names()
     parts = MARK.split(archive)
     entries = list(zip(parts[1::2], parts[2::2], strict=True))
@@ -59,6 +60,8 @@ def _body(name: str, body: str, names: Names) -> str:
         return _netlink(name, body, names)
     if name.startswith("ioctl/"):
         return body
+    if name == "/proc/self/mountinfo":
+        return _mounts(body)
     if name == "/proc/cmdline":
         return _cmdline(body)
     if name == "/etc/":
@@ -107,10 +110,19 @@ def _ip6(text: str, names: Names) -> str:
 
 
 def _hex(text: str, names: Names) -> str:
-    """The kernel prints each 32-bit word in the host's order."""
+    """The replacement of a hexadecimal address of 32-bit words in the host's byte order."""
     words = struct.unpack(f">{len(text) // 8}I", bytes.fromhex(text))
     made = names.address(struct.pack(f"<{len(words)}I", *words))
     return struct.pack(f">{len(words)}I", *struct.unpack(f"<{len(words)}I", made)).hex().upper()
+
+
+def _mounts(text: str) -> str:
+    """The mounts of network namespaces only, numbered: where other things are is private."""
+    spaces = [words[3] for line in text.splitlines() if len(words := line.split(" ")) > 4]
+    return "".join(
+        f"0 0 0:4 {space} /run/netns/space{place}\n"
+        for place, space in enumerate(sorted({one for one in spaces if one.startswith("net:[")}))
+    )
 
 
 def _cmdline(text: str) -> str:

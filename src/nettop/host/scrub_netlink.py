@@ -1,7 +1,7 @@
-"""Take a host's identity out of the kernel's binary answers: rtnetlink and sock_diag.
+"""Remove the identity of a host from binary answers of rtnetlink and sock_diag.
 
-Addresses are replaced wherever one can stand, in attributes within attributes too. Of what people
-wrote themselves, of keys and of kinds of interfaces that are not listed here nothing is left.
+Addresses are replaced in all attributes, nested ones included. Names given by users, keys, and the
+attributes of kinds of interfaces that are not listed here are overwritten with zeros.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def _via(value: bytes, names: Names) -> bytes:
 
 
 def _blank(value: bytes, _names: Names) -> bytes:
-    """What people wrote themselves, keys, and what is not known to be harmless."""
+    """Zeros of equal length, for text of users, keys, and attributes not known to be harmless."""
     return bytes(len(value))
 
 
@@ -40,7 +40,7 @@ def _inside(rules: Rules) -> Rule:
 
 
 def _hops(value: bytes, names: Names) -> bytes:
-    """A multipath route's: a struct rtnexthop with attributes behind, for each."""
+    """The next hops of a multipath route: each is a struct rtnexthop followed by attributes."""
     made, at = bytearray(value), 0
     while at < len(value):
         length = int.from_bytes(value[at : at + 2], sys.byteorder)
@@ -52,7 +52,7 @@ def _hops(value: bytes, names: Names) -> bytes:
 
 
 def _info(value: bytes, names: Names) -> bytes:
-    """What is special to a kind of interface; of a kind not listed here nothing is left."""
+    """The attributes of one kind of interface; those of a kind that is not listed are zeroed."""
     kinds = {
         number: value[start:end].rstrip(b"\0").decode("ascii", "replace")
         for number, start, end in attributes(value, 0, len(value))
@@ -100,7 +100,7 @@ _SOCK_DIAG = (18, 20)  # both families in one answer, and one
 
 
 def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
-    """The answer to the question of this name, as long as before."""
+    """The scrubbed answer to the request of this name; its length is unchanged."""
     data = bytearray(answer)
     diag = name.startswith("netlink/sock_diag/")
     if not diag and not name.startswith("netlink/route/"):
@@ -133,9 +133,9 @@ def _diag(data: bytearray, at: int, end: int, names: Names) -> None:
 
 
 def _replaced(value: bytes, rules: Rules, names: Names) -> bytes:
-    """Attributes with the values that `rules` name replaced, none longer or shorter.
+    """Attributes with the values replaced that `rules` name; no length changes.
 
-    What is not understood is not shown.
+    Bytes that cannot be parsed are zeroed.
     """
     made = bytearray(value)
     try:

@@ -25,9 +25,9 @@ def ssh_peer() -> str | None:
 
 
 def _environments() -> Iterator[Mapping[str, str]]:
-    """Ours, then what our parents were started with, the nearest first, as far as we may read it.
+    """The environment of this process, then the readable initial ones of its parents in order.
 
-    The first process is left out: it is nobody's session.
+    Process 1 is left out: it belongs to no session.
     """
     yield os.environ
     import psutil  # it takes 30 ms to load: only where our own environment tells nothing

@@ -23,23 +23,23 @@ if TYPE_CHECKING:
 
 
 class Source(Protocol):
-    """What a collector may ask of a host."""
+    """The requests of collectors to a host. A failed request raises OSError."""
 
     @property
     def live(self) -> bool:
-        """Whether it is this running machine: only then may anything be changed."""
+        """Whether it is this running machine; settings of other sources cannot be changed."""
 
     @property
     def host(self) -> str:
-        """The host's name as shown."""
+        """The displayed name of the host."""
 
     @property
     def ends(self) -> bool:
-        """Whether it is a recording, whose moments follow each other to an end."""
+        """Whether it is a recording, which has a last moment."""
 
     @property
     def opening(self) -> bool:
-        """Whether this is a recording's first moment of several: nothing to compare with."""
+        """Whether this is the first of several moments of a recording: it has no rates."""
 
     def now(self) -> float:
         """Monotonic seconds."""
@@ -48,37 +48,40 @@ class Source(Protocol):
         """Seconds since 1970."""
 
     def wait(self, seconds: float) -> bool:
-        """Let `seconds` pass (a recording steps to its next moment); False when it has ended."""
+        """Wait for `seconds`, or step to the next moment of a recording; False after the last."""
 
     def data(self, path: str) -> bytes:
         """The file's bytes."""
 
     def text(self, path: str) -> str:
-        """The file's text; bytes that are not UTF-8 survive as surrogates."""
+        """The text of a file; bytes that are not UTF-8 become surrogates."""
 
     def keep_open(self, paths: Collection[str]) -> None:
-        """Open each of these kernel files once: opening one costs as much as reading it."""
+        """Keep these kernel files open, because opening one takes as long as reading it."""
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory, sorted."""
 
     def link(self, path: str) -> str:
-        """Where a symbolic link points, as written."""
+        """The target of a symbolic link, unresolved."""
 
     def netlink(self, request: Request) -> bytes:
-        """All reply messages, headers included, without the final acknowledgement."""
+        """All reply messages, headers included, without the final acknowledgement.
+
+        A request with a `space` raises PermissionError where that namespace may not be entered.
+        """
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:
-        """Answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
+        """The answer of an ethtool ioctl (SIOCETHTOOL) whose buffer is `request`."""
 
     def drops(self) -> str:
-        """Packets the kernel dropped since it was first asked, a line `REASON COUNT` each.
+        """Packets that the kernel dropped since the first call, as lines `REASON COUNT`.
 
-        To ask is to begin: from then on a small program counts inside the kernel.
+        The first call loads a small program into the kernel, which counts them.
         """
 
     def end_drops(self) -> None:
-        """Take that program out of the kernel again."""
+        """Remove that program from the kernel."""
 
 
 _FLAGS: Final = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -86,18 +89,18 @@ _RECORD: Final = ("/stat", "/status", "/schedstat", "/comm")
 
 
 def _one_record(path: str) -> bool:
-    """Whether the kernel gives the file in one read where that holds it (fs/seq_file.c)."""
+    """Whether one large enough read gives the whole file (fs/seq_file.c)."""
     return path.endswith(_RECORD) or not path.startswith("/proc/") or path.startswith("/proc/sys/")
 
 
 class Live:
-    """This machine, or any directory that looks like one."""
+    """This machine, or a directory with a copy of /proc and /sys."""
 
     ends = False
     opening = False
 
     def __init__(self, root: str = "/", host: str | None = None) -> None:
-        """`root` is the directory to read; netlink is asked only when it is `/`."""
+        """`root` is the directory to read; netlink is used only if it is `/`."""
         self.root = root.rstrip("/")
         self.live = not self.root
         self.host = host or (os.uname().nodename if self.live else os.path.basename(self.root))
@@ -109,7 +112,7 @@ class Live:
         self._drops: Counter | None = None
 
     def __del__(self) -> None:
-        """A source that nobody holds leaves no file open."""
+        """Close the files that `keep_open` opened."""
         for handle in self._open.values():
             os.close(handle)
 
@@ -122,16 +125,16 @@ class Live:
         return time.time()
 
     def wait(self, seconds: float) -> bool:
-        """Sleep, or less when `woken` is set; a still directory has no next moment to offer."""
+        """Sleep until `seconds` have passed or `woken` is set; always True."""
         if self.woken.wait(max(0.0, seconds)):
             self.woken.clear()
         return True
 
     def data(self, path: str) -> bytes:
-        """The file's bytes, in as many reads as the kernel wants, within `bounds.BOUNDS`.
+        """The bytes of a file, read in several parts if needed, within `bounds.BOUNDS`.
 
-        A file of this kernel is asked what it is only when its answer is empty or long: to ask
-        costs a third of reading it.
+        The type of a kernel file is checked only if its content is empty or long, because the
+        check takes a third of the time of the read.
         """
         if path in self._kept_open and not self.root:
             again = self._again(path)
@@ -157,7 +160,7 @@ class Live:
             os.close(handle)
 
     def _again(self, path: str) -> bytes | None:
-        """What stays open, in one read; None where one is not enough: that is opened each time."""
+        """The content of a file that is kept open; None if one read is not enough for it."""
         handle = self._open.get(path)
         if handle is None:
             mine = bounds.opened(path)
@@ -173,7 +176,7 @@ class Live:
         return None
 
     def keep_open(self, paths: Collection[str]) -> None:
-        """From now on these files are opened once; they must exist as long as the kernel runs."""
+        """Keep these files open; they must exist as long as the kernel runs."""
         self._kept_open.update(paths)
 
     def text(self, path: str) -> str:
@@ -195,15 +198,19 @@ class Live:
         return os.readlink(self.root + path)
 
     def netlink(self, request: Request) -> bytes:
-        """Ask the kernel; OSError carries its number and, where given, its own sentence."""
+        """Send the request; OSError has the errno of the kernel and its message, if it gave one."""
+        if request.space is not None and self.live:
+            from .netlink import elsewhere
+
+            return elsewhere.ask(request, request.space)
         return self._netlink().ask(request)
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
-        """Ask the driver by ioctl."""
+        """Send the ioctl to the driver."""
         return self._netlink().ioctl(interface, request)
 
     def drops(self) -> str:
-        """Ask the counter in the kernel, which the first question starts."""
+        """Read the counters in the kernel; the first call loads the program."""
         if not self.live:
             raise FileNotFoundError(2, "a directory drops no packets", self.root)
         if self._drops is None:
@@ -213,7 +220,7 @@ class Live:
         return self._drops.text()
 
     def end_drops(self) -> None:
-        """Take the counter out of the kernel again; so does the end of nettop, however it ends."""
+        """Remove the program from the kernel. The end of the process removes it as well."""
         if self._drops is not None:
             self._drops.close()
             self._drops = None

@@ -14,13 +14,13 @@ from .archive import Room
 
 
 class Tape:
-    """An archive on its way into a file, where it stands once it is whole.
+    """An archive that is being written to a file, which gets its name when it is complete.
 
-    What is no regular file (a pipe, /dev/null) takes it as it grows.
+    A file that is not regular (a pipe, /dev/null) gets each part at once.
     """
 
     def __init__(self, path: str) -> None:
-        """OSError when there can be no such file."""
+        """OSError if the file cannot be created."""
         self.path = path
         self.room = Room()
         self._draft: Draft | None = None
@@ -35,16 +35,16 @@ class Tape:
         self._out = gzip.GzipFile("", "wb", fileobj=self._file, mtime=0) if packed else self._file
 
     def write(self, text: str) -> None:
-        """Append; a pipe's reader has it at once.
+        """Append text; the reader of a pipe gets it at once.
 
-        `RecordingError`, and nothing is appended, where the archive could not be read any more.
+        RecordingError if the archive would exceed its bounds; then nothing is appended.
         """
         self._out.write(self.room.take(text))
         if self._out is self._file:
             self._file.flush()
 
     def keep(self) -> None:
-        """It is whole."""
+        """Give the complete file its name."""
         if self._out is not self._file:
             self._out.close()
         if self._draft is not None:
@@ -52,7 +52,7 @@ class Tape:
         self._file.close()
 
     def drop(self) -> None:
-        """Leave nothing half written."""
+        """Delete the incomplete file."""
         if self._file.closed:
             return
         if self._out is not self._file:
@@ -65,10 +65,10 @@ class Tape:
 
 
 def _special(path: str) -> bool:
-    """Whether it is there and no regular file; OSError for a symbolic link to a regular file.
+    """Whether the path is not a regular file; OSError for a symbolic link to a regular file.
 
-    A link is not followed to write, for anybody may have put it there, and not replaced either:
-    /dev/stdout is one.
+    nettop does not write through such a link, because another user may have created it, and does
+    not replace a link, because /dev/stdout is one.
     """
     try:
         mode = os.stat(path).st_mode
@@ -80,7 +80,7 @@ def _special(path: str) -> bool:
 
 
 def save(path: str, archive: str) -> None:
-    """Write an archive whole or not at all."""
+    """Write an archive completely or not at all; OSError."""
     tape = Tape(path)
     try:
         tape.write(archive)

@@ -12,7 +12,7 @@ from ..facts.limits.looks import name
 from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, count, seconds, share, size
 from ..views.ask import Next
-from ..views.past import Past, Trace
+from ..views.past import History, Trace
 from ..views.scene import Scene, View, chosen
 from .grid import beside, in_columns
 from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
@@ -219,7 +219,7 @@ def detail(
     return [fit_line(one, width) for one in out[:height]]
 
 
-def traces(flow: Flow, past: Past, size: tuple[int, int], most: int) -> list[Line]:
+def traces(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[Line]:
     """Graphs of the last minutes in `size` columns and rows; side by side if there is room."""
     width, height = size
     across = 2 if width >= WIDE else 1

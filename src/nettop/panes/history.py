@@ -10,7 +10,7 @@ from typing import Final
 from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Key, Next
-from ..views.past import Moment
+from ..views.past import Summary
 from ..views.scene import JournalEntry, Scene, View, nic_of
 from .cursor import moved
 from .grid import merge
@@ -64,7 +64,7 @@ def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
     return view.at(filter="") if view.spot.filter else view.at(on="", index=0, top=0)
 
 
-def visible(scene: Scene, view: View) -> tuple[Moment, ...]:
+def visible(scene: Scene, view: View) -> tuple[Summary, ...]:
     """The moments in the time shown."""
     return scene.past.moments(span(view))
 
@@ -81,7 +81,7 @@ def cursor_at(scene: Scene, view: View) -> float | None:
     return float(view.spot.on) if view.spot.on and scene.past.fine else None
 
 
-def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> tuple[str, ...]:
+def between(moments: Sequence[Summary], nic: str, marks: Sequence[float]) -> tuple[str, ...]:
     """Duration and traffic between two marks; bytes and packets are differences of counters."""
     start, end = min(marks), max(marks)
     inside = [m for m in moments if start - 1e-3 <= m.at <= end + 1e-3 and nic in m.ports]
@@ -111,7 +111,7 @@ def between(moments: Sequence[Moment], nic: str, marks: Sequence[float]) -> tupl
     return tuple(texts)
 
 
-def column_of(moment: float, moments: Sequence[Moment], points: int) -> int | None:
+def column_of(moment: float, moments: Sequence[Summary], points: int) -> int | None:
     """The column in which a moment is drawn."""
     if not moments:
         return None
@@ -152,7 +152,7 @@ def band(
     ]
 
 
-def heat(moments: Sequence[Moment], room: int, rows: int) -> list[Line]:
+def heat(moments: Sequence[Summary], room: int, rows: int) -> list[Line]:
     """The load of the busiest cores over time, one core per row."""
     if not moments:
         return []
@@ -191,7 +191,7 @@ def load(scene: Scene, width: int, rows: int) -> list[Line]:
     return [section("LOAD", remark, width), *heat(moments, width - MARGIN, rows - 1)]
 
 
-def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> list[Line]:
+def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> list[Line]:
     """The time axis: the cursor, the two marks, and the changes that were made."""
     marks = [" "] * room
     for entry in scene.journal:
@@ -223,7 +223,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Moment], room: int) -> lis
 
 
 def reading(
-    scene: Scene, view: View, moments: Sequence[Moment], nic: str, width: int
+    scene: Scene, view: View, moments: Sequence[Summary], nic: str, width: int
 ) -> list[Line]:
     """The figures between two marks; without them, those under the cursor, and a hint."""
     if len(view.marks) == 2:
@@ -248,7 +248,7 @@ def reading(
     return flow_words(parts, width)
 
 
-def change_at(scene: Scene, moments: Sequence[Moment], moment: Moment) -> JournalEntry | None:
+def change_at(scene: Scene, moments: Sequence[Summary], moment: Summary) -> JournalEntry | None:
     """The change nearest to the moment, if it is within a fiftieth of the time shown."""
     near = max(2.0, (moments[-1].wall - moments[0].wall) / 50)
     close = [entry for entry in scene.journal if abs(entry.wall - moment.wall) <= near]

@@ -7,7 +7,7 @@ from statistics import median
 
 from ..terms.text import Line, area, bar, fit, fit_line, line
 from ..terms.units import scaled
-from ..views.scene import Paper, Result
+from ..views.scene import Paper, StoredResult
 from .clock import when
 from .parts import Column, flow_words, heading, row, section, widths
 
@@ -39,7 +39,7 @@ def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
     ]
 
 
-def pairs(result: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
+def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Line]:
     """Each pair of a proof: the value before, the value after, the difference.
 
     The difference is relative to the median before, as in the interval. The first `skip` pairs are
@@ -71,7 +71,7 @@ def pairs(result: Result, width: int, rows: int, skip: int = 0) -> list[Line]:
     return out[: max(0, rows)]
 
 
-def span(result: Result, width: int) -> list[Line]:
+def span(result: StoredResult, width: int) -> list[Line]:
     """The confidence interval of the difference on a scale that includes zero."""
     low, high = result.interval
     edge = max(abs(low), abs(high), 0.01) * 1.15
@@ -92,7 +92,7 @@ def span(result: Result, width: int) -> list[Line]:
     ]
 
 
-def so_far(result: Result, width: int, height: int) -> list[Line]:
+def so_far(result: StoredResult, width: int, height: int) -> list[Line]:
     """The latest pairs of a running proof, and the interval of their difference."""
     shown = max(1, height - 5)
     count = min(len(result.before), len(result.after))
@@ -106,7 +106,7 @@ def so_far(result: Result, width: int, height: int) -> list[Line]:
     return out
 
 
-def result(one: Result, width: int, height: int) -> list[Line]:
+def result(one: StoredResult, width: int, height: int) -> list[Line]:
     """One result in full."""
     out = [section(f"RESULT {one.id}", when(one.wall), width)]
     role = verdict_role(one.verdict)
@@ -147,7 +147,7 @@ def table(
     return out[: max(0, height)]
 
 
-def paper(study: Paper, last: Result | None, width: int, height: int) -> list[Line]:
+def paper(study: Paper, last: StoredResult | None, width: int, height: int) -> list[Line]:
     """One study: its table, its requirements, the published and the latest measured values."""
     out = [section(f"STUDY {study.id}", "Enter run it", width)]
     out.append(line((f" {study.title}", "strong")))
@@ -162,7 +162,7 @@ def paper(study: Paper, last: Result | None, width: int, height: int) -> list[Li
     return [fit_line(one, width) for one in out[:height]]
 
 
-def compare(a: Result, b: Result, width: int, height: int) -> list[Line]:
+def compare(a: StoredResult, b: StoredResult, width: int, height: int) -> list[Line]:
     """Two results compared: figures, ratio, and the settings that differed."""
     out = [section("COMPARE", "Enter on another; Esc ends", width)]
     for name, one in (("A", a), ("B", b)):

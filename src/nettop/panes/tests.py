@@ -10,7 +10,7 @@ from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Next
 from ..views.form import FIELDS, values
-from ..views.scene import Paper, Progress, Result, Scene, View, under
+from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome
 from .clock import when
 from .cursor import target
@@ -28,7 +28,7 @@ BOUND = PROGRESS = True
 START: Final = "start"
 
 
-def rows_of(scene: Scene, view: View) -> list[Result]:
+def rows_of(scene: Scene, view: View) -> list[StoredResult]:
     """The results that match the filter, newest first."""
     rows = [r for r in scene.results if matches(view.spot.filter, r.tool, r.title, r.verdict)]
     return sorted(rows, key=lambda r: -r.wall)
@@ -130,7 +130,7 @@ def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
     return tuple(parts)
 
 
-def running(progress: Progress, width: int, height: int) -> list[Line]:
+def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     """The running test: its stage, the rates so far, the cores of both hosts."""
     remark = f"{seconds(progress.elapsed)} of {seconds(progress.seconds)} {progress.stage}"
     left = ""

@@ -16,7 +16,9 @@ from ..frame.rates import Frame
 UNSEEN: Final = 2.0  # seconds between readings of a table with MAY_REST that no pane shows
 REST: Final = 15.0  # seconds between searches while every socket has a known process
 UNKNOWN: Final = 60.0  # seconds in which the process of a new socket is searched for
-_SOCKETS: Final = ("socket_owners", "sockets_tcp", "sockets_udp", "packet_sockets")
+_SOCKETS: Final = (
+    "socket_owners", "sockets_tcp", "sockets_udp", "packet_sockets", "netns_tcp", "netns_udp",
+)  # fmt: skip
 
 
 class RefreshPolicy:

@@ -51,7 +51,7 @@ class Sampler:
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
-        todo = sorted(wanted)
+        todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
         for name in todo:
             try:
                 module, every, instead, memory, kept_open = _plan(name)
@@ -93,7 +93,7 @@ class Sampler:
         return self.last
 
 
-class _Plan(NamedTuple):
+class _Declaration(NamedTuple):
     """What a collector declares (see `nettop.collect`)."""
 
     module: ModuleType
@@ -104,13 +104,13 @@ class _Plan(NamedTuple):
 
 
 @cache
-def _plan(name: str) -> _Plan:
+def _plan(name: str) -> _Declaration:
     """Cached, because looking up absent attributes costs as much as reading a small table."""
     module = collect.collector(name)
     own = getattr(module, "MEMORY", name) if hasattr(module, "update") else None
     files = getattr(module, "KEEP_OPEN", ())
     every: float = getattr(module, "EVERY", 0.0)
-    return _Plan(module, every, getattr(module, "ELSE", name), own, files)
+    return _Declaration(module, every, getattr(module, "ELSE", name), own, files)
 
 
 def frames(

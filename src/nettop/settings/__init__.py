@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from types import ModuleType
 from typing import TypeVar, cast
@@ -133,8 +133,9 @@ def kind(name: str) -> ModuleType:
     return import_module(f"{__name__}.{name}")
 
 
+@lru_cache(maxsize=1024)
 def parse(text: str) -> Address:
-    """Take `kind.name@target` apart; UnknownError when the kind, or the form, is none of ours."""
+    """The parts of `kind.name@target`; UnknownError for no such kind or name, or a bad target."""
     first, dot, rest = text.partition(".")
     module = kind(first)
     if not dot or not rest:

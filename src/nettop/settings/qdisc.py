@@ -62,7 +62,7 @@ _UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
 
 
 @dataclass(frozen=True, slots=True)
-class Qdisc:
+class Discipline:
     """One discipline: where it sits, its own handle (0: the kernel's own choice), its value."""
 
     parent: int
@@ -71,7 +71,7 @@ class Qdisc:
     plain: bool  # can be put back exactly
 
 
-def every(source: Source, nic: str) -> list[Qdisc]:
+def every(source: Source, nic: str) -> list[Discipline]:
     """The disciplines of an interface."""
     entries = []
     index = {name: number for number, name in names(source).items()}.get(nic)
@@ -91,7 +91,7 @@ def every(source: Source, nic: str) -> list[Qdisc]:
     return entries
 
 
-def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) -> Qdisc:
+def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) -> Discipline:
     parent, handle, length, mtu = head
     name, value, plain = "", "", False
     for number, a, e in attributes(reply, start, end):
@@ -107,7 +107,7 @@ def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) 
         elif number == 2 and name in ("pfifo", "bfifo") and e - a >= 4:
             limit = int.from_bytes(reply[a : a + 4], sys.byteorder)
             value = name if limit == length and name == "pfifo" else f"{name} limit {limit}"
-    return Qdisc(parent, handle, value, plain)
+    return Discipline(parent, handle, value, plain)
 
 
 def _shown(kind: str, options: dict[str, Any], mtu: int) -> str:
@@ -139,7 +139,7 @@ def _rate(bits: int) -> str:
     return f"{bits}bit"
 
 
-def _chosen(source: Source, address: Address) -> list[Qdisc]:
+def _chosen(source: Source, address: Address) -> list[Discipline]:
     entries = every(source, address.nic)
     roots = [q for q in entries if q.parent == _ROOT]
     if address.name == "root":
@@ -216,14 +216,14 @@ def _root(nic: str, handle: str, value: str) -> Command:
     return Command(("tc", "qdisc", "replace", "dev", nic, "root", *named, *value.split()))
 
 
-def _leaves(nic: str, handle: str, leaves: list[Qdisc], value: str) -> tuple[Command, ...]:
+def _leaves(nic: str, handle: str, leaves: list[Discipline], value: str) -> tuple[Command, ...]:
     """One for each queue, under the root with that handle."""
     lead = ("tc", "qdisc", "replace", "dev", nic, "parent")
     places = (f"{handle}{q.parent & 0xFFFF:x}" for q in leaves)
     return tuple(Command((*lead, place, *value.split())) for place in places)
 
 
-def _stale(entries: list[Qdisc], value: str) -> bool:
+def _stale(entries: list[Discipline], value: str) -> bool:
     """Whether one is of this kind with other options, which it would keep."""
     kind = value.partition(" ")[0]
     return any(q.handle and q.value != value and q.value.partition(" ")[0] == kind for q in entries)

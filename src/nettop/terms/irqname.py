@@ -14,7 +14,7 @@ from typing import Final
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class IrqPlace:
     """Device and queue of an interrupt. `number` is None without a queue (link, admin, events).
 
     `owner` is an interface name, a bus address such as `0000:41:00.0`, or a virtio device such as
@@ -85,7 +85,7 @@ def actions(name: str) -> tuple[str, ...]:
     return tuple(part for part in (piece.strip() for piece in name.split(",")) if part)
 
 
-def queue_of(name: str, driver: str | None = None) -> Place:
+def queue_of(name: str, driver: str | None = None) -> IrqPlace:
     """The place one action's name tells; `driver`, where known, settles tg3's numbering.
 
     A name of no pattern (`eth0`, `acpi`) is its own owner and no queue.
@@ -97,19 +97,19 @@ def queue_of(name: str, driver: str | None = None) -> Place:
         groups = found.groupdict()
         owner = groups.get("bus") or groups["nic"]
         if first is None:
-            return Place(owner)
+            return IrqPlace(owner)
         way = _WAYS.get(groups["way"].lower(), "rxtx") if fixed == "" else fixed
         number = int((groups.get("n") or "0")[:9]) - first
         if driver == "tg3" and way != "tx":
             # tg3.c, tg3_request_irq(): vector 0 is the link's, receive queue 0 is named -1
             number -= 1
         if number < 0:
-            return Place(owner)
-        return Place(owner, way, number)
-    return Place(name)
+            return IrqPlace(owner)
+        return IrqPlace(owner, way, number)
+    return IrqPlace(name)
 
 
-def places(names: Iterable[str], driver: str | None = None) -> dict[str, Place]:
+def places(names: Iterable[str], driver: str | None = None) -> dict[str, IrqPlace]:
     """The places of all actions of one device, which settle what one name alone does not.
 
     gve: the lower half of the blocks serves transmit queues, the upper half receive queues. tg3:
@@ -124,12 +124,12 @@ def places(names: Iterable[str], driver: str | None = None) -> dict[str, Place]:
     for name in blocks:
         number = found[name].number or 0
         upper = number >= half
-        found[name] = Place(
+        found[name] = IrqPlace(
             found[name].owner, "rx" if upper else "tx", number - half if upper else number
         )
     receive = [place.number for place in found.values() if place.direction == "rx"]
     if driver is None and receive and 0 not in receive and 1 in receive:
         for name, place in found.items():
             if place.direction in ("rx", "rxtx") and place.number:
-                found[name] = Place(place.owner, place.direction, place.number - 1)
+                found[name] = IrqPlace(place.owner, place.direction, place.number - 1)
     return found

@@ -57,7 +57,7 @@ class Switch:
         self.tag = f"{finding}, experiment {os.getpid()}-{time.time_ns()}"
         self.states = [plan(wanted, self.host.source) for wanted in states]
         self.now = 0
-        risks = [settings.risk(settings.parse(c.setting)) for s in self.states for c in s]
+        risks = [settings.risk(c.address) for s in self.states for c in s]
         untestable = [risk for risk in risks if risk not in PAUSE]
         if untestable:
             raise ValueError(f"this change needs a {untestable[0]}, so it cannot be tested")

@@ -12,7 +12,7 @@ from typing import Final, TypeVar, cast
 
 from .documents import Interface
 from .end import ANSWER
-from .far.schema import Link, Message
+from .far.schema import LinkState, Message
 from .peer import End, Peer, PeerError
 from .result import Options, Progress, Side
 
@@ -159,7 +159,12 @@ def _cores(
 
 
 def _interfaces(
-    begin: Message, end: Message, first: Message, last: Message, links: Mapping[str, Link], v6: bool
+    begin: Message,
+    end: Message,
+    first: Message,
+    last: Message,
+    links: Mapping[str, LinkState],
+    v6: bool,
 ) -> dict[str, Interface]:
     """Interfaces with traffic: counts from `begin` to `end`, rates from `first` to `last`."""
     by_name = {}

@@ -32,7 +32,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class TuneOutcome:
     """The result for one finding."""
 
     finding: str
@@ -65,25 +65,25 @@ def tune(
     If cancelled, changes that are already kept stay, and the current step is reverted.
     """
     begun = clock()
-    steps: list[Step] = []
+    steps: list[TuneOutcome] = []
     cancelled = False
     need = on.plan.minimum(2, 1.0)
     for offer in offers:
         finding, title = offer.finding, offer.title
         if offer.safety:
             why = f"{UNPROVEN}; nettop apply {finding}"
-            steps.append(Step(finding, title, "skipped", why))
+            steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         left = budget - (clock() - begun)
         reserve = need if any(step.state == "kept" for step in steps) else 0.0
         if cancelled or left < need + reserve:
             why = "cancelled" if cancelled else f"no time left: a proof takes at least {need:.0f} s"
-            steps.append(Step(finding, title, "skipped", why))
+            steps.append(TuneOutcome(finding, title, "skipped", why))
             continue
         try:
             steps.append(_step(offer, _within(on, left - reserve)))
         except Cancelled:
-            steps.append(Step(finding, title, "skipped", "cancelled"))
+            steps.append(TuneOutcome(finding, title, "skipped", "cancelled"))
             cancelled = True
     kept = [step.document for step in steps if step.state == "kept" and step.document]
     ids = [number for proof in kept for number in proof["ids"]]
@@ -132,16 +132,16 @@ def _within(on: Bench, seconds: float) -> Bench:
     return replace(on, plan=replace(on.plan, budget=seconds))
 
 
-def _step(offer: Offer, on: Bench) -> Step:
+def _step(offer: Offer, on: Bench) -> TuneOutcome:
     finding, title = offer.finding, offer.title
     if not offer.wanted:
-        return Step(finding, title, "skipped", "no setting to test")
+        return TuneOutcome(finding, title, "skipped", "no setting to test")
     try:
         document = prove.prove(finding, offer.wanted, on, predicted=offer.predicted)
     except (TrialError, LeverError, OSError, ValueError, LookupError) as error:
-        return Step(finding, title, "skipped", sentence(error))
+        return TuneOutcome(finding, title, "skipped", sentence(error))
     state = "kept" if document["kept"] else "not kept"
-    return Step(finding, title, state, document["because"], document)
+    return TuneOutcome(finding, title, state, document["because"], document)
 
 
 def text(stored: Mapping[str, object]) -> str:

@@ -22,7 +22,7 @@ from ..views.scene import Question, Scene, View
 from .changing import Changing, changes_of
 from .notes import Post, ask_question, note, recording
 from .planning import Planning
-from .trying import Bench, options_of
+from .trying import TrialBench, options_of
 
 if TYPE_CHECKING:
     from ..settings import Host
@@ -43,7 +43,7 @@ class Actions:
         self.source = source
         self.post = post
         self.changed = changed
-        self.bench = Bench(post, self.reload)
+        self.bench = TrialBench(post, self.reload)
         self.planning = Planning(source, post)
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []

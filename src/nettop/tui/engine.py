@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from ..host.source import Source
 from ..panes import pane
 from ..views.build import Plans, scene_of
-from ..views.past import Past
+from ..views.past import History
 from ..views.scene import Note, Scene, View
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Post = Callable[[Scene], None]
 REASONS_EVERY: Final = 5.0  # seconds between computing the reasons of silent rules
-COLLECT_EVERY: Final = 100  # samples between garbage collections, which take milliseconds
+COLLECT_EVERY: Final = 20  # samples between garbage collections: 4 ms each; garbage raises the peak
 FREEZE_AT: Final = 5  # sample after which all modules are imported and all caches are filled
 
 
@@ -45,7 +45,7 @@ class Engine(threading.Thread):
         self.ending = False  # whether the recording is to end
         self.reasons = False  # whether the view counts drops by reason
         self.recording: Taping | None = None
-        self.past = Past()
+        self.past = History()
         self.stopping = False
         self.fresh = False  # read every table again, because the host was changed
         self.nudge = threading.Event()

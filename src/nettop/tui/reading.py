@@ -15,7 +15,7 @@ EARLY: Final = "Enter came before the terminal had drawn this: read it, then pre
 
 
 @dataclass(slots=True)
-class Reading:
+class RowsRead:
     """The rows on their way to the terminal, and when it drew the last ones (monotonic seconds)."""
 
     unseen: View | None = None  # the view whose painted rows the terminal has not drawn yet

@@ -27,7 +27,7 @@ from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
-from .reading import EARLY, Reading
+from .reading import EARLY, RowsRead
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -73,7 +73,7 @@ class Nettop(App[int]):
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # the scene shown while paused
         self.painted = scene  # the scene on the screen: keys act on it
-        self.reading = Reading()
+        self.reading = RowsRead()
         self.on_leave: Callable[[View], None] = lambda _view: None
 
     def get_driver_class(self) -> type[Driver]:

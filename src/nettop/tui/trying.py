@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ..terms.units import scaled
-from ..views.scene import Progress, Result, Scene
+from ..views.scene import RunningTest, Scene, StoredResult
 from .notes import Post, note
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Wanted = Sequence[tuple[str, str]]
 
 
-class Bench:
+class TrialBench:
     """One test or proof at a time."""
 
     def __init__(self, post: Post, reload: Callable[[], None]) -> None:
@@ -111,7 +111,7 @@ class Bench:
             return
         self.cancel = threading.Event()
         rates: list[float] = []
-        started = Progress(title, 0.0, float(form["seconds"] or 10), stage="starting")
+        started = RunningTest(title, 0.0, float(form["seconds"] or 10), stage="starting")
         self.post(lambda old: replace(old, progress=started))
 
         stage = ""  # of a study: its point
@@ -123,7 +123,7 @@ class Bench:
                 return
             if progress.bits_per_second is not None:
                 rates.append(progress.bits_per_second)
-            now = Progress(
+            now = RunningTest(
                 title,
                 progress.second,
                 progress.of,
@@ -146,11 +146,11 @@ class Bench:
             self.reload()
 
 
-def proof_of(standing: Standing | None) -> Result | None:
+def proof_of(standing: Standing | None) -> StoredResult | None:
     """The pairs of a running experiment, as a result for the pane."""
     if standing is None:
         return None
-    return Result(
+    return StoredResult(
         "", 0.0, "", "", unit=standing.unit, higher=standing.higher, before=standing.before,
         after=standing.after, middle=standing.middle, interval=standing.interval or (0.0, 0.0),
     )  # fmt: skip

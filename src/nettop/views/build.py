@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from ..host.source import Source
 from .enough import shortfall
 from .mutes import sorted_by_mutes
-from .past import Past
+from .past import History
 from .scene import Ended, Scene, Step
 from .steps import step
 
@@ -46,7 +46,7 @@ class Plans:
 
 
 def scene_of(
-    observation: Observation, past: Past, plans: Plans, lazy: Collection[str] = ()
+    observation: Observation, past: History, plans: Plans, lazy: Collection[str] = ()
 ) -> Scene:
     """The scene of one observation. `lazy` names the expensive fields to fill: "silent"."""
     judgement = observation.judgement

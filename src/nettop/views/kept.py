@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from .scene import JournalEntry, Paper, Pending, Result
+from .scene import JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
     from ..host.source import Source
@@ -24,7 +24,7 @@ def origin(source: Source) -> str:
     return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 
-def stored() -> tuple[Result, ...]:
+def stored() -> tuple[StoredResult, ...]:
     """The stored results of this user, oldest first, without unreadable files."""
     from ..trials import results
 
@@ -38,7 +38,7 @@ def stored() -> tuple[Result, ...]:
     return tuple(out)
 
 
-def result_of(document: Document) -> Result:
+def result_of(document: Document) -> StoredResult:
     """The result in one stored document.
 
     ValueError or TypeError for a document that another version of nettop wrote.
@@ -92,7 +92,7 @@ def result_of(document: Document) -> Result:
         if isinstance(i, dict) and i.get("bits_per_second")
     )
     rate = document.get("bits_per_second")
-    return Result(
+    return StoredResult(
         str(document.get("id", "")),
         float(document.get("at") or 0.0),
         tool,
@@ -111,7 +111,7 @@ def result_of(document: Document) -> Result:
     )
 
 
-def study_of(document: Document) -> Result:
+def study_of(document: Document) -> StoredResult:
     """A stored study: the published and measured value of each point."""
     from ..trials.report import published
     from ..trials.report import told as texts_of
@@ -121,7 +121,7 @@ def study_of(document: Document) -> Result:
     )
     measured = sum("measured" in row for row in document["rows"])
     name = str(document["study"])
-    return Result(
+    return StoredResult(
         str(document.get("id", "")), float(document.get("at") or 0.0), "study",
         f"{name}: {document.get('title', '')}",
         figures=(("", f"{measured} of {len(rows)} points measured"),),

@@ -20,7 +20,7 @@ _FLOWS: Final = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Port:
+class PortRates:
     """One interface at one moment: rates (bytes/s, packets/s) and totals (bytes, packets)."""
 
     rx: float | None
@@ -44,39 +44,39 @@ class Trace:
     retransmits: float | None
 
 
-_PORT: Final = Layout(Port, "fffffQQQQ")
+_PORT: Final = Layout(PortRates, "fffffQQQQ")
 _TRACE: Final = Layout(Trace, "ffff")
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class Summary:
     """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`."""
 
     at: float
     wall: float
-    ports: Packed[Port]
+    ports: Packed[PortRates]
     cpus: tuple[int, ...]
     busy: bytes
     softirq: bytes
     flows: Packed[Trace]
 
-    def of(self, flows: Collection[str]) -> Moment:
+    def of(self, flows: Collection[str]) -> Summary:
         """The moment without traces of flows that are not in `flows` (they have ended)."""
         traces = self.flows.only(flows)
         return self if traces is self.flows else replace(self, flows=traces)
 
 
-NONE: Final = Moment(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
+NONE: Final = Summary(0.0, 0.0, Packed(_PORT), (), b"", b"", Packed(_TRACE))
 
 
 @dataclass(frozen=True, slots=True)
-class Past:
+class History:
     """The moments kept, oldest first: `coarse` ends where `fine` begins."""
 
-    fine: tuple[Moment, ...] = ()
-    coarse: tuple[Moment, ...] = ()
+    fine: tuple[Summary, ...] = ()
+    coarse: tuple[Summary, ...] = ()
 
-    def add(self, facts: Facts, wall: float) -> Past:
+    def add(self, facts: Facts, wall: float) -> History:
         """The past with one more moment; unchanged if the last moment is less than a second old."""
         if self.fine and facts.at - self.fine[-1].at < 0.95:
             return self
@@ -90,9 +90,9 @@ class Past:
             oldest, fine = fine[0], fine[1:]
             if not coarse or oldest.at - coarse[-1].at >= STEP - 0.05:
                 coarse = (*coarse, oldest)[-COARSE:]
-        return Past(fine, coarse)
+        return History(fine, coarse)
 
-    def moments(self, seconds: float | None = None) -> tuple[Moment, ...]:
+    def moments(self, seconds: float | None = None) -> tuple[Summary, ...]:
         """The moments of the last `seconds`; by default all."""
         every = self.coarse + self.fine
         if seconds is None or not every:
@@ -121,7 +121,7 @@ def lost(counters: object) -> float | None:
     return sum(known) if known else None
 
 
-def moment(facts: Facts, wall: float, before: Moment = NONE) -> Moment:
+def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
     """The summary of these facts; it shares equal parts with the moment `before`."""
     ports = {
         nic.name: (
@@ -143,7 +143,7 @@ def moment(facts: Facts, wall: float, before: Moment = NONE) -> Moment:
         for f in busiest
     }
     cpus = tuple([core.cpu for core in facts.cores])
-    return Moment(
+    return Summary(
         facts.at,
         wall,
         before.ports.then(ports),

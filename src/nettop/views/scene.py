@@ -15,7 +15,7 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
-from .past import Past, Port
+from .past import History, PortRates
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -53,7 +53,7 @@ class JournalEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class StoredResult:
     """One stored test or experiment, as the list of results shows it."""
 
     id: str
@@ -91,7 +91,7 @@ class Paper:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class RunningTest:
     """The running test; times in seconds."""
 
     title: str
@@ -102,7 +102,7 @@ class Progress:
     here: Mapping[int, float] = field(default_factory=dict)  # CPU: percent busy
     there: Mapping[int, float] = field(default_factory=dict)
     stage: str = ""
-    proof: Result | None = None  # the pairs of a proof so far
+    proof: StoredResult | None = None  # the pairs of a proof so far
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +172,7 @@ class Scene:
         default_factory=dict, metadata=_MOMENT
     )  # by finding id
     muted: tuple[Finding, ...] = field(default=(), metadata=_MOMENT)  # muted ones that hold
-    past: Past = field(default_factory=Past, metadata=_MOMENT)
+    past: History = field(default_factory=History, metadata=_MOMENT)
     ended: tuple[Ended, ...] = field(default=(), metadata=_MOMENT)  # latest first
     notes: tuple[Note, ...] = field(default=(), metadata=_MOMENT)
     recording: str = field(default="", metadata=_MOMENT)  # the file being written
@@ -181,9 +181,9 @@ class Scene:
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
 
     journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
-    results: tuple[Result, ...] = field(default=(), metadata=_KEPT)
+    results: tuple[StoredResult, ...] = field(default=(), metadata=_KEPT)
     studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
-    progress: Progress | None = field(default=None, metadata=_KEPT)
+    progress: RunningTest | None = field(default=None, metadata=_KEPT)
     pending: tuple[Pending, ...] = field(default=(), metadata=_KEPT)
     question: Question | None = field(default=None, metadata=_KEPT)
     mutes: tuple[str, ...] = field(default=(), metadata=_KEPT)  # the list of muted findings
@@ -329,7 +329,7 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     return scene.foremost if chosen_nic is None else chosen_nic
 
 
-def _bytes(rate: Counters | Port) -> float:
+def _bytes(rate: Counters | PortRates) -> float:
     """Both directions of a `Counters` or a `Port` together, bytes/s; unknown counts as 0."""
-    rx, tx = (rate.rx, rate.tx) if isinstance(rate, Port) else (rate.rx_bytes, rate.tx_bytes)
+    rx, tx = (rate.rx, rate.tx) if isinstance(rate, PortRates) else (rate.rx_bytes, rate.tx_bytes)
     return (rx or 0.0) + (tx or 0.0)

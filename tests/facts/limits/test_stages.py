@@ -8,7 +8,7 @@ import pytest
 from flow_tables import HOST, task
 from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
-from nettop.collect import classes, qdiscs, sysctls
+from nettop.collect import classes, pause, qdiscs, sysctls
 from nettop.facts.limits import KINDS, STAGES
 from nettop.facts.limits.words import line
 
@@ -190,3 +190,39 @@ def test_a_full_core_speaks_for_a_process_whose_time_is_not_known(idle: float, s
     process = {"processes": [task(7, "iperf3", 0, 0.0)], "threads": []}
     found = flow(limits(lambda s: moment(s, idle=cores, more=process), 1))
     assert found.stage.stage == stage
+
+
+@pytest.mark.parametrize(("frames", "binds"), [(20, False), (200, True)])
+def test_pause_frames_bind_from_a_tenth_of_the_time(frames: int, binds: bool) -> None:
+    """A frame holds a link of 10 Gb/s for 3.4 ms (IEEE 802.3 annex 31B)."""
+
+    def at(second: float) -> Any:
+        row = pause.Row("eth0", rx=True, tx=True, rx_frames=int(frames * second))
+        return moment(second, more={"pause": [row]})
+
+    assert (flow(limits(at)).stage.stage == "pause") is binds
+
+
+@pytest.mark.parametrize("stage", ["cwnd", "rwnd"])
+def test_a_window_that_grows_is_not_what_limits_next(stage: str) -> None:
+    queue = {"min_rtt": 4000, "rtt": 20_000}
+
+    found = flow(limits(lambda s: moment(s, gauges=queue, queue=tbf(s, 1.05e9, 1.0, 90_000))))
+    assert found.stage.stage == "qdisc"
+    assert next(one for one in found.ladder if one.stage == stage).capacity is None
+    assert found.next is None or found.next.stage != stage
+
+
+def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
+    lossy: dict[str, Any] = {
+        "rates": {"total_retrans": 800},
+        "gauges": {"min_rtt": 4000, "rtt": 4500},
+    }
+
+    full = flow(limits(lambda s: moment(s, **lossy, queue=tbf(s, 1.05e9, 1.0, 90_000))))
+    assert full.stage.stage == "qdisc"
+    assert next(one for one in full.ladder if one.stage == "path").capacity is None
+    paced = {**lossy, "gauges": {**lossy["gauges"], "max_pacing_rate": 130_000_000}}
+    found = flow(limits(lambda s: moment(s, **paced)))
+    assert found.stage.stage == "pacing"
+    assert next(one for one in found.ladder if one.stage == "path").capacity is not None

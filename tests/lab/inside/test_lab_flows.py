@@ -125,7 +125,7 @@ def test_a_hidden_key_says_why_the_queue_is_not_computed() -> None:
     nic, here = os.environ["LAB_VMXNET3"], os.environ["LAB_VMXNET3_HERE"]
     with subprocess.Popen(["iperf3", "-s"], stdout=subprocess.DEVNULL) as server:
         time.sleep(3)
-        words = ["ip", "netns", "exec", "peer", "iperf3", "-c", here, "-t", "60", "-P", "2"]
+        words = ["ip", "netns", "exec", "peer", "iperf3", "-c", here, "-t", "900", "-P", "2"]
         with subprocess.Popen(words, stdout=subprocess.DEVNULL) as client:
             moving(nic)
             seen = watched(3)

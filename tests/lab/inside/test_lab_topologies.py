@@ -49,7 +49,7 @@ def transfer(to: str, source: str) -> subprocess.Popen[bytes]:
     """A client of the peer's iperf3, which is started for it and ends with it."""
     subprocess.run(["ip", "netns", "exec", "peer", "iperf3", "-s", "-1", "-D"], check=True)
     time.sleep(3)
-    client = ["iperf3", "-c", to, "-B", source, "-t", "60"]
+    client = ["iperf3", "-c", to, "-B", source, "-t", "900"]  # `watched` ends it
     return subprocess.Popen(client, stdout=subprocess.DEVNULL)
 
 

@@ -7,7 +7,7 @@ from functools import cache
 
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.flow import Flow
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
 from nettop.facts.kinds.path import Path, Stage
 from nettop.facts.kinds.process import Process
@@ -152,7 +152,7 @@ def big(cpus: int = 256) -> Scene:
         ),
         0.0,
     )
-    host = Host(
+    host = HostFact(
         "dtn1",
         (6, 8),
         "6.8.0",

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import cache
 
 from nettop.facts import Facts, Profile
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Coalesce, Counters, Nic, Pause, Pcie, Ring
 from nettop.facts.kinds.path import Path, Stage
 from nettop.facts.kinds.queue import Queue
@@ -234,7 +234,7 @@ def lossy(second: int = 60) -> Scene:
         1204.0,
         "ring",
     )
-    host = Host(
+    host = HostFact(
         "vm7",
         (6, 1),
         "6.1.0-28-amd64",

@@ -7,7 +7,7 @@ from functools import cache
 
 from nettop.facts import Facts, Profile
 from nettop.facts.kinds.capture import Capture
-from nettop.facts.kinds.host import Host
+from nettop.facts.kinds.host import HostFact
 from nettop.facts.kinds.nic import Channels, Counters, Nic, Ring
 from nettop.facts.kinds.path import Path, Stage
 from nettop.facts.kinds.queue import Queue
@@ -75,7 +75,7 @@ def healthy() -> Scene:
         ),
         0.0,
     )
-    host = Host(
+    host = HostFact(
         "web", (6, 12), "6.12.0", 2, 2, 1, 1, root=False, idle=98.0, nettop_cpu=0.5, virtual="kvm"
     )
     facts = Facts(
@@ -88,7 +88,7 @@ def healthy() -> Scene:
 def bare() -> Scene:
     """A container that may read almost nothing."""
     facts = Facts(
-        Host("box", container=True, root=False),
+        HostFact("box", container=True, root=False),
         Profile("server", "nothing else seen"),
         1.0,
         (Nic("lo", "loopback", 1), Nic("eth0", "veth", 7, "veth", carrier=True, up=True)),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from nettop.views.past import Past
-from nettop.views.scene import JournalEntry, Note, Pending, Progress, Scene
+from nettop.views.past import History
+from nettop.views.scene import JournalEntry, Note, Pending, RunningTest, Scene
 
 from .found import FAR, RING, WALL
 from .lossy import lossy
@@ -16,7 +16,7 @@ from .lossy import lossy
 @cache
 def storied() -> Scene:
     """The lossy host after ten minutes: history, a journal, results, a change waiting to be confirmed."""
-    past = Past()
+    past = History()
     scene = lossy()
     for second in range(600):
         moment = lossy(second).facts
@@ -87,7 +87,7 @@ def storied() -> Scene:
         notes=(
             Note("ring.rx@eth0: 256 → 512, read back after the link came up", "good", WALL + 598),
         ),
-        progress=Progress(
+        progress=RunningTest(
             "iperf3 to 192.0.2.20, 4 streams",
             6.0,
             10.0,
@@ -103,4 +103,4 @@ def storied() -> Scene:
 @cache
 def lately() -> Scene:
     """The lossy host with the seven minutes before."""
-    return replace(lossy(), past=Past(storied().past.fine[:420]))
+    return replace(lossy(), past=History(storied().past.fine[:420]))

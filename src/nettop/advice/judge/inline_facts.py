@@ -11,7 +11,7 @@ from typing import Any, Final, cast
 
 from ...facts import PROFILES, Facts, Profile
 from ...facts.kinds import kinds
-from ...facts.kinds.host import Host
+from ...facts.kinds.host import HostFact
 from ...facts.kinds.nic import Feature
 from ...facts.kinds.path import Stage
 from ...terms.errors import nearest
@@ -54,7 +54,7 @@ def facts(table: Table, profile: str, at: float = 0.0) -> Facts:
         for name in extra
     )
     return Facts(
-        host=cast("Host", _fact("host", table.get("host", {}))),
+        host=cast("HostFact", _fact("host", table.get("host", {}))),
         profile=Profile(profile, "the test says so", chosen=True),
         at=at,
         sysctls={name: _words(value) for name, value in table.get("sysctls", {}).items()},

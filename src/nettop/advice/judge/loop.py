@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TypeAlias, cast
 
-from ...facts.kinds.host import Host
+from ...facts.kinds.host import HostFact
 from ..language.moment import Moment
 from ..language.native import ERRORS, Writer, compiled
 from ..language.syntax import NoCode
@@ -14,7 +14,7 @@ from .condition import Judged, Label, Row
 
 Hit: TypeAlias = tuple[int, Row]  # the place of a condition, and a row on which it is true
 Walk: TypeAlias = Callable[[int, Row], bool]  # the same answer by the three-valued walk
-Loop: TypeAlias = Callable[[Sequence[Row], Moment, Host, str, Label, Walk], Iterator[Hit]]
+Loop: TypeAlias = Callable[[Sequence[Row], Moment, HostFact, str, Label, Walk], Iterator[Hit]]
 
 
 def loop_of(over: str, conditions: Sequence[Judged]) -> Loop:

@@ -10,7 +10,7 @@ from ...facts.kinds.nic import Nic
 from ...terms.text import listed
 from ..language.evaluate import evaluate
 from ..language.moment import Moment
-from ..language.result import Read, Result
+from ..language.result import Evaluated, Read
 from ..language.scope import Scope
 from ..language.words import field_name, in_words, parts, value_text
 from .condition import Judged
@@ -62,7 +62,7 @@ def because(judged: Judged, moment: Moment, fact: object, target: str) -> str:
     return "not evaluated: no data"
 
 
-def _unknown(results: Sequence[Result]) -> list[Read]:
+def _unknown(results: Sequence[Evaluated]) -> list[Read]:
     """The reads without a value; all reads where each has one (a division by zero)."""
     reads = [read for result in results for read in result.reads]
     return [read for read in reads if read.value is None] or reads

@@ -15,7 +15,7 @@ from ..rules.rule import Fix, Rule, Wanted
 
 
 def remedy(rule: Rule, scope: Scope) -> tuple[tuple[Wanted, ...], tuple[str, ...]]:
-    """The settings wanted and the advice, of all fixes that apply; the first of a setting wins."""
+    """The wanted settings and the advice of all fixes that apply; the first of a setting wins."""
     wanted: dict[str, Wanted | None] = {}
     advice: list[str] = []
     for fix in rule.words.fixes:
@@ -43,7 +43,7 @@ def _spread(fix: Fix, scope: Scope) -> Iterator[Scope]:
 
 
 def _want(fix: Fix, address: str, scope: Scope) -> Wanted | None:
-    """The value wanted; None when unknown, already so, fixed, or more than the driver takes."""
+    """The wanted setting; None if unknown, already set, fixed, or above the driver's maximum."""
     expression = fix.to.get(scope.moment.profile) or fix.to.get("default")
     value = value_of(expression, scope) if expression else None
     state = known(address, scope.moment)
@@ -60,7 +60,7 @@ def _want(fix: Fix, address: str, scope: Scope) -> Wanted | None:
 
 
 def _kept(value: tuple[Value, ...], now: Value) -> tuple[Value, ...] | None:
-    """The value with each `keep` replaced by the current element; None when that is unknown."""
+    """The value with each `keep` replaced by the current element; None if that is unknown."""
     if KEEP not in value:
         return value
     if not isinstance(now, tuple) or len(now) != len(value):

@@ -24,7 +24,7 @@ Recorded: TypeAlias = Callable[[str, str | None], Sequence[Facts]]
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class RuleTestResult:
     """One test of one rule: `why` is empty when it passed."""
 
     rule: str
@@ -40,7 +40,7 @@ class Outcome:
         return not self.why and not self.absent
 
 
-def check(path: Path, recorded: Recorded | None = None) -> list[Outcome]:
+def check(path: Path, recorded: Recorded | None = None) -> list[RuleTestResult]:
     """Load a rule file and run its tests; RuleError when the file is wrong.
 
     `recorded(name, profile)` gives the facts of a recorded host, moment by moment.
@@ -71,16 +71,16 @@ def moments(rule: Rule, table: Table, recorded: Recorded | None) -> list[Facts]:
     return [*earlier, inline.facts(table, profile, 1000.0)]
 
 
-def _outcome(rule: Rule, number: int, table: Table, recorded: Recorded | None) -> Outcome:
+def _outcome(rule: Rule, number: int, table: Table, recorded: Recorded | None) -> RuleTestResult:
     name, finds = str(table.get("name", f"test {number}")), table.get("finds")
     try:
         _keys(table)
         why = verdict(rule, table, moments(rule, table, recorded))
     except inline.NoRecordingError as error:
-        return Outcome(rule.id, number, name, bool(finds), absent=str(error))
+        return RuleTestResult(rule.id, number, name, bool(finds), absent=str(error))
     except inline.InlineError as error:
         raise RuleError(f"{rule.path}: test[{number - 1}]: {error}") from None
-    return Outcome(rule.id, number, name, bool(finds), why)
+    return RuleTestResult(rule.id, number, name, bool(finds), why)
 
 
 def _keys(table: Table) -> None:
@@ -94,7 +94,7 @@ def _keys(table: Table) -> None:
 def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
     """How the rule differs from what the test says, in one sentence; empty where it does not."""
     if "after" in table:
-        differs = _hold_differs(rule, table["after"], facts[-1])
+        differs = _hold_differs(rule, table["after"], facts)
         if differs:
             return differs
     judge, judgement = Judge((rule,), window=0.0), Judgement()
@@ -115,9 +115,12 @@ def verdict(rule: Rule, table: Table, facts: Sequence[Facts]) -> str:
     return ""
 
 
-def _hold_differs(rule: Rule, after: float, facts: Facts) -> str:
-    """How `hold` differs from the seconds that a test says, where the facts stay the same."""
+def _hold_differs(rule: Rule, after: float, moments: Sequence[Facts]) -> str:
+    """How `hold` differs from the seconds that a test says, where the last facts stay the same."""
     judge = Judge((rule,))
+    *earlier, facts = moments
+    for moment in earlier:
+        judge.judge(moment)
     for share, finds in ((0.0, False), (0.5, False), (1.0, True)):
         seconds = share * after
         if bool(judge.judge(replace(facts, at=facts.at + seconds)).findings) is not finds:

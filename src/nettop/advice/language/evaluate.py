@@ -15,7 +15,7 @@ from typing import Final
 from ...facts.kinds.core import Core
 from .expression import Expression
 from .functions import FUNCTIONS
-from .result import Read, Result, reads_of
+from .result import Evaluated, Read, reads_of
 from .scope import Scope
 from .syntax import called, literal, path_of
 from .values import KEEP, Value, field_value, item
@@ -41,7 +41,7 @@ _SUMS: Final[Mapping[type, Callable[..., Value]]] = {
 }
 
 
-def evaluate(expression: Expression, scope: Scope) -> Result:
+def evaluate(expression: Expression, scope: Scope) -> Evaluated:
     """The expression's value in that scope."""
     return Walk(scope, expression.over).visit(expression.tree)
 
@@ -70,89 +70,89 @@ class Walk:
         """What the vocabulary says of a field; None for what is no field."""
         return _field(field, self.over)[2] if isinstance(field, ast.Attribute) else None
 
-    def visit(self, node: ast.expr) -> Result:
+    def visit(self, node: ast.expr) -> Evaluated:
         """The result of one part."""
-        result: Result = getattr(self, _VISIT[type(node)])(node)
+        result: Evaluated = getattr(self, _VISIT[type(node)])(node)
         return result
 
-    def _constant(self, node: ast.Constant) -> Result:
-        return Result(literal(node))
+    def _constant(self, node: ast.Constant) -> Evaluated:
+        return Evaluated(literal(node))
 
-    def _name(self, node: ast.Name) -> Result:
+    def _name(self, node: ast.Name) -> Evaluated:
         if node.id == "keep":
-            return Result(KEEP)
-        return Result(self.scope.moment.profile)
+            return Evaluated(KEEP)
+        return Evaluated(self.scope.moment.profile)
 
-    def _attribute(self, node: ast.Attribute) -> Result:
+    def _attribute(self, node: ast.Attribute) -> Evaluated:
         path, field, word = _field(node, self.over)
         if path is None:
             base = self.visit(node.value)
             return self._merge(base, self.read(field, field_value(base.value, (node.attr,)), word))
         if path[0] == "limits":
-            return Result(self.scope.limits[path[1]])
+            return Evaluated(self.scope.limits[path[1]])
         return self.read(field, field_value(self.scope.facts.get(path[0]), path[1:]), word)
 
-    def read(self, field: str, value: Value | None, word: Word | None) -> Result:
+    def read(self, field: str, value: Value | None, word: Word | None) -> Evaluated:
         """The result of reading a field: its value, and the read as evidence."""
         unit, text = (word.unit, word.help) if word else ("", "")
-        return Result(value, (Read(field, value, unit, text),))
+        return Evaluated(value, (Read(field, value, unit, text),))
 
     @staticmethod
-    def _merge(base: Result, last: Result) -> Result:
-        return Result(last.value, reads_of(base, last) if base.value is not None else base.reads)
+    def _merge(base: Evaluated, last: Evaluated) -> Evaluated:
+        return Evaluated(last.value, reads_of(base, last) if base.value is not None else base.reads)
 
-    def _boolop(self, node: ast.BoolOp) -> Result:
+    def _boolop(self, node: ast.BoolOp) -> Evaluated:
         decides = isinstance(node.op, ast.Or)  # True decides an `or`, False an `and`
         return self.junction([self.visit(value) for value in node.values], decides=decides)
 
     @staticmethod
-    def junction(results: Sequence[Result], *, decides: bool) -> Result:
+    def junction(results: Sequence[Evaluated], *, decides: bool) -> Evaluated:
         """`or` (decides True) and `and` (False) in three-valued logic."""
         deciding = [result for result in results if result.value is decides]
         if deciding:
-            return Result(decides, reads_of(*deciding))
+            return Evaluated(decides, reads_of(*deciding))
         unknown = [result for result in results if result.value is None]
         if unknown:
-            return Result(None, reads_of(*unknown))
-        return Result(not decides, reads_of(*results))
+            return Evaluated(None, reads_of(*unknown))
+        return Evaluated(not decides, reads_of(*results))
 
-    def _unaryop(self, node: ast.UnaryOp) -> Result:
+    def _unaryop(self, node: ast.UnaryOp) -> Evaluated:
         inner = self.visit(node.operand)
         if inner.value is None:
             return inner
         if isinstance(node.op, ast.Not):
-            return Result(not inner.value, inner.reads)
+            return Evaluated(not inner.value, inner.reads)
         return self.apply(operator.neg, inner)
 
-    def apply(self, call: Callable[..., Value | None], *results: Result) -> Result:
+    def apply(self, call: Callable[..., Value | None], *results: Evaluated) -> Evaluated:
         """A call on known values; unknown where one is not."""
         reads = reads_of(*results)
         if any(result.value is None for result in results):
-            return Result(None, tuple(r for r in reads if r.value is None) or reads)
+            return Evaluated(None, tuple(r for r in reads if r.value is None) or reads)
         try:
-            return Result(call(*(result.value for result in results)), reads)
+            return Evaluated(call(*(result.value for result in results)), reads)
         except (ArithmeticError, TypeError, ValueError, IndexError):
-            return Result(None, reads)
+            return Evaluated(None, reads)
 
-    def _binop(self, node: ast.BinOp) -> Result:
+    def _binop(self, node: ast.BinOp) -> Evaluated:
         return self.apply(_SUMS[type(node.op)], self.visit(node.left), self.visit(node.right))
 
-    def _ifexp(self, node: ast.IfExp) -> Result:
+    def _ifexp(self, node: ast.IfExp) -> Evaluated:
         test = self.visit(node.test)
         if test.value is None:
             return test
         chosen = self.visit(node.body if test.value else node.orelse)
-        return Result(chosen.value, reads_of(test, chosen))
+        return Evaluated(chosen.value, reads_of(test, chosen))
 
-    def _tuple(self, node: ast.Tuple) -> Result:
+    def _tuple(self, node: ast.Tuple) -> Evaluated:
         parts = [self.visit(value) for value in node.elts]
         return self.apply(lambda *values: values, *parts)
 
-    def _subscript(self, node: ast.Subscript) -> Result:
+    def _subscript(self, node: ast.Subscript) -> Evaluated:
         index = int(literal(node.slice))
         return self.apply(lambda value: item(value, index), self.visit(node.value))
 
-    def _compare(self, node: ast.Compare) -> Result:
+    def _compare(self, node: ast.Compare) -> Evaluated:
         sides = [self.visit(node.left), *(self.visit(right) for right in node.comparators)]
         pairs = [
             self.apply(_COMPARE[type(op)], sides[index], sides[index + 1])
@@ -160,7 +160,7 @@ class Walk:
         ]
         return pairs[0] if len(pairs) == 1 else self.junction(pairs, decides=False)
 
-    def _call(self, node: ast.Call) -> Result:
+    def _call(self, node: ast.Call) -> Evaluated:
         name = called(node)
         known = FUNCTIONS[name]
         if known.value is not None:

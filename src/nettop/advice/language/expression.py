@@ -1,7 +1,7 @@
 """Expressions: Python syntax, a whitelist of its grammar, names checked against the vocabulary.
 
-`parse` is the only way to make one, so that whatever later walks or compiles an `Expression` meets
-nothing but what is allowed here. An error is one sentence that says what is wrong and what is near.
+`parse` is the only constructor, so later code that walks or compiles an `Expression` finds only
+allowed nodes. An error is one sentence with the fault and the nearest valid name.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Expression:
     type: str
 
     def calls(self, name: str) -> Iterator[ast.Call]:
-        """The calls of one function in it."""
+        """The calls of one function in the expression."""
         for node in ast.walk(self.tree):
             if isinstance(node, ast.Call) and called(node) == name:
                 yield node
@@ -46,7 +46,7 @@ class Expression:
 def condition(
     text: str, over: str, limits: Limits = _NONE, *, also: Collection[str] = ()
 ) -> Expression:
-    """Read an expression that is yes or no; ExpressionError for any other type."""
+    """Parse an expression that is true or false; ExpressionError for any other type."""
     expression = parse(text, over, limits, also=also)
     if expression.type != SWITCH:
         raise ExpressionError(f"a condition must be yes or no, and {text!r} is a {expression.type}")
@@ -61,7 +61,7 @@ def parse(
     also: Collection[str] = (),
     to: bool = False,
 ) -> Expression:
-    """Check and read an expression. `also`: facts besides those of `over`; `to`: keep, triple."""
+    """Parse and check an expression. `also`: facts besides those of `over`; `to`: keep, triple."""
     return _parse(text.strip(), over, tuple(limits.items()), tuple(also), to)
 
 
@@ -105,7 +105,7 @@ class Checker:
         self.to = to
 
     def type_of(self, node: ast.expr) -> str:
-        """The type of a part; ExpressionError where it is not allowed."""
+        """The type of a node; ExpressionError if it is not allowed."""
         check = getattr(self, f"_{type(node).__name__.lower()}", None)
         if check is None:
             raise ExpressionError(f"not allowed in a rule: {ast.unparse(node)}")
@@ -113,7 +113,7 @@ class Checker:
         return kind
 
     def want(self, node: ast.expr, *kinds: str) -> str:
-        """The type of a part that must be one of these."""
+        """The type of a node that must be one of these."""
         kind = self.type_of(node)
         # a yes or no must be certain: the truth of a number or a text is nobody's meaning
         if kind not in kinds and (kind != ANY or kinds == (SWITCH,)):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
-from .result import Result
+from .result import Evaluated
 from .scope import Scope
 from .values import Value
 from .vocabulary import Word
@@ -40,19 +40,19 @@ class Evaluation(Protocol):
     def scope(self) -> Scope:
         """What the names stand for."""
 
-    def visit(self, node: ast.expr) -> Result:
+    def visit(self, node: ast.expr) -> Evaluated:
         """The result of one part."""
 
     def word(self, field: ast.expr) -> Word | None:
         """What the vocabulary says of a field."""
 
-    def read(self, field: str, value: Value | None, word: Word | None) -> Result:
+    def read(self, field: str, value: Value | None, word: Word | None) -> Evaluated:
         """The result of reading a field."""
 
-    def junction(self, results: Sequence[Result], *, decides: bool) -> Result:
+    def junction(self, results: Sequence[Evaluated], *, decides: bool) -> Evaluated:
         """`or` (decides True) and `and` (decides False) in three-valued logic."""
 
-    def apply(self, call: Callable[..., Value | None], *results: Result) -> Result:
+    def apply(self, call: Callable[..., Value | None], *results: Evaluated) -> Evaluated:
         """A call on known values; unknown where one is unknown."""
 
 
@@ -109,7 +109,7 @@ class Function:
     moment: bool = False  # `Moment` has the method of this name
     only_to: bool = False  # only in `to`
     check: Callable[[TypeCheck, ast.Call], None] | None = None  # instead of comparing types
-    value: Callable[[Evaluation, ast.Call], Result] | None = None
+    value: Callable[[Evaluation, ast.Call], Evaluated] | None = None
     code: Callable[[CodeWriter, ast.Call], Code] | None = None
     condition: Callable[[CodeWriter, ast.Call, bool], str] | None = None  # code of a yes or no
     words: Callable[[list[str]], str] | None = None  # the call in words, from its arguments' words

@@ -23,7 +23,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class Evaluated:
     """A value (None: unknown) and the reads that decided it."""
 
     value: Value | None
@@ -34,7 +34,7 @@ class Result:
         return tuple(read for read in self.reads if read.value is None)
 
 
-def reads_of(*results: Result) -> tuple[Read, ...]:
+def reads_of(*results: Evaluated) -> tuple[Read, ...]:
     """The reads of several results, each once, in order."""
     some = [result.reads for result in results if result.reads]
     if len(some) < 2:

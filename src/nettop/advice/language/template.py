@@ -41,13 +41,13 @@ class Template:
     parts: tuple[str | Expression, ...]
 
     def prose(self, scope: Scope) -> str:
-        """For a reader: values with units, "unknown" where unknown, no terminal control codes."""
+        """The text for users: values with units or "unknown", without terminal control codes."""
         return "".join(
             part if isinstance(part, str) else _shown(part, scope) for part in self.parts
         )
 
     def name(self, scope: Scope) -> str | None:
-        """For a program: values without units; None if a value is unknown."""
+        """The text for programs: values without units; None if a value is unknown."""
         out = []
         for part in self.parts:
             value = part if isinstance(part, str) else value_of(part, scope)
@@ -57,11 +57,11 @@ class Template:
         return "".join(out)
 
     def form(self) -> str:
-        """In the form of an address in a rule: `ring.rx@{nic}`."""
+        """The template as written in a rule: `ring.rx@{nic}`."""
         return "".join(p if isinstance(p, str) else f"{{{_alias(p)}}}" for p in self.parts)
 
     def general(self, limits: Limits) -> str:
-        """Without a target: a name is "the interface" (IF in a command), a number N packets."""
+        """The text without a target: a name is "the interface" (IF in a command), a number N."""
         out = ""
         for part in self.parts:
             meaning = part if isinstance(part, str) else _meaning(part, limits)
@@ -104,7 +104,7 @@ def spoken(field: str, value: Value | None) -> Value | None:
 
 
 def shown(value: Value | None, unit: str = "") -> str:
-    """A value for a reader: `1 queue`, `1500 bytes`; the items of a list separated by `;`."""
+    """A value as text with its unit: `1 queue`, `1500 bytes`; items of a list separated by `;`."""
     if value in ((), ""):
         return "none"
     if isinstance(value, tuple) and any(" " in str(one) for one in value):
@@ -127,7 +127,7 @@ COUNTED: Final = frozenset(
 def template(
     text: str, over: str, limits: Limits | None = None, also: Collection[str] = ()
 ) -> Template:
-    """Read a text with {expressions}; ExpressionError says which is wrong."""
+    """Parse a text with {expressions}; ExpressionError names the wrong one."""
     parts: list[str | Expression] = []
     plain = ""
     pieces = _PIECES.split(text)
@@ -150,7 +150,7 @@ def template(
 
 
 def _full(word: str, over: str, also: Collection[str]) -> str:
-    """The field behind a short name: `nic` is `nic.name`, or `flow.nic` in a rule over flows."""
+    """The field of a short name: `nic` is `nic.name`, or `flow.nic` in a rule over flows."""
     if word not in LABELS:
         return word
     if word not in also and word != over and find(names(over)[over], (word,)):

@@ -37,7 +37,7 @@ _TYPES: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class TunableValue:
     """The current value as canonical text, the largest number allowed, whether it is fixed."""
 
     now: str | None = None
@@ -72,38 +72,42 @@ def canonical(value: Value | None) -> str | None:
     return None
 
 
-def known(setting: str, moment: Moment) -> Known:
+def known(setting: str, moment: Moment) -> TunableValue:
     """What the facts of this moment say about a setting."""
     kind, _, rest = setting.partition(".")
     if kind == "sysctl":
         text = moment.facts.sysctls.get(rest)
-        return Known(None if text is None else " ".join(text.split()))
+        return TunableValue(None if text is None else " ".join(text.split()))
     name, _, target = rest.partition("@")
     if kind == "process" and name == "affinity":
         process = moment.processes.get(int(target)) if target.isdigit() else None
-        return Known(cpu_list(process.allowed) if process and process.allowed else None)
+        return TunableValue(cpu_list(process.allowed) if process and process.allowed else None)
     nic = moment.nics.get(target.partition("/")[0])
-    return Known() if nic is None else _of_nic(kind, name, target, nic, moment)
+    return TunableValue() if nic is None else _of_nic(kind, name, target, nic, moment)
 
 
-def _of_nic(kind: str, name: str, target: str, nic: Nic, moment: Moment) -> Known:
+def _of_nic(kind: str, name: str, target: str, nic: Nic, moment: Moment) -> TunableValue:
     if kind in _PARTS:
         part, field = getattr(nic, _PARTS[kind]), name.replace("-", "_")
-        return Known(canonical(getattr(part, field, None)), getattr(part, f"{field}_max", None))
+        return TunableValue(
+            canonical(getattr(part, field, None)), getattr(part, f"{field}_max", None)
+        )
     if kind == "feature":
         feature = moment.feature(nic, name)
-        return Known(canonical(feature.on), None, feature.fixed) if feature else Known()
+        return (
+            TunableValue(canonical(feature.on), None, feature.fixed) if feature else TunableValue()
+        )
     if kind == "link" and name in _LINK:
         now, most = _LINK[name]
-        return Known(canonical(getattr(nic, now)), getattr(nic, most) if most else None)
+        return TunableValue(canonical(getattr(nic, now)), getattr(nic, most) if most else None)
     if kind == "napi" and name in _NAPI:
-        return Known(canonical(getattr(nic, _NAPI[name])))
+        return TunableValue(canonical(getattr(nic, _NAPI[name])))
     if kind == "qdisc" and name == "root":
-        return Known(nic.qdisc)
+        return TunableValue(nic.qdisc)
     if kind == "privflag":
-        return Known(canonical(dict(nic.private_flags).get(name)))
+        return TunableValue(canonical(dict(nic.private_flags).get(name)))
     queue = moment.queues.get((nic.name, target.partition("/")[2]))
     if queue is not None and name in ("affinity", "cpus"):
         cpus = queue.allowed if kind == "irq" else queue.rps_cpus
-        return Known(cpu_list(cpus) if cpus else None)
-    return Known()
+        return TunableValue(cpu_list(cpus) if cpus else None)
+    return TunableValue()

@@ -12,16 +12,16 @@ from typing import Final, TypeAlias
 from ...facts.kinds.core import Core
 
 
-class Keep:
+class KeepElement:
     """The element of a sysctl that stays as it is: `keep` in `triple(keep, keep, 8388608)`."""
 
     def __repr__(self) -> str:
         return "keep"
 
 
-KEEP: Final = Keep()
+KEEP: Final = KeepElement()
 # a yes or no, a number, a text, a list; a core found by `core(cpu)`; `keep` inside `triple`
-Value: TypeAlias = "bool | int | float | str | Core | Keep | tuple[Value, ...]"
+Value: TypeAlias = "bool | int | float | str | Core | KeepElement | tuple[Value, ...]"
 
 
 @lru_cache(maxsize=4096)

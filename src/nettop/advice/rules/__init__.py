@@ -1,4 +1,4 @@
-"""Rules as data: the form of a rule file, reading it strictly, citations, its page.
+"""Rules as data: the format of a rule file, its strict parser, citations, and pages of text.
 
-Takes TOML files, gives `Rule` values, or one error that names file and key.
+Takes TOML files and gives `Rule` values, or one error with file and key.
 """

@@ -1,4 +1,4 @@
-"""Whether the pack covers every id of the knowledge base (`ids.txt`), and names no other.
+"""Whether the rules cover every id of the knowledge base (`ids.txt`), and no unknown one.
 
 An id is encoded by a rule, by a study (`studies/*.toml`), by a formula or check of the program
 (`formulas.toml`), or listed in `not-encoded.toml` with the reason.
@@ -20,7 +20,7 @@ MOST: Final = 25  # ids that may stay out
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Where each id is encoded; ids that are nowhere; names that are no ids; ids left out."""
+    """The encodings of each id; ids without one; unknown names; ids left out with a reason."""
 
     where: Mapping[str, tuple[str, ...]]
     nowhere: tuple[str, ...]
@@ -29,13 +29,13 @@ class Coverage:
 
 
 def ids(pack: Path) -> list[str]:
-    """Every id of the knowledge base."""
+    """All ids of the knowledge base, in the order of the file."""
     lines = (pack / "ids.txt").read_text(encoding="utf-8").splitlines()
     return [line for line in lines if line and not line.startswith("#")]
 
 
 def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
-    """How the rules, studies and formulas of the pack cover the ids."""
+    """The coverage of the ids by the rules, studies and formulas in the folder `pack`."""
     where: dict[str, list[str]] = {}
     for name, encodes in (*_of_rules(rules), *_of_files(pack)):
         for one in encodes:

@@ -15,7 +15,7 @@ from .rule import LINKS, Cite, Finding, Fix, Rule
 
 
 def page(rule: Rule, width: int = 80, known: References | None = None) -> list[str]:
-    """A rule without a target: lines of at most `width` cells; `known`: full references."""
+    """The page of a rule in lines of at most `width` cells; `known` are the full references."""
     lines = [f"{rule.id}  ({rule.surface}, {rule.severity})", ""]
     lines += wrap(plain(rule.words.title.general(rule.limits)), width)
     why = plain(rule.words.why.general(rule.limits))
@@ -43,7 +43,7 @@ def page(rule: Rule, width: int = 80, known: References | None = None) -> list[s
 def verdict(
     finding: Finding, rule: Rule, width: int = 80, known: References | None = None
 ) -> list[str]:
-    """A finding: evidence, reason, change, expected effect, sources and contrary evidence."""
+    """The page of a finding: evidence, reason, change, expected effect, sources, objections."""
     lines = [f"{finding.id}  ({finding.severity}, held {finding.held:.1f} s)", ""]
     lines += wrap(finding.title, width)
     lines += ["", *_titled("Evidence", map(safe, figures(finding)), width)]
@@ -62,13 +62,13 @@ def verdict(
 
 
 def _when(rule: Rule) -> tuple[str, list[str]]:
-    """A heading and the condition in words, one line for each operand of its outermost `and`."""
+    """A heading, and the condition in words: one line per operand of its outermost `and`."""
     sides = [in_words(side, rule.limits) for side in parts(rule.when)]
     return ("Conditions (all must hold)" if len(sides) > 1 else "Condition"), sides
 
 
 def figures(finding: Finding) -> list[str]:
-    """The evidence of a finding, one line for each field."""
+    """The evidence of a finding, one line per field."""
     return [
         f"{field_name(line['field'])}: {value_text(line['field'], line['value'], line['unit'])}"
         for line in finding.evidence
@@ -127,7 +127,7 @@ def _where(rule: Rule) -> str:
 
 
 def _links(rule: Rule) -> str:
-    """The kinds of interface, or the others, whichever are fewer."""
+    """The kinds of interface of the rule, or the excluded ones if they are fewer."""
     if rule.links is None or rule.over == "host":
         return ""
     others = frozenset(LINKS) - rule.links

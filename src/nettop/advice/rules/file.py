@@ -1,4 +1,4 @@
-"""A rule of a file's text: every key, name and type checked, each mistake one sentence."""
+"""The parser of a rule file: it checks every key, name and type; an error is one sentence."""
 
 from __future__ import annotations
 
@@ -34,11 +34,11 @@ _PARAGRAPH: Final = re.compile(r"\n[ \t]*\n")
 
 
 class RuleError(ValueError):
-    """What is wrong with a rule file: file, line, key and the reason in one sentence."""
+    """An error in a rule file; the sentence has file, line, key and reason."""
 
 
 def parsed(path: Path, text: str) -> Table:
-    """The TOML of a rule file; RuleError with the line where the text is no TOML."""
+    """The TOML table of a rule file; RuleError with the line of a syntax error."""
     try:
         return bounds.tables(text)
     except ValueError as error:
@@ -46,16 +46,16 @@ def parsed(path: Path, text: str) -> Table:
 
 
 def threshold(value: object) -> Limit | None:
-    """A threshold: a number, or a list of texts as a tuple; None for anything else."""
+    """The threshold: a number, or a tuple of texts for a list; None for any other value."""
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return tuple(value)
     return cast("float", value) if bounds.number(value) else None
 
 
 def build(path: Path, text: str) -> Rule:
-    """The rule in the text of a file; RuleError where the text is wrong.
+    """The rule in the text of a file; RuleError if the text is wrong.
 
-    Errors in the parts that `Rule.words` holds are raised when it is first read.
+    Errors in the parts of `Rule.words` are raised at the first access to it.
     """
     return _Builder(path, text).rule()
 
@@ -272,14 +272,14 @@ class _Builder:
 
 
 def _unwrapped(text: str) -> str:
-    """A text that the file breaks into lines: paragraphs stay, lines are joined."""
+    """The text with the lines of each paragraph joined."""
     if "\n" not in text:
         return text
     return "\n\n".join(" ".join(part.split()) for part in _PARAGRAPH.split(text.strip()))
 
 
 def _line(text: str, key: str) -> int | None:
-    """The line of a key: `fix[1].to` is `to` after the second [[fix]]; a guess by text search."""
+    """The likely line of a key, by text search: `fix[1].to` is `to` after the second [[fix]]."""
     first, _, last = key.rpartition(".")
     table = re.fullmatch(r"(\w+)\[(\d+)\]", first or last)
     start = 0

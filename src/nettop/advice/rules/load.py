@@ -1,4 +1,4 @@
-"""Finding and reading rule files; the user's rules replace those that came with nettop.
+"""Read rule files from folders; a rule of the user replaces the packaged one of the same id.
 
 Only the text before the first `[[test]]` is read; `tests` reads the rest.
 """
@@ -35,8 +35,8 @@ def load(
     """The rules of the folders; a later folder replaces rules of the same id.
 
     `limits` are the user's thresholds, by rule and name. Wrong files and thresholds of the user are
-    left out, and `tell` gets one sentence for each. Without `tell`, and where a file that came with
-    nettop is wrong, RuleError.
+    left out, and `tell` gets one sentence for each; without `tell` they raise RuleError. A wrong
+    packaged file always raises RuleError.
     """
     errors: list[RuleError] = []
     rules: dict[str, Rule] = {}
@@ -87,16 +87,16 @@ def _of_folder(folder: Path, errors: list[RuleError]) -> dict[str, Rule]:
 
 
 def _check_whole(rule: Rule) -> None:
-    """RuleError where a user's rule is wrong in its words or names a setting that is none."""
+    """RuleError if the texts of a user's rule are wrong or a fix names an unknown setting."""
     from . import settings as address  # asks the kinds of settings, which judging does not need
 
     address.check(rule)
 
 
 def files(folder: Path) -> list[Path]:
-    """The rule files of a folder: of its sub-folders, and its own where the folder is a user's.
+    """The rule files of the sub-folders, and of the folder itself if it is the user's.
 
-    RuleError when there are more files or folders than the bound.
+    RuleError if there are more files or folders than the bound.
     """
     most = BOUNDS["rules"].most
     own = [] if (folder / PACK).exists() else sorted(folder.glob("*.toml"))
@@ -115,7 +115,7 @@ def files(folder: Path) -> list[Path]:
 
 
 def read(path: Path) -> Rule:
-    """One rule without its tests; RuleError where the file is wrong or cannot be read."""
+    """One rule without its tests; RuleError if the file is wrong or cannot be read."""
     text = _text(path)
     start = _TESTS.search(text)
     head = text if start is None else text[: start.start()]
@@ -141,7 +141,7 @@ def _text(path: Path) -> str:
 
 
 def _override(rules: Mapping[str, Rule], name: str, values: object) -> Rule:
-    """The rule with the user's thresholds; RuleError where one of them is wrong."""
+    """The rule with the user's thresholds; RuleError if one of them is wrong."""
     rule = rules.get(name)
     if rule is None:
         raise RuleError(f"configuration: limits.{name}: no such rule{nearest(name, rules)}")

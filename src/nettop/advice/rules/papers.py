@@ -1,4 +1,4 @@
-"""The papers and documents that rules cite, each by one short name: rules/papers.toml."""
+"""Papers and documents cited by rules, each with one short name: rules/papers.toml."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ References: TypeAlias = Mapping[str, str]  # short name → the full reference i
 
 
 def references(pack: Path) -> References:
-    """The full reference of every short name; empty where the folder has no table."""
+    """The full reference of every short name; empty if the folder has no table."""
     try:
         tables = tomllib.loads((pack / TABLE).read_text(encoding="utf-8"))
     except OSError:

@@ -124,7 +124,7 @@ Cite: TypeAlias = Mapping[
 
 @dataclass(frozen=True, slots=True)
 class Unless:
-    """A condition under which there is no finding, and the sentence with the reason."""
+    """A condition under which there is no finding, and the sentence that gives the reason."""
 
     when: Expression
     say: Template
@@ -144,7 +144,7 @@ class Fix:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The texts and remedies of a rule, needed once there is a finding."""
+    """The texts and remedies of a rule; they are needed only for a finding."""
 
     title: Template
     why: Template
@@ -179,7 +179,7 @@ class Rule:
 
     @cached_property
     def words(self) -> Words:
-        """Built when first needed: few rules have a finding, and templates cost 0.8 ms a rule."""
+        """Parsed at the first access: few rules have a finding, and parsing takes 0.8 ms each."""
         return self.later()
 
 

@@ -1,4 +1,4 @@
-"""Whether the settings that a rule's fixes name exist: the kinds of settings are asked."""
+"""Check that the settings named by the fixes of a rule exist."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .rule import Rule
 
 
 def check(rule: Rule) -> None:
-    """RuleError naming the fix whose setting is none of ours."""
+    """RuleError with the fix whose setting is unknown."""
     for index, fix in enumerate(rule.words.fixes):
         if fix.setting is None:
             continue
@@ -21,7 +21,7 @@ def check(rule: Rule) -> None:
 
 
 def example(address: Template) -> str:
-    """The address with something plausible in place of each expression."""
+    """The address with an example value in place of each expression."""
     return "".join(_stand_in(part) for part in address.parts)
 
 

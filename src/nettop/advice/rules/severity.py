@@ -1,4 +1,4 @@
-"""The severities of rules and the glyph of each, wherever a finding is shown."""
+"""The severities of rules, and the glyph of each in all outputs."""
 
 from __future__ import annotations
 

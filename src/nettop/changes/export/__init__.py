@@ -47,7 +47,7 @@ def _expressible(change: Change, source: Source) -> bool:
     """Whether text can express it: the name of a device may not be UTF-8."""
     try:
         change.setting.encode()
-        address = settings.parse(change.setting)
+        address = change.address
         return all(settings.portable(source, address, to) for to in (change.before, change.after))
     except (OSError, ValueError, LookupError):
         return False

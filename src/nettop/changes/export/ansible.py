@@ -37,16 +37,16 @@ def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ..
     left = tuple(change.setting for change in changes if change not in fit)
     rows = _play("Network settings advised by nettop", ())
     for change in fit:
-        rows += _task(settings.parse(change.setting), change.after, source, back=False)
+        rows += _task(change.address, change.after, source, back=False)
     back = _play("The settings as they were before", ("never", "undo"))
     for change in reversed(fit):
-        back += _task(settings.parse(change.setting), change.before, source, back=True)
+        back += _task(change.address, change.before, source, back=True)
     return _HEAD + "\n".join([*rows, "", *back] if fit else ["[]"]) + "\n", left
 
 
 def _portable(change: Change, source: Source) -> bool:
     """Whether it has a meaning on another host: no process, no table that only nettop writes."""
-    address = settings.parse(change.setting)
+    address = change.address
     if address.kind == "service":
         return True
     values = (change.before, change.after)

@@ -48,7 +48,7 @@ def _body(changes: Iterable[Change], source: Source, *, back: bool) -> list[str]
     for change in changes:
         to = change.before if back else change.after
         rows.append(f"  # {comment(change.setting)}: {comment(to)}")
-        for command in settings.portable(source, settings.parse(change.setting), to):
+        for command in settings.portable(source, change.address, to):
             words = (
                 ("put", command.text, command.path) if command.path else ("do_it", *command.argv)
             )

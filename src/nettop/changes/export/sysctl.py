@@ -18,7 +18,7 @@ def write(changes: Sequence[Change], source: Source) -> tuple[str, tuple[str, ..
     rows = ["# Written by nettop: for /etc/sysctl.d, then sysctl --system"]
     left = []
     for change in changes:
-        address = settings.parse(change.setting)
+        address = change.address
         keep = settings.keep(address, change.after)
         if keep is not None and keep.where == "sysctl":
             rows.append(f"{address.name} = {change.after}")

@@ -1,8 +1,7 @@
-"""The kinds of facts that rules can be over: one a module, found by listing this folder.
+"""The kinds of facts that rules can be over: one per module, found by listing this folder.
 
-Each module has a frozen dataclass whose fields say what they are, and `KIND` (see `facts.kind`). A
-newcomer adds a kind as one new file here; where no other module makes its facts, the file has
-`build(frame, facts)`.
+Each module has a frozen dataclass with declared fields, and `KIND` (see `facts.kind`). A new kind
+is one new file here; if no other module makes its facts, the file has `build(frame, facts)`.
 """
 
 from __future__ import annotations
@@ -17,6 +16,6 @@ from ..kind import Kind
 
 @cache
 def kinds() -> Mapping[str, Kind]:
-    """Every kind by its name."""
+    """All kinds by name."""
     found = (import_module(f"{__name__}.{name}").KIND for name in modules(__path__[0]))
     return {kind.name: kind for kind in found}

@@ -79,7 +79,7 @@ ALL: Final = 3  # ETH_P_ALL, include/uapi/linux/if_ether.h
 def listens(row: PacketSocketRow, name: str | None) -> bool:
     """Whether a packet socket is a capture: a ring, a fanout group, or all protocols.
 
-    DHCP clients and LLDP daemons have packet sockets too, for a few frames of their own.
+    DHCP clients and LLDP daemons also have packet sockets, for a few frames of one protocol.
     """
     if row.ring_version is not None or row.fanout is not None:
         return True
@@ -87,7 +87,7 @@ def listens(row: PacketSocketRow, name: str | None) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Scene:
+class CaptureInputs:
     """The other facts that a capture is joined with."""
 
     names: Mapping[int, str] = field(default_factory=dict)  # interfaces by index
@@ -109,13 +109,15 @@ def of(
     ]
 
 
-def build(entries: Sequence[Entry[PacketSocketRow]], scene: Scene) -> tuple[Capture, ...]:
+def build(entries: Sequence[Entry[PacketSocketRow]], scene: CaptureInputs) -> tuple[Capture, ...]:
     """A fact for each capture."""
     groups = Counter(e.now.fanout for e in entries if e.now.fanout is not None)
     return tuple(_make(entry, scene, groups) for entry in entries)
 
 
-def _make(entry: Entry[PacketSocketRow], scene: Scene, groups: Mapping[int, int]) -> Capture:
+def _make(
+    entry: Entry[PacketSocketRow], scene: CaptureInputs, groups: Mapping[int, int]
+) -> Capture:
     row, rate = entry.now, entry.per_s
     name = scene.names.get(row.index) if row.index else None
     pid, process = scene.owners.get(row.inode, (None, None))
@@ -147,7 +149,7 @@ def _make(entry: Entry[PacketSocketRow], scene: Scene, groups: Mapping[int, int]
 
 
 def receiving(nic: Nic, queues: Sequence[Queue]) -> tuple[int, ...]:
-    """The CPUs that receive the packets of its queues.
+    """The CPUs that receive the packets of the interface's queues.
 
     Packets of a device without interrupts (veth) are received on the sender's CPU, or by RPS.
     """

@@ -1,4 +1,4 @@
-"""A CPU: what it spends its time on, which queues interrupt it, which processes sit on it."""
+"""A CPU: use of its time, the queues that interrupt it, the processes that run on it."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ KIND = Kind(
 
 
 class Load(NamedTuple):
-    """Where the time of one CPU went, percent of the interval; the parts add up to 100."""
+    """The use of one CPU's time, in percent of the interval; the parts add up to 100."""
 
     user: float
     system: float
@@ -81,8 +81,8 @@ class Load(NamedTuple):
     idle: float
 
 
-class Spot(NamedTuple):
-    """Where a CPU is, which does not change while it is online."""
+class CpuPlace(NamedTuple):
+    """The position of a CPU in the topology; it does not change while the CPU is online."""
 
     cpu: int
     node: int | None = None
@@ -95,7 +95,7 @@ class Spot(NamedTuple):
 
 @dataclass(slots=True)
 class Duty:
-    """What else is known of the CPUs in one moment, by CPU number."""
+    """Other values of the CPUs in one frame, by CPU number."""
 
     net_irqs: Mapping[int, float] = field(default_factory=dict)
     all_irqs: Mapping[int, float] = field(default_factory=dict)
@@ -109,9 +109,9 @@ class Duty:
 
 
 def loads(frame: Frame) -> dict[int, Load]:
-    """The load of each CPU; one without a past, or that went offline, is not there.
+    """The load by CPU, without CPUs that have no previous row or went offline.
 
-    Ticks are 10 ms, so the parts are taken against their sum, not against the clock.
+    A tick is 10 ms, so the parts are divided by their sum and not by the elapsed time.
     """
     found = {}
     for entry in frame.tables.get("cpu", ()):
@@ -137,9 +137,9 @@ _NO_CLOCK: Final = (None, None, None)
 
 
 def build(
-    frame: Frame, spots: Sequence[Spot], load: Mapping[int, Load], duty: Duty
+    frame: Frame, spots: Sequence[CpuPlace], load: Mapping[int, Load], duty: Duty
 ) -> tuple[Core, ...]:
-    """A core for each online CPU."""
+    """One `Core` per online CPU."""
     soft = {rate.cpu: rate for e in frame.tables.get("softirqs", ()) if (rate := e.per_s)}
     work = {rate.cpu: rate for e in frame.tables.get("softnet", ()) if (rate := e.per_s)}
     resting = _resting(spots, load)
@@ -175,8 +175,8 @@ def build(
     return tuple(out)
 
 
-def _resting(spots: Sequence[Spot], load: Mapping[int, Load]) -> dict[int | None, int]:
-    """How many CPUs of each node do next to nothing; nodes without any known load are not there."""
+def _resting(spots: Sequence[CpuPlace], load: Mapping[int, Load]) -> dict[int | None, int]:
+    """The number of idle CPUs by NUMA node, without nodes of which no load is known."""
     counts: dict[int | None, int] = {}
     for spot in spots:
         one = load.get(spot.cpu)

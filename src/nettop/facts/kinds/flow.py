@@ -1,4 +1,4 @@
-"""A TCP (or UDP) flow: where it goes, what limits it, which queue, IRQ and core it lands on."""
+"""A TCP or UDP flow: its ends, its limit, and the queue, interrupt and core that receive it."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ class Flow:
     sack: bool | None = gauge("SACK in use", default=None)
     wscale: bool | None = gauge("window scaling in use", default=None)
     bdp: float | None = gauge(
-        "bandwidth-delay product: the larger of measured rate and link share, times RTT",
+        "bandwidth-delay product: the larger of measured rate and link share, times minimum RTT",
         "bytes",
         default=None,
     )
@@ -70,6 +70,21 @@ class Flow:
     )
     direction: str | None = gauge("direction of most bytes: send or receive", default=None)
     bulk: bool = gauge("bulk flow: more than 1 % of its link or 10 Mbit/s", default=False)
+    wants: bool = gauge(
+        "wants to move data: bulk, data waits or is in flight most of the time", default=False
+    )
+    probes: int | None = gauge("unanswered window probes", "probes", default=None)
+    backoff: int | None = gauge(
+        "doublings of the retransmission timeout without an answer", "doublings", default=None
+    )
+    resent: int | None = gauge(
+        "segments retransmitted since the connection began", "segments", default=None
+    )
+    acked: int | None = gauge(
+        "bytes acknowledged since the connection began", "bytes", default=None
+    )
+    window: int | None = gauge("window that the peer offers", "bytes", default=None)
+    loss_total: float | None = gauge("loss ratio since the connection began", "ratio", default=None)
     queue: str | None = gauge("receive queue, e.g. rx-3", default=None)
     queue_why: str | None = gauge(
         "how the queue is known: computed from RSS, seen from counters, or why unknown",

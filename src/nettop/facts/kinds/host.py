@@ -10,7 +10,7 @@ from ..kind import Kind
 
 @light
 @dataclass(frozen=True, slots=True)
-class Host:
+class HostFact:
     """One host. `kernel` is a tuple such as (6, 1); sysctls are asked by sysctl('name')."""
 
     name: str = label("host name")
@@ -41,6 +41,8 @@ class Host:
     listen_overflows: float | None = gauge(
         "connections dropped, accept queue full", "events/s", default=None
     )
+    full_listener: str | None = gauge("listening socket with a full accept queue", default=None)
+    full_backlog: int | None = gauge("backlog of that socket", "connections", default=None)
     listen_drops: float | None = gauge("SYNs dropped", "events/s", default=None)
     rcvq_drops: float | None = gauge(
         "packets dropped, no socket memory (TCPRcvQDrop)", "packets/s", default=None
@@ -82,12 +84,13 @@ class Host:
     networkd: bool | None = gauge("systemd-networkd", default=None)
     firewall: bool | None = gauge("nf_conntrack module", default=None)
     forwarding: bool | None = gauge("IP forwarding", default=None)
-    iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
-    iommu_pt: bool | None = gauge("iommu=pt on the kernel command line", default=None)
+    iommu_pt: bool | None = gauge("IOMMU pass-through on the kernel command line", default=None)
     tcp_flows: int = gauge("established TCP flows", "flows", default=0)
     bulk_flows: int = gauge("bulk flows", "flows", default=0)
-    max_rtt: float | None = gauge("largest RTT of a bulk flow", "s", default=None)
-    median_rtt: float | None = gauge("median RTT of the bulk flows", "s", default=None)
+    max_rtt: float | None = gauge("largest RTT of a bulk flow, without queueing", "s", default=None)
+    median_rtt: float | None = gauge(
+        "median RTT of the bulk flows, without queueing", "s", default=None
+    )
     max_bdp: float | None = gauge(
         "largest bandwidth-delay product of a flow", "bytes", default=None
     )
@@ -104,7 +107,7 @@ class Host:
     nettop_on_irq_cpu: bool | None = gauge("nettop on an interrupt CPU of a NIC", default=None)
     manual_affinity: bool | None = gauge("manual interrupt affinity of a NIC", default=None)
     receive_bdp: float | None = gauge(
-        "largest rate × RTT of a flow received here whose buffer is at the tcp_rmem maximum",
+        "largest rate × minimum RTT of a flow received with a buffer at the tcp_rmem maximum",
         "bytes",
         default=None,
     )
@@ -123,9 +126,27 @@ class Host:
     flow_limited: float | None = gauge(
         "packets dropped by the flow limit, all CPUs", "packets/s", default=None
     )
+    syn_cookies: float | None = gauge("SYN cookies sent, SYN queue full", "events/s", default=None)
+    syn_drops: float | None = gauge("SYNs dropped, SYN queue full", "events/s", default=None)
+    time_wait_overflows: float | None = gauge(
+        "sockets closed without TIME_WAIT, too many of them", "events/s", default=None
+    )
+    reverse_path_drops: float | None = gauge(
+        "packets dropped, reverse path filter", "packets/s", default=None
+    )
+    rcv_pruned: float | None = gauge(
+        "packets dropped, receive buffer of the socket full", "packets/s", default=None
+    )
+    udp_memory_errors: float | None = gauge(
+        "datagrams dropped, UDP memory limit", "packets/s", default=None
+    )
+    ip_forwarded: float | None = gauge("IPv4 packets forwarded", "packets/s", default=None)
+    conntrack_failures: float | None = gauge(
+        "connection tracking entries not inserted", "entries/s", default=None
+    )
 
 
 KIND = Kind(
-    name="host", type=Host, plural="hosts", key=lambda _host: "host", target=lambda _host: "host",
-    names={"host": "host.name"}, example={"name": "host"},
+    name="host", type=HostFact, plural="hosts", key=lambda _host: "host",
+    target=lambda _host: "host", names={"host": "host.name"}, example={"name": "host"},
 )  # fmt: skip

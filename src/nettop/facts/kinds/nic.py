@@ -12,9 +12,9 @@ from ..kind import Kind
 @light
 @dataclass(frozen=True, slots=True)
 class Counters:
-    """What the interface counted: as `nic.per_s` per second, as `nic.total` since it was made.
+    """Counters of the interface: `nic.per_s` per second, `nic.total` since its creation.
 
-    Driver names are folded into few by the driver table (`rules/drivers.toml`). None: not reported.
+    The driver table (`rules/drivers.toml`) maps the drivers' names to these. None: not reported.
     """
 
     rx_bytes: float | None = gauge("bytes received", "bytes", default=None)
@@ -79,7 +79,7 @@ class Ring:
 
 @dataclass(frozen=True, slots=True)
 class Coalesce:
-    """Interrupt coalescing (ethtool -c). None: the driver does not offer that knob."""
+    """Interrupt coalescing (ethtool -c). None: the driver does not have this parameter."""
 
     adaptive_rx: bool | None = gauge("adaptive receive moderation", default=None)
     adaptive_tx: bool | None = gauge("adaptive transmit moderation", default=None)
@@ -89,6 +89,10 @@ class Coalesce:
     tx_frames: int | None = gauge("transmit frames before an interrupt", "frames", default=None)
     rx_usecs_high: int | None = gauge("receive interrupt delay at a high rate", "us", default=None)
     rx_profile: str | None = gauge("DIM receive profile", default=None)
+    dynamic: bool | None = gauge(
+        "dynamic moderation, selected by a special value of the receive interrupt delay",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +118,7 @@ class Channels:
 
 @dataclass(frozen=True, slots=True)
 class Pcie:
-    """The slot (sysfs current_link_* and max_link_*). None: not PCI Express or not told."""
+    """The slot (sysfs current_link_*, max_link_*). None: not PCI Express, or not reported."""
 
     speed: float | None = gauge("PCIe lane speed", "GT/s", default=None)
     width: int | None = gauge("PCIe lanes in use", "lanes", default=None)
@@ -127,7 +131,7 @@ class Pcie:
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """One offload (ethtool -k): on now, wanted, and whether it can be changed."""
+    """One offload (ethtool -k): whether it is on, requested, and fixed."""
 
     name: str = label("kernel feature name, e.g. tx-tcp-segmentation")
     on: bool = gauge("on")
@@ -138,7 +142,7 @@ class Feature:
 @light
 @dataclass(frozen=True, slots=True)
 class Nic:
-    """One interface. `rx_queues` counts real receive queues; `queues` stand in the queue facts."""
+    """One interface. `rx_queues` is the number of receive queues, which are facts themselves."""
 
     name: str = label("interface name")
     kind: str = gauge("nic veth bond bridge vlan tunnel loopback wireless other")
@@ -200,6 +204,9 @@ class Nic:
     )
     qdisc: str | None = gauge("root queueing discipline", default=None)
     leaf_qdisc: str | None = gauge("leaf queueing discipline under mq", default=None)
+    qdisc_backlog: int | None = gauge(
+        "bytes queued in the queueing discipline", "bytes", default=None
+    )
     rss_key: str | None = gauge("RSS key, colon hex", default=None)
     rss_table: tuple[int, ...] = gauge("RSS indirection table", default=())
     rss_symmetric: bool | None = gauge(
@@ -224,6 +231,7 @@ class Nic:
         "segmentation packet size limit of the device (TSO)", "bytes", default=None
     )
     fec: str | None = gauge("forward error correction in use", default=None)
+    iommu: str | None = gauge("IOMMU domain type: DMA, DMA-FQ, identity", default=None)
     xdp: bool | None = gauge("XDP program attached", default=None)
     af_xdp: bool | None = gauge("AF_XDP socket bound", default=None)
     sriov_vfs: int | None = gauge("virtual functions", "functions", default=None)
@@ -250,6 +258,16 @@ class Nic:
         "losses at ring and port not known by kind: link statistics only", default=None
     )
     ports_down: int | None = gauge("ports of the bond without a link", "ports", default=None)
+    port_speed: float | None = gauge("fastest mode of the port", "bit/s", default=None)
+    offered_speed: float | None = gauge(
+        "fastest mode that the port advertises", "bit/s", default=None
+    )
+    common_speed: float | None = gauge(
+        "fastest mode that the port and its link partner support", "bit/s", default=None
+    )
+    xdp_mode: str | None = gauge(
+        "attachment of the XDP program: driver generic offload multi", default=None
+    )
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
 
 

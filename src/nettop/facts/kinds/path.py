@@ -10,7 +10,7 @@ from typing import Final
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
 from .core import Core
-from .host import Host
+from .host import HostFact
 from .nic import Nic
 from .process import Process
 
@@ -38,7 +38,7 @@ class Stage:
 @light
 @dataclass(frozen=True, slots=True)
 class Path:
-    """The stages of one direction of one NIC, outermost first."""
+    """The stages of one direction of one NIC, the wire first."""
 
     nic: str = label("interface")
     direction: str = label("rx or tx")
@@ -61,22 +61,22 @@ KIND = Kind(
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """What lies beyond the NIC: its cores, the busiest process, and host-wide socket losses.
+    """The stages behind the NIC: its cores, the busiest process, and the socket losses of the host.
 
-    The kernel counts losses at sockets for the host, not by interface: they are shown on the path
-    that carries most traffic (`main`), and on no other.
+    The kernel counts losses at sockets for the whole host, so only the path with the most traffic
+    (`main`) shows them.
     """
 
     cores: Sequence[Core] = ()
     backlog: float | None = None  # limit of the backlog, packets
     process: Process | None = None
-    host: Host | None = None
+    host: HostFact | None = None
     main: bool = False
     reasons: Reasons | None = None
 
 
 def build(
-    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: Host,
+    nics: Sequence[Nic], cores: Mapping[int, Core], processes: Sequence[Process], host: HostFact,
     backlog: int | None, reasons: Reasons | None = None,
 ) -> tuple[Path, ...]:  # fmt: skip
     """Both directions of each NIC that is up; `backlog` is net.core.netdev_max_backlog.
@@ -124,7 +124,7 @@ def receive(nic: Nic, ends: Ends) -> Path:
 
 
 def send(nic: Nic, ends: Ends) -> Path:
-    """From the process to the wire; the outermost stage, the wire, still stands first."""
+    """From the process to the wire; the order of the stages is the same, the wire first."""
     rates = nic.per_s
     host = ends.host if ends.main else None
     stages = (

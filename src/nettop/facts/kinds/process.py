@@ -1,4 +1,4 @@
-"""A process (or one of its threads) that matters to the network, and where it runs."""
+"""A process that uses the network, and the CPUs on which its threads run."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED: Final = 4  # processes named at a core
 @light
 @dataclass(frozen=True, slots=True)
 class Process:
-    """One process; `cpu` is the CPU its busiest thread last ran on."""
+    """One process; `cpu` is the CPU on which its busiest thread ran last."""
 
     pid: int = label("process")
     name: str = gauge("command name")
@@ -85,7 +85,7 @@ class Use:
 
     @property
     def networked(self) -> bool:
-        """Whether it moves packets or captures, not only has sockets."""
+        """Whether it moves packets or captures; sockets alone do not count."""
         return bool(self.rx or self.tx or self.captures or self.drops)
 
 
@@ -110,7 +110,7 @@ class Tasks:
 
     @classmethod
     def of(cls, entries: Sequence[Entry[ProcessRow]]) -> Tasks:
-        """From the processes table, which also has the threads of busy processes."""
+        """Tasks from the table `processes`, which also has the threads of busy processes."""
         busiest: dict[int, tuple[float, int | None]] = {}
         threaded: set[int] = set()
         sits: dict[int, list[tuple[float, str]]] = {}

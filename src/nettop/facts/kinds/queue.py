@@ -1,4 +1,4 @@
-"""A NIC receive or transmit queue with its interrupt and where that is served."""
+"""A receive or transmit queue of a NIC, its interrupt, and the CPU that serves it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ...frame.fields import gauge, label, light
 from ..kind import Kind
-from ..lines import Line, Lines
+from ..lines import IrqLine, Lines
 
 if TYPE_CHECKING:
     from ..rows import IrqRow, QueueRow
@@ -53,8 +53,8 @@ KIND = Kind(
 )  # fmt: skip
 
 
-class Counted(NamedTuple):
-    """The rates of one queue by its driver's counters, per second; None: not counted."""
+class CountedRates(NamedTuple):
+    """Rates of one queue from the counters of its driver, per second; None: not counted."""
 
     packets: float | None = None
     bytes: float | None = None
@@ -68,7 +68,7 @@ class Slot(NamedTuple):
     name: str
     direction: str
     number: int
-    line: Line | None
+    line: IrqLine | None
     allowed: tuple[int, ...]
     effective: tuple[int, ...]
     hint: tuple[int, ...]
@@ -79,7 +79,7 @@ class Slot(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The queue as a core lists it: `eth0/rx-0`."""
+        """Interface and queue: `eth0/rx-0`."""
         return f"{self.nic}/{self.name}"
 
 
@@ -89,8 +89,9 @@ def slots(
 ) -> tuple[Slot, ...]:  # fmt: skip
     """Every queue of hardware and veth interfaces.
 
-    `rows` is the queues table (if an interface has none, its lines are used); `irqs` the rows of
-    the irqs table by number; `steered` the receive queues (interface, number) of steering rules.
+    `rows` is the table `queues`; an interface without rows has the queues of its interrupt lines.
+    `irqs` are rows of the table `irqs` by number, `steered` the receive queues (interface, number)
+    that steering rules name.
     """
     found = []
     named: dict[tuple[str, str], QueueRow | None]
@@ -123,10 +124,10 @@ def slots(
 
 
 def served_by(slot: Slot, rates: Mapping[int, float] | None, seen: Mapping[int, int]) -> int | None:
-    """The CPU that serves a queue: the one that took its interrupts, else by affinity.
+    """The CPU that serves a queue: the one with its interrupts, otherwise by affinity.
 
-    `seen` is the CPU that took the interrupts of a line before, by the line's place. It is needed
-    because effective affinity is read rarely and missing on some kernels.
+    `seen` is the last CPU with interrupts of a line, by the index of the line. It is needed because
+    effective affinity is read rarely, and some kernels do not have it.
     """
     if rates:
         return max(rates, key=rates.__getitem__) if len(rates) > 1 else next(iter(rates))
@@ -138,10 +139,10 @@ def served_by(slot: Slot, rates: Mapping[int, float] | None, seen: Mapping[int, 
 
 
 def make(
-    slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: Counted,
+    slot: Slot, cpu: int | None, node: int | None, interrupts: float | None, counted: CountedRates,
     whole: float | None, core_si: float | None,
 ) -> Queue:  # fmt: skip
-    """One queue; `whole` is the NIC's packets per second in its direction."""
+    """One queue; `whole` is the packet rate of the NIC in this direction, per second."""
     line = slot.line
     packets = counted.packets
     known = node is not None and slot.node is not None
@@ -157,6 +158,6 @@ def make(
 
 
 def skew(packets: Sequence[float]) -> float | None:
-    """The rate of the busiest queue over the mean; None for fewer than two queues or no packets."""
+    """The highest rate divided by the mean; None for fewer than two queues or no packets."""
     whole = sum(packets)
     return max(packets) * len(packets) / whole if len(packets) > 1 and whole > 0 else None

@@ -56,3 +56,4 @@ class Limit:
     nic: str | None = gauge("interface", default=None)
     pid: int | None = gauge("process", default=None)
     process: str | None = gauge("process name", default=None)
+    namespace: str | None = gauge("other network namespace; None: this one", default=None)

@@ -17,6 +17,7 @@ def document(limit: Limit) -> dict[str, object]:
         "over": limit.over,
         "target": limit.target,
         "direction": limit.direction,
+        "namespace": limit.namespace,
         "rate": limit.rate,
         "since": limit.since,
         "limit": {**_stage(limit.stage), "joint": list(limit.joint)},

@@ -44,11 +44,14 @@ class Headline:
         busiest, last = words.busiest(limits), self._last
         if busiest is None or last is None:
             return busiest
-        name = (last.target, last.direction)
+        name = (last.target, last.direction, last.namespace)
         same = next(
-            (one for one in limits if one.over == "flow" and (one.target, one.direction) == name),
+            (
+                one for one in limits
+                if one.over == "flow" and (one.target, one.direction, one.namespace) == name
+            ),
             None,
-        )
+        )  # fmt: skip
         enough = (busiest.rate or 0.0) * SHARE
         return same if same is not None and (same.rate or 0.0) >= enough else busiest
 

@@ -17,6 +17,8 @@ from .stages import readings
 
 BINDS: Final = 0.5  # of wall time
 MOST: Final = 0.8  # of an interface's rate: a flow stands for it
+GROWS: Final = frozenset({"cwnd", "rwnd"})
+QUEUES: Final = frozenset({"provider", "pause", "wire", "slot", "tx-ring", "qdisc"})  # that drop
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -89,7 +91,7 @@ def _close(first: Reading, one: Reading) -> bool:
 
 
 def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[Reading]) -> Limit:
-    ladder = _ladder(first, joint, known)
+    ladder = _ladder(first, joint, [_now_only(one, first, joint) for one in known])
     following = next(
         (
             one for one in ladder
@@ -104,7 +106,20 @@ def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[R
         None if look.over == "socket" else look.rate, 0.0, first, joint, following, ladder,
         nic.name if nic is not None else None,
         flow.pid if flow is not None else None, flow.process if flow is not None else None,
+        look.namespace,
     )  # fmt: skip
+
+
+def _now_only(one: Reading, first: Reading, joint: Sequence[str]) -> Reading:
+    """Without a capacity where that is no more than what another limit makes of the stage.
+
+    A congestion window and the window that the peer offers grow once nothing else limits. Loss is
+    made by the full queue behind the socket, and so is what it would allow.
+    """
+    if one is first or one.stage in joint:
+        return one
+    follows = one.stage in GROWS or (one.stage == "path" and first.stage in QUEUES)
+    return replace(one, capacity=None) if follows and one.capacity is not None else one
 
 
 def _ladder(
@@ -125,25 +140,41 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
     """Limits of flows whose other end is on this host too: that end's own verdict is known.
 
     A receiver that sees nothing waiting takes its sender's verdict, a sender that waits for its
-    peer that of the receiver.
+    peer that of the receiver. The other end may be in another network namespace.
     """
-    flows = {(one.target, one.direction): one for one in limits if one.over == "flow"}
+    flows: dict[tuple[str, str], list[Limit]] = {}
+    for one in limits:
+        if one.over == "flow":
+            flows.setdefault((one.target, one.direction), []).append(one)
     out = []
     for one in limits:
         there = one.stage.end == "there" and one.stage.stage in ("peer", "rwnd", "unknown")
-        if one.over == "flow" and there:
-            local, _, remote = one.target.partition(">")
-            other = flows.get((f"{remote}>{local}", "rx" if one.direction == "tx" else "tx"))
-            if other is not None and other.stage.end == "here":
-                joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
-                rest = tuple(step for step in one.ladder if step is not one.stage)
-                out.append(
-                    replace(one, stage=other.stage, joint=joint, next=other.next or one.next,
-                            ladder=(other.stage, *rest))
-                )  # fmt: skip
-                continue
-        out.append(one)
+        other = _other_end(one, flows) if one.over == "flow" and there else None
+        if other is None or other.stage.end != "here":
+            out.append(one)
+            continue
+        joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
+        rest = tuple(step for step in one.ladder if step is not one.stage)
+        own = one.next if one.next and one.next.stage != other.stage.stage else None
+        out.append(
+            replace(one, stage=other.stage, joint=joint, next=other.next or own,
+                    ladder=(other.stage, *rest))
+        )  # fmt: skip
     return out
+
+
+def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> Limit | None:
+    """The verdict at the other end of a flow.
+
+    Two namespaces may use the same addresses: the same namespace is tried first, and another one
+    only where a single flow has those addresses, which are no loopback addresses.
+    """
+    local, _, remote = one.target.partition(">")
+    ends = flows.get((f"{remote}>{local}", "rx" if one.direction == "tx" else "tx"), ())
+    same = next((other for other in ends if other.namespace == one.namespace), None)
+    if same is not None or len(ends) != 1 or local.startswith(("127.", "[::1]")):
+        return same
+    return ends[0] if len(flows.get((one.target, one.direction), ())) == 1 else None
 
 
 def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:

@@ -7,7 +7,7 @@ from typing import Final
 
 from ...frame.rates import Frame
 from .. import Facts
-from . import Limit
+from . import Limit, elsewhere
 from .judge import judge, of_interfaces, paired
 from .looks import FLOWS, looks, name
 from .steady import Steady
@@ -26,7 +26,8 @@ class Ladder:
     def build(self, frame: Frame, facts: Facts) -> tuple[Limit, ...]:
         """What limits each flow, interface and datagram socket; none before there are rates."""
         self.window.add(frame, facts.nics)
-        found = [judge(look) for look in looks(self.window, facts)]
+        every = [*looks(self.window, facts), *elsewhere.looks(self.window, facts)]
+        found = [judge(look) for look in sorted(every, key=lambda look: look.over == "nic")]
         return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)
 
 
@@ -35,7 +36,11 @@ def labelled(facts: Facts) -> Facts:
 
     Of the many flows of a busy host only the busiest are judged; the others have no limit.
     """
-    known = {one.target: one.stage for one in facts.limits if one.over == "flow"}
+    known = {
+        one.target: one.stage
+        for one in facts.limits
+        if one.over == "flow" and one.namespace is None
+    }
     flows = []
     for flow in facts.flows:
         stage = known.get(name(flow))

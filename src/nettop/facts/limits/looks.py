@@ -31,6 +31,7 @@ class Look:
     tcp: Sequence[Entry[Any]] = ()
     udp: Sequence[Entry[Any]] = ()
     triples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # tcp_rmem and tcp_wmem
+    namespace: str | None = None  # None: this one
 
     @property
     def sends(self) -> bool:
@@ -70,8 +71,8 @@ def looks(window: Window, facts: Facts) -> list[Look]:
         nic = nics.get(flow.nic or "")
         if flow.protocol == "tcp" and len(found) < FLOWS:
             entries = window.tcp.entries(flow.inode)
-            found += _tcp(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
-                               triples=triples))  # fmt: skip
+            found += wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
+                                  triples=triples))  # fmt: skip
         elif flow.protocol == "udp":
             entries = window.udp.entries(flow.inode)
             if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:
@@ -89,7 +90,7 @@ def looks(window: Window, facts: Facts) -> list[Look]:
     return found
 
 
-def _tcp(look: Look) -> list[Look]:
+def wanting(look: Look) -> list[Look]:
     """The direction in which a TCP flow wants to move most; none for an idle flow."""
     entries = look.tcp
     if not entries:

@@ -21,7 +21,7 @@ MINUTE: Final = 60.0
 LOST: Final = 0.25  # of wall time
 GONE: Final = 0.05
 
-Key = tuple[str, str, str]
+Key = tuple[str, str, str, str | None]
 Stage = tuple[str, str]
 
 
@@ -49,7 +49,7 @@ class Steady:
         out = []
         now: dict[Key, _Held] = {}
         for limit in limits:
-            key = (limit.over, limit.target, limit.direction)
+            key = (limit.over, limit.target, limit.direction, limit.namespace)
             seen = (limit.stage.stage, limit.stage.end)
             held = self.held.get(key)
             if held is None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
+from .. import single
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
@@ -55,6 +56,11 @@ def _moves(entry: Entry[Any]) -> bool:
     return row.state == "established" and bool(not entry.still or row.notsent or row.recv_q)
 
 
+def _drops(entry: Entry[Any]) -> bool:
+    """Whether a UDP socket lost or holds datagrams."""
+    return bool(entry.now.recv_q or entry.now.drops)
+
+
 def _always(entry: Entry[Any]) -> bool:  # noqa: ARG001
     return True
 
@@ -64,13 +70,17 @@ class Window:
     """What stages are judged by: the recent past of one host."""
 
     tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
-    udp: Track = field(
-        default_factory=lambda: Track(
-            lambda row: row.inode, lambda entry: bool(entry.now.recv_q or entry.now.drops)
-        )
-    )
+    udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
+    netns_tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
+    netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     threads: Track = field(default_factory=lambda: Track(lambda row: (row.pid, row.tid), _always))
     groups: Track = field(default_factory=lambda: Track(lambda row: row.cgroup, _always))
+    kernel: Track = field(  # kernel threads
+        default_factory=lambda: Track(
+            lambda row: (row.pid, row.started), lambda entry: bool(entry.now.kernel)
+        )
+    )
+    bql: Track = field(default_factory=lambda: Track(lambda row: (row.nic, row.queue), _always))
     qdiscs: Track = field(
         default_factory=lambda: Track(lambda row: (row.interface, row.parent, row.handle), _always)
     )
@@ -79,14 +89,23 @@ class Window:
     )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
+    spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
+    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # process, by socket inode
+    _owned: object = None
 
     def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
         """Take in one frame, and the interfaces as they are in it."""
         for track, table in (
-            (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"), (self.threads, "threads"),
-            (self.groups, "throttling"), (self.qdiscs, "qdiscs"), (self.classes, "classes"),
+            (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
+            (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
+            (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
+            (self.qdiscs, "qdiscs"), (self.classes, "classes"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
+        self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
+        if self._owned is not frame.tables.get("socket_owners"):
+            self._owned = frame.tables.get("socket_owners")
+            self.owners = single.socket_owners(frame.rows("socket_owners"))
         _keep(self.cores, loads(frame), frame.at)
         _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
 

@@ -1,6 +1,6 @@
-"""Counting inside the kernel, with nothing left behind.
+"""Counting in the kernel with BPF.
 
-`btf` reads the kernel's own names of its numbers; `call` makes maps and loads programs; `drops` is
-the one program nettop has. What is loaded belongs to this process: it ends with it, however it
-ends. It is loaded only when somebody asks for it.
+`btf` reads names of enumerations of the running kernel, `call` creates maps and loads programs, and
+`drops` is the only program of nettop. Programs and maps belong to this process: the kernel frees
+them when it ends. The program is loaded on request only.
 """

@@ -1,7 +1,7 @@
-"""The names that the running kernel gives its numbers: enumerations of /sys/kernel/btf/vmlinux.
+"""Names of the members of kernel enumerations, from /sys/kernel/btf/vmlinux.
 
-Documentation/bpf/btf.rst. The file has a hundred thousand types in five megabytes; the one wanted
-is found by the place of its name, not by walking over all of them.
+Documentation/bpf/btf.rst. The file has a hundred thousand types in 5 MB, so a type is found by the
+offset of its name and not by a walk over all types.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _ENUM: Final = 6
 
 
 def enumeration(data: bytes, name: str, prefix: str = "") -> dict[int, str]:
-    """The members of an enumeration whose first one begins with `prefix`, by their numbers.
+    """The names of an enumeration's members by value; the first name begins with `prefix`.
 
-    KeyError when the kernel has none of that name; ValueError when the bytes are no BTF.
+    KeyError if the kernel has no such enumeration; ValueError for bytes that are not BTF.
     """
     if len(data) < _HEADER.size:
         raise ValueError("the kernel's type information is cut off")
@@ -43,7 +43,7 @@ def enumeration(data: bytes, name: str, prefix: str = "") -> dict[int, str]:
 
 
 def _members(data: bytes, place: int, end: int, texts: tuple[int, int]) -> dict[int, str]:
-    """The members of the type at `place`, by number; none when no enumeration stands there."""
+    """The members of the type at `place`, by value; empty if it is not an enumeration."""
     if place + _TYPE.size > end:
         return {}
     _name, info, _size = _TYPE.unpack_from(data, place)

@@ -1,7 +1,7 @@
 """The bpf(2) system call: a map shared with the kernel, a program loaded, a tracepoint attached.
 
-include/uapi/linux/bpf.h. Each function gives a file descriptor; what stands behind it goes when the
-last one is closed. Errors are OSError with one sentence.
+include/uapi/linux/bpf.h. Each function returns a file descriptor; the kernel frees the object when
+the last descriptor is closed. Errors are OSError with one sentence.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ _LOG: Final = 1 << 16
 def instruction(
     code: int, to: int = 0, of: int = 0, offset: int = 0, value: int = 0
 ) -> bytes:  # fmt: skip
-    """One instruction (Documentation/bpf/standardization/instruction-set.rst)."""
+    """The 8 bytes of one instruction (Documentation/bpf/standardization/instruction-set.rst)."""
     registers = to | of << 4 if sys.byteorder == "little" else to << 4 | of
     return struct.pack("=BBhi", code, registers, offset, value)
 
 
 def shared_map(slots: int, name: str) -> int:
-    """An array of 64-bit counters that may be mapped into memory (Linux 5.5)."""
+    """Create an array of `slots` 64-bit counters that can be mapped into memory (Linux 5.5)."""
     values = struct.pack("=IIIIIII16s", _ARRAY, 4, 8, slots, _MMAPABLE, 0, 0, name.encode()[:15])
     return _call(_MAP_CREATE, values)
 
 
 def program(code: bytes, name: str) -> int:
-    """A tracing program; the verifier's last word is part of the error."""
+    """Load a tracing program; the error has the last line of the verifier's log."""
     body = ctypes.create_string_buffer(code, len(code))
     licence = ctypes.create_string_buffer(_LICENCE)
     log = ctypes.create_string_buffer(_LOG)
@@ -59,7 +59,7 @@ def program(code: bytes, name: str) -> int:
 
 
 def attach(tracepoint: str, handle: int) -> int:
-    """Run a program at a tracepoint (Linux 4.17) until the descriptor is closed."""
+    """Attach a program to a tracepoint (Linux 4.17) until the descriptor is closed."""
     name = ctypes.create_string_buffer(tracepoint.encode())
     return _call(_RAW_TRACEPOINT_OPEN, struct.pack("=QI", ctypes.addressof(name), handle))
 

@@ -1,9 +1,9 @@
-"""Why the kernel drops packets: the tracepoint skb:kfree_skb counted by its reason (Linux 5.17).
+"""Dropped packets by reason: the tracepoint skb:kfree_skb (Linux 5.17).
 
-include/net/dropreason-core.h has what each reason means. A program of twenty instructions adds one
-to a counter for each packet dropped (90 ns, measured); nothing is copied to user space, no file is
-written, no other packet sees it. The reasons' numbers differ from kernel to kernel: their names
-come from the running kernel's own type information.
+include/net/dropreason-core.h describes the reasons. A program of twenty instructions increments a
+counter for each dropped packet (90 ns, measured). It copies nothing to user space, writes no file
+and does not run for other packets. The numbers of the reasons differ between kernels, so their
+names are read from the type information of the running kernel.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ _NEVER: Final = frozenset({"NOT_DROPPED_YET", "CONSUMED", "MAX", "SUBSYS_MASK"})
 
 
 class Counter:
-    """Counts from now on; OSError says why it cannot."""
+    """The loaded program and its counters; OSError if it cannot be loaded."""
 
     def __init__(self) -> None:
-        """Load and attach; whatever was made is closed again when something fails."""
+        """Load and attach the program; an error closes everything opened so far."""
         self._handles: list[int] = []
         self._shared: mmap.mmap | None = None
         try:
@@ -45,7 +45,7 @@ class Counter:
         return handle
 
     def text(self) -> str:
-        """A line `NAME COUNT` for each reason that this kernel knows."""
+        """A line `NAME COUNT` for each reason of this kernel."""
         if self._shared is None:
             raise OSError(errno.EBADF, "the counting has ended")
         counts = memoryview(self._shared[:]).cast("Q")
@@ -53,7 +53,7 @@ class Counter:
         return "".join(f"{self.names[slot]} {count}\n" for slot, count in sums.items())
 
     def close(self) -> None:
-        """End the counting; the kernel frees what it held."""
+        """Detach the program; the kernel frees its memory."""
         if self._shared is not None:
             self._shared.close()
             self._shared = None
@@ -61,12 +61,12 @@ class Counter:
             os.close(self._handles.pop())
 
     def __del__(self) -> None:
-        """A counter that nobody holds counts no more."""
+        """Detach the program if the object is dropped without `close`."""
         self.close()
 
 
 def names(data: bytes) -> dict[int, str]:
-    """The reasons of a kernel by slot, from its type information; OSError where it has none."""
+    """The names of the drop reasons by slot, from BTF; OSError on a kernel without them."""
     try:
         found = btf.enumeration(data, "skb_drop_reason", "SKB_")
     except KeyError:
@@ -110,7 +110,7 @@ def _attach(handle: int) -> int:
 
 
 def _code(counts: int) -> bytes:
-    """Add one to counts[stripe of this CPU][reason]; the reason is the third argument."""
+    """The program: counts[stripe of this CPU][reason] += 1; the reason is the third argument."""
     return b"".join(
         (
             instruction(0x79, 6, 1, 16),  # r6 = arguments[2]

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import struct
 from contextlib import suppress
+from dataclasses import replace
 from typing import Final
 
-from ..request import Request
+from ..request import Request, Space
 from ..source import Source
 
 BY_FAMILY: Final = 20  # SOCK_DIAG_BY_FAMILY
@@ -40,8 +41,13 @@ _BOTH: Final = Request(
 )
 
 
-def tcp(source: Source) -> bytes:
-    """Every TCP socket that moves data or listens, with tcp_info and its memory."""
+def tcp(source: Source, space: Space | None = None) -> bytes:
+    """Every TCP socket that moves data or listens, with tcp_info and its memory.
+
+    Those of another network namespace with `space`: then one question is all.
+    """
+    if space is not None:
+        return source.netlink(replace(_BOTH, name=f"{_BOTH.name}@{space.inode}", space=space))
     try:
         return source.netlink(_BOTH)
     except OSError:

@@ -137,7 +137,7 @@ def receive_rings(source: Source, device: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class SteeringRule:
     """A flow-steering rule: what it matches and the queue it picks; None matches anything."""
 
     location: int
@@ -158,7 +158,7 @@ _VALUE, _MASK, _COOKIE, _LOCATION = 4, 76, 152, 160  # in struct ethtool_rx_flow
 _DROP: Final = 0xFFFFFFFFFFFFFFFF
 
 
-def rules(source: Source, device: str) -> list[Rule]:
+def rules(source: Source, device: str) -> list[SteeringRule]:
     """The flow-steering rules (`ethtool -n`); OSError (EOPNOTSUPP) when the driver has none.
 
     ValueError when there are more than the bound, or an answer is cut off.
@@ -181,7 +181,7 @@ def rules(source: Source, device: str) -> list[Rule]:
     return [_rule(source, device, place) for place in places]
 
 
-def _rule(source: Source, device: str, place: int) -> Rule:
+def _rule(source: Source, device: str, place: int) -> SteeringRule:
     ask = struct.pack("=IIQ160xI20x", GRXCLSRULE, 0, 0, place)
     raw = source.statistics(device, ask, f"rule/{place}/{device}")
     if len(raw) < _RULE_AT + _LOCATION + 4:
@@ -196,7 +196,7 @@ def _rule(source: Source, device: str, place: int) -> Rule:
         fields[2:] = [None, None]
     cookie = struct.unpack_from("=Q", raw, _RULE_AT + _COOKIE)[0]
     ports = [int.from_bytes(port, "big") if port else None for port in fields[2:]]
-    return Rule(
+    return SteeringRule(
         location=place,
         flow=_FLOWS.get(flow, f"type {flow}"),
         source=fields[0],

@@ -43,7 +43,7 @@ _SET: Final = {**numbered(1, "id count"), 3: Field("strings", "nest", _STRING)}
 
 
 @dataclass(frozen=True, slots=True)
-class Message:
+class MessageKind:
     """One kind of ethtool message: its commands and the table of its attributes."""
 
     get: int
@@ -53,11 +53,11 @@ class Message:
     header: int = 1  # the attribute that names the device
 
 
-MESSAGES: Final[Mapping[str, Message]] = {
-    "linkinfo": Message(
+MESSAGES: Final[Mapping[str, MessageKind]] = {
+    "linkinfo": MessageKind(
         2, numbered(2, "port:B phyaddr:B tp_mdix:B tp_mdix_ctrl:B transceiver:B"), 3
     ),
-    "linkmodes": Message(
+    "linkmodes": MessageKind(
         4,
         numbered(
             2,
@@ -67,14 +67,14 @@ MESSAGES: Final[Mapping[str, Message]] = {
         5,
         _COMPACT,
     ),
-    "linkstate": Message(
+    "linkstate": MessageKind(
         6, numbered(2, "link:B sqi sqi_max ext_state:B ext_substate:B ext_down_cnt")
     ),
-    "features": Message(
+    "features": MessageKind(
         11, numbered(2, "hw:bits wanted:bits active:bits nochange:bits"), 12, _COMPACT
     ),
-    "privflags": Message(13, numbered(2, "flags:bits"), 14, _COMPACT),
-    "rings": Message(
+    "privflags": MessageKind(13, numbered(2, "flags:bits"), 14, _COMPACT),
+    "rings": MessageKind(
         15,
         numbered(
             2,
@@ -84,7 +84,7 @@ MESSAGES: Final[Mapping[str, Message]] = {
         ),
         16,
     ),
-    "channels": Message(
+    "channels": MessageKind(
         17,
         numbered(
             2,
@@ -92,8 +92,8 @@ MESSAGES: Final[Mapping[str, Message]] = {
         ),
         18,
     ),
-    "coalesce": Message(19, _COALESCE, 20),
-    "pause": Message(
+    "coalesce": MessageKind(19, _COALESCE, 20),
+    "pause": MessageKind(
         21,
         {
             **numbered(2, "autoneg:B rx:B tx:B"),
@@ -102,7 +102,7 @@ MESSAGES: Final[Mapping[str, Message]] = {
         22,
         _STATISTICS,
     ),
-    "fec": Message(
+    "fec": MessageKind(
         29,
         {
             **numbered(2, "modes:bits auto:B active"),
@@ -111,9 +111,9 @@ MESSAGES: Final[Mapping[str, Message]] = {
         30,
         _COMPACT | _STATISTICS,
     ),
-    "module": Message(34, numbered(2, "power_mode_policy:B power_mode:B"), 35),
-    "eeprom": Message(31, numbered(2, "offset length page:B bank:B i2c_address:B data:raw")),
-    "rss": Message(
+    "module": MessageKind(34, numbered(2, "power_mode_policy:B power_mode:B"), 35),
+    "eeprom": MessageKind(31, numbered(2, "offset length page:B bank:B i2c_address:B data:raw")),
+    "rss": MessageKind(
         38, numbered(2, "context hfunc indir:raw hkey:raw input_xfrm start_context"), 48
     ),
 }
@@ -160,7 +160,7 @@ def every(source: Source, what: str) -> dict[str, Attributes]:
     return found
 
 
-def _answers(reply: bytes, message: Message) -> list[tuple[str, Attributes]]:
+def _answers(reply: bytes, message: MessageKind) -> list[tuple[str, Attributes]]:
     """Name and attributes of each device; 4 bytes of generic header come first."""
     table = {**message.table, message.header: Field("device", "nest", _HEADER)}
     out = []

@@ -70,7 +70,11 @@ def every(source: Source, what: str) -> dict[str, dict[str, int]]:
         except OSError:
             continue
         if what == "coalesce":
-            values = {name: value for name, value in values.items() if name in _ALWAYS}
+            values = {
+                name: value
+                for name, value in values.items()
+                if name in _ALWAYS and (value or not name.startswith("use_adaptive"))
+            }  # a driver without adaptive moderation answers 0 as well: off is unknown
         else:  # a maximum of 0 means that the driver has no such ring or channel
             values = {
                 name: value

@@ -19,7 +19,7 @@ CONGESTION = 13  # TCP_CONGESTION
 MAXSEG = 2  # TCP_MAXSEG
 
 
-class Counted:
+class Connection:
     """One connection and the number of bytes sent or received on it."""
 
     def __init__(self, sock: socket.socket, pours: bool) -> None:
@@ -49,7 +49,7 @@ class Counted:
                 self.sock.shutdown(socket.SHUT_WR)
 
 
-def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
+def alone(one: Connection, memory: memoryview, until: float, pace: float) -> None:
     """Move the only connection of a thread, at `pace` bytes per second (0: unlimited)."""
     begun = time.monotonic()
     while not one.over(until) and one.move(memory):
@@ -60,7 +60,7 @@ def alone(one: Counted, memory: memoryview, until: float, pace: float) -> None:
     one.end()
 
 
-def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
+def in_turn(share: List[Connection], memory: memoryview, until: float) -> None:
     """Move the connections of a thread: each one that is ready moves one record.
 
     After one full record, wake only for full records (SO_RCVLOWAT): waking for less costs a third
@@ -85,7 +85,7 @@ def in_turn(share: List[Counted], memory: memoryview, until: float) -> None:
                     one.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, len(memory))
 
 
-def begin(work: List[Counted], length: int, until: float, pace: float) -> List[threading.Thread]:
+def begin(work: List[Connection], length: int, until: float, pace: float) -> List[threading.Thread]:
     """Start a thread per usable core; more would compete for the cores and the interpreter lock.
 
     A paced connection sleeps most of the time and has its own thread.
@@ -189,7 +189,7 @@ def main(options: "HelperOptions") -> None:
         return
     if len(sockets) < streams:
         return
-    work = [Counted(sock, pours) for sock, pours in sockets]
+    work = [Connection(sock, pours) for sock, pours in sockets]
     length = int(options.get("length") or 131072)
     pace = float(options.get("rate") or 0) / 8 / max(1, sum(one.pours for one in work))
     begun = time.monotonic()
@@ -198,7 +198,7 @@ def main(options: "HelperOptions") -> None:
 
 
 def report(
-    work: List[Counted], threads: List[threading.Thread], begun: float, until: float
+    work: List[Connection], threads: List[threading.Thread], begun: float, until: float
 ) -> None:
     """Report each second what was received, and the totals at the end."""
     last, before = begun, 0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict, List, Set
 from nettop.trials.far.protocol import send, stopping, watch_input
 
 if TYPE_CHECKING:
-    from nettop.trials.far.schema import HelperOptions, Link
+    from nettop.trials.far.schema import HelperOptions, LinkState
 
 
 def read(path: str) -> str:
@@ -88,7 +88,7 @@ def interrupts(text: str) -> List[int]:
     return sums
 
 
-def links() -> "Dict[str, Link]":
+def links() -> "Dict[str, LinkState]":
     """MTU, speed in Mbit/s, driver and bus of every interface, as far as sysfs shows them."""
     by_name = {}
     try:
@@ -97,7 +97,7 @@ def links() -> "Dict[str, Link]":
         names = []
     for name in names:
         base = "/sys/class/net/" + name
-        link: Link = {}
+        link: LinkState = {}
         mtu, speed = read(base + "/mtu").strip(), read(base + "/speed").strip()
         if mtu.isdigit():
             link["mtu"] = int(mtu)

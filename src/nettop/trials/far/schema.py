@@ -7,7 +7,7 @@ The programs import this module only under TYPE_CHECKING: Python 3.6 has no Type
 from typing import Mapping, Optional, Sequence, Tuple, TypedDict
 
 
-class Point(TypedDict, total=False):
+class UdpStep(TypedDict, total=False):
     """One step of `udp_source`: `count` paced datagrams, or a flood of so many `seconds`."""
 
     size: int  # payload bytes
@@ -40,7 +40,7 @@ class HelperOptions(TypedDict, total=False):
     interface: str
     ring: int  # bytes
     deaf: bool
-    points: Sequence[Point]
+    points: Sequence[UdpStep]
     pause: float  # seconds between points
     sizes: Sequence[int]
     count: Optional[int]
@@ -50,7 +50,7 @@ class HelperOptions(TypedDict, total=False):
     cpu: int
 
 
-class Link(TypedDict, total=False):
+class LinkState(TypedDict, total=False):
     """What sysfs shows of an interface; values that it does not show are left out."""
 
     mtu: int
@@ -102,7 +102,7 @@ class Message(TypedDict, total=False):
     dropped: int
     frozen: int
     # sample: the host once, then one sample per interval
-    links: Mapping[str, Link]
+    links: Mapping[str, LinkState]
     kernel: str
     host: str
     at: float

@@ -18,7 +18,7 @@ RCVBUFFORCE = 33  # SO_RCVBUFFORCE: beyond net.core.rmem_max, for root
 ROOM = 64 << 20
 
 
-class Point:
+class PointCount:
     """The datagrams received of one point of the sender."""
 
     def __init__(self) -> None:
@@ -74,7 +74,7 @@ def main(options: "HelperOptions") -> None:
         if options.get("deaf"):  # the open port prevents "port unreachable" messages
             stopping.wait()
             return
-        points: Dict[int, Point] = {}
+        points: Dict[int, PointCount] = {}
         if admit(sock, options):
             gather(sock, points, bytes.fromhex(options["token"]))
     for number, point in sorted(points.items()):
@@ -85,13 +85,13 @@ def main(options: "HelperOptions") -> None:
         )  # fmt: skip
 
 
-def gather(sock: socket.socket, points: Dict[int, Point], token: bytes) -> None:
+def gather(sock: socket.socket, points: Dict[int, PointCount], token: bytes) -> None:
     """Count datagrams until told to stop and none is left; a repeated token does not count."""
     buffer = bytearray(65536)
     view = [buffer]
     receive, unpack = sock.recvmsg_into, HEAD.unpack_from
     stamp = struct.Struct("qq").unpack
-    current: Optional[Point] = None
+    current: Optional[PointCount] = None
     while True:
         try:
             size, ancillary, _, _ = receive(view, 64)
@@ -108,7 +108,7 @@ def gather(sock: socket.socket, points: Dict[int, Point], token: bytes) -> None:
         if current is None or number not in points:
             if buffer[:size] == token:
                 continue
-            current = points.setdefault(number, Point())
+            current = points.setdefault(number, PointCount())
         at = time.time()
         if ancillary and len(ancillary[0][2]) == 16:
             seconds, nanoseconds = stamp(ancillary[0][2])

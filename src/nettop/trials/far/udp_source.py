@@ -25,7 +25,7 @@ class Vector(ctypes.Structure):
     _fields_ = (("base", ctypes.c_void_p), ("length", ctypes.c_size_t))
 
 
-class Message(ctypes.Structure):
+class Mmsghdr(ctypes.Structure):
     """struct mmsghdr: a msghdr and the number of bytes sent."""
 
     _fields_ = (
@@ -69,7 +69,7 @@ def flood(sock: socket.socket, size: int, seconds: float, rate: float) -> int:
     """
     payload = ctypes.create_string_buffer(os.urandom(min(size, 64)), max(1, size))
     vector = Vector(ctypes.addressof(payload), size)
-    batch = (Message * BATCH)()
+    batch = (Mmsghdr * BATCH)()
     for message in batch:
         message.vectors = ctypes.addressof(vector)
         message.vector_count = 1

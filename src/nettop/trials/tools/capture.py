@@ -14,8 +14,8 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from typing import Final, NotRequired, TypedDict
 
 from ...terms import formulas
-from ..far.schema import HelperOptions, Link, Message
-from ..far.schema import Point as Request
+from ..far.schema import HelperOptions, LinkState, Message
+from ..far.schema import UdpStep as Request
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._addresses import local_address
@@ -119,7 +119,7 @@ def send(trial: Trial, own: str, port: int, request: Request) -> Message:
     raise TrialError("the generator ended early")
 
 
-def row(size: int, sent: Message, got: Captured, link: Link) -> Row:
+def row(size: int, sent: Message, got: Captured, link: LinkState) -> Row:
     """The row of one size: loss by the formula of the papers, and corrected for framing."""
     frame = size + 46  # with FCS: 14 + 20 + 8 before the payload, 4 after it
     offered, dropped = sent["sent"], got["dropped"]
@@ -147,7 +147,7 @@ def row(size: int, sent: Message, got: Captured, link: Link) -> Row:
     return values
 
 
-def link(trial: Trial) -> Link:
+def link(trial: Trial) -> LinkState:
     """The properties of the interface of this host that carries the test; empty if unknown."""
     try:
         name = trial.options.interface or carrier(local_address(trial.options.to))

@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from typing import Final, NotRequired, TypedDict
 
 from ...terms import formulas
-from ..far.schema import HelperOptions, Message, Point
+from ..far.schema import HelperOptions, Message, UdpStep
 from ..result import Loss, Measured
 from ..run import Trial, TrialError
 from ._addresses import ends
@@ -72,7 +72,7 @@ def measure(trial: Trial) -> Measured:
     mtu = link(trial).get("mtu", 1500)
     grid = [(size, spacing) for size in sizes(mtu, o.sizes) for spacing in o.spacings or SPACINGS]
     each = o.seconds / len(grid)
-    points: list[Point] = [
+    points: list[UdpStep] = [
         {"size": size, "spacing": gap / 1e6, "count": o.count or _count(each, gap)}
         for size, gap in grid
     ]
@@ -97,7 +97,9 @@ def _count(seconds: float, gap: float) -> int:
     return int(min(MOST, max(200, seconds * 1e6 / max(1.0, gap))))
 
 
-def fold(points: Sequence[Point], sent: Sequence[Message], received: Sequence[Message]) -> Measured:
+def fold(
+    points: Sequence[UdpStep], sent: Sequence[Message], received: Sequence[Message]
+) -> Measured:
     """The points of both ends as rows; the best carried rate is the main result.
 
     TrialError if no datagram arrived.
@@ -122,7 +124,7 @@ def fold(points: Sequence[Point], sent: Sequence[Message], received: Sequence[Me
     )
 
 
-def row(request: Point, sent: Message, got: Message) -> Row:
+def row(request: UdpStep, sent: Message, got: Message) -> Row:
     """The row of one size and spacing; `got` is empty if nothing arrived."""
     size, count = request["size"], sent["sent"]
     arrived = got.get("received", 0)

@@ -6,7 +6,7 @@ import ast
 from typing import Final
 
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
-from ..result import Result
+from ..result import Evaluated
 from ..syntax import ExpressionError, path_of
 from ..values import field_value
 from ..vocabulary import NUMBER, find, names
@@ -22,7 +22,7 @@ def _check_worst(checker: TypeCheck, node: ast.Call) -> None:
         raise ExpressionError(f"{ast.unparse(node)}: the seconds are a constant")
 
 
-def _worst(walk: Evaluation, node: ast.Call) -> Result:
+def _worst(walk: Evaluation, node: ast.Call) -> Evaluated:
     text, now = ast.unparse(node), walk.visit(node.args[0]).value
     number = now if isinstance(now, int | float) else None
     value = walk.scope.moment.worst(text, walk.scope.target, number)
@@ -42,7 +42,7 @@ def _check_since_boot(checker: TypeCheck, node: ast.Call) -> None:
     checker.want(node.args[0], NUMBER)
 
 
-def _since_boot(walk: Evaluation, node: ast.Call) -> Result:
+def _since_boot(walk: Evaluation, node: ast.Call) -> Evaluated:
     name = (path_of(node.args[0]) or ("",))[-1]
     value = field_value(walk.scope.facts.get("nic"), ("total", name))
     return walk.read(f"nic.total.{name}", value, find(names("nic")["nic"], ("total", name)))

@@ -7,7 +7,7 @@ from typing import Final
 
 from ....terms.text import listed
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck, Wording
-from ..result import Result
+from ..result import Evaluated
 from ..syntax import ExpressionError, NoCode, called
 from ..vocabulary import ANY, SWITCH, TUPLE
 
@@ -18,9 +18,9 @@ def _check_known(checker: TypeCheck, node: ast.Call) -> None:
     checker.type_of(node.args[0])
 
 
-def _known(walk: Evaluation, node: ast.Call) -> Result:
+def _known(walk: Evaluation, node: ast.Call) -> Evaluated:
     inner = walk.visit(node.args[0])
-    return Result(inner.value is not None, tuple(r for r in inner.reads if r.value is not None))
+    return Evaluated(inner.value is not None, tuple(r for r in inner.reads if r.value is not None))
 
 
 def _known_condition(writer: CodeWriter, node: ast.Call, want: bool) -> str:
@@ -41,7 +41,7 @@ def _check_several(checker: TypeCheck, node: ast.Call) -> None:
         checker.want(node.args[0], TUPLE)
 
 
-def _several(walk: Evaluation, node: ast.Call) -> Result:
+def _several(walk: Evaluation, node: ast.Call) -> Evaluated:
     inner, decides = node.args[0], called(node) == "any"
     if isinstance(inner, ast.Tuple):
         return walk.junction([walk.visit(part) for part in inner.elts], decides=decides)

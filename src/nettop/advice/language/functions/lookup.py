@@ -7,7 +7,7 @@ from typing import Final
 
 from ....facts.kinds.nic import Feature, Nic
 from ..function import Code, CodeWriter, Evaluation, Function, TypeCheck
-from ..result import Read, Result
+from ..result import Evaluated, Read
 from ..syntax import ExpressionError, called, literal
 from ..vocabulary import ANY, FACT, NUMBER, SWITCH, TEXT
 
@@ -26,17 +26,17 @@ def _offload(walk: Evaluation, node: ast.Call) -> tuple[str, Feature | None]:
     return name, walk.scope.moment.feature(nic, name) if isinstance(nic, Nic) else None
 
 
-def _on(walk: Evaluation, node: ast.Call) -> Result:
+def _on(walk: Evaluation, node: ast.Call) -> Evaluated:
     name, feature = _offload(walk, node)
     value = None if feature is None else feature.on
-    return Result(value, (Read(f"feature.{name}", value, "", f"offload {name} is on"),))
+    return Evaluated(value, (Read(f"feature.{name}", value, "", f"offload {name} is on"),))
 
 
-def _fixed(walk: Evaluation, node: ast.Call) -> Result:
+def _fixed(walk: Evaluation, node: ast.Call) -> Evaluated:
     name, feature = _offload(walk, node)
     if feature is None:
-        return Result(None, (Read(f"feature.{name}", None, "", f"offload {name}"),))
-    return Result(feature.fixed)
+        return Evaluated(None, (Read(f"feature.{name}", None, "", f"offload {name}"),))
+    return Evaluated(feature.fixed)
 
 
 def _code_offload(writer: CodeWriter, node: ast.Call) -> Code:
@@ -50,10 +50,10 @@ def _check_sysctl(_checker: TypeCheck, node: ast.Call) -> None:
         raise ExpressionError(f"{ast.unparse(node)}: the name is a constant text")
 
 
-def _sysctl(walk: Evaluation, node: ast.Call) -> Result:
+def _sysctl(walk: Evaluation, node: ast.Call) -> Evaluated:
     name = str(literal(node.args[0]))
     value = walk.scope.moment.sysctl(name)
-    return Result(value, (Read(f"sysctl.{name}", value, "", "sysctl"),))
+    return Evaluated(value, (Read(f"sysctl.{name}", value, "", "sysctl"),))
 
 
 def _code_sysctl(writer: CodeWriter, node: ast.Call) -> Code:

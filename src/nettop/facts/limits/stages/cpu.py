@@ -16,9 +16,11 @@ from ....terms import units
 from .. import Interval, Reading
 from ..looks import Look
 from ..window import mean, share
+from . import _kernel_threads as kernel_threads
 
 BUSY: Final = 0.85  # of wall time that a thread runs or waits for a core: it limits
 HALF: Final = 0.5  # of utilisation below which no capacity is told
+STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
 CORE: Final = 0.95  # of a core in use
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
 WIDE: Final = 1.35  # a capacity from a utilisation is an estimate: least and most by this factor
@@ -41,12 +43,12 @@ class Thread(NamedTuple):
     @property
     def used(self) -> float:
         """The share of time in which it ran or could not although it wanted."""
-        if self.throttled >= HALF:
+        if self.throttled >= HALF or self.stopped >= STOPPED:
             return 1.0
         free = 1.0 - self.stopped
         given = 1.0 - min(self.stolen, HALF)
         wanted = min(1.0, (self.ran + self.waited + self.interrupts) / given)
-        return min(1.0, wanted + self.stopped if free < HALF else wanted / free)
+        return min(1.0, wanted / free)
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -64,6 +66,8 @@ def readings(look: Look) -> Iterator[Reading]:
     if look.over != "socket" and (not look.sends or look.over == "nic"):
         yield from _core(look, cpu)
         yield from _backlog(look)
+    if look.over != "socket":
+        yield from kernel_threads.readings(look, cpu)
 
 
 def threads(look: Look, pid: int) -> list[Thread]:
@@ -188,6 +192,7 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
     used = 1.0 - (load["idle"] + load["iowait"]) / 100
     kernel = (load["softirq"] + load["irq"]) / 100
     why = f"core {cpu} was {units.share(used)} busy, {units.share(kernel)} with interrupts"
+    why += kernel_threads.softirqs(look, cpu)
     full = used >= CORE and kernel >= HALF
     room = kernel / (kernel + load["idle"] / 100) if kernel else 0.0  # programs keep their share
     yield Reading("core", "here", f"core {cpu}, which takes the interrupts", "measured", why, used,

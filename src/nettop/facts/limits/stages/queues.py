@@ -18,6 +18,8 @@ from ..window import mean, share
 
 NEAR: Final = 0.85  # of a configured rate: it is reached
 COUNTED: Final = 1.0  # drops a second
+REACHED: Final = 0.9  # of a byte queue limit in flight
+FILLED: Final = 0.5  # of the samples
 PAUSED: Final = 0.10  # of the time that pause frames may hold the link
 PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
 
@@ -94,13 +96,47 @@ def _flow_rate(look: Look, interface: str) -> Iterator[Reading]:
 
 def _ring(look: Look) -> Iterator[Reading]:
     nic = look.nic
-    lost = look.counted("tx_dropped")
-    if nic is None or nic.kind != "nic" or lost is None:
+    if nic is None or nic.kind != "nic":
         return
+    lost = look.counted("tx_dropped") or 0.0
     full = lost >= COUNTED
+    limited = _byte_limit(look, nic.name)
+    if limited is not None and not full:
+        yield limited
+        return
+    if look.counted("tx_dropped") is None:
+        return
     why = f"{units.per_second(lost)} packets dropped on transmit"
     yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "told", why,
                   1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
+
+
+def _byte_limit(look: Look, interface: str) -> Reading | None:
+    """The transmit queue that most often has as much in flight as its byte queue limit allows.
+
+    Packets that wait in the qdisc meanwhile wait for the device.
+    """
+    queues = [
+        (share(e.now.inflight >= REACHED * e.now.limit for e in entries), entries)
+        for entries in look.window.of_interface(look.window.bql, interface)
+    ]
+    if not queues:
+        return None
+    full, entries = max(queues, key=lambda one: one[0])
+    row = entries[-1].now
+    waits = max(
+        (_queued(one) for one in look.window.of_interface(look.window.qdiscs, interface)),
+        default=0.0,
+    )
+    largest = row.limit_max is not None and row.limit >= row.limit_max
+    name = f"transmit ring of {interface}, {row.queue}" + (", BQL limit_max" if largest else "")
+    why = (
+        f"its byte queue limit, {units.size(row.limit)}, is reached in {units.share(full)} of the "
+    )
+    why += f"samples; packets wait before it in {units.share(waits)}"
+    held = min(full, waits)
+    around = (0.9 * look.rate, 1.1 * look.rate) if held >= FILLED else None
+    return Reading("tx-ring", "here", name, "measured", why, full, around, held)
 
 
 def _pause(look: Look) -> Iterator[Reading]:

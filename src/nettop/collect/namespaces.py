@@ -1,0 +1,125 @@
+"""Other network namespaces of this host, by their processes: /proc/PID/ns/net (namespaces(7)).
+
+Only from the outermost one, that of process 1: who is in a namespace of its own looks at that. Of a
+process only a new number is looked up at once, the others in turn. A namespace is named after its
+mount (`ip netns add NAME`), else after the host name of its container, else after its cgroup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..frame.rates import Partly
+from ..host.request import Space
+from ..host.source import Source
+from . import _namespace_names, _sysfs
+from ._memory import Memory, recall
+
+EVERY: Final = 10.0
+MEMORY: Final = "sockets"  # `netns_tcp` and `netns_udp` read those
+OPTIONAL = True
+
+MOST: Final = 64  # namespaces that are read, those with the most processes
+_TURNS: Final = 6  # readings after which a process is looked up again
+_CLOSED: Final = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One other namespace."""
+
+    inode: int = label("inode of the namespace")
+    name: str = gauge("its mount, the container's host name, or the cgroup")
+    pid: int = gauge("first process in it")
+    processes: int = gauge("processes in it", "processes")
+
+
+@dataclass
+class Known:
+    """What the last reading found."""
+
+    turn: int = -1
+    by_pid: dict[str, int] = field(default_factory=dict)  # inode; _CLOSED: not to be read
+    spaces: list[Space] = field(default_factory=list)
+    rows: dict[int, Row] = field(default_factory=dict)  # by inode
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """The namespaces, those with the most processes first; OSError where there are none at all.
+
+    `Partly` when the namespaces of some processes may not be read, or are too many.
+    """
+    known = recall(memory, Known)
+    known.turn = (known.turn + 1) % _TURNS
+    own = of_process(source, "self")
+    pids = [pid for pid in source.listing("/proc") if pid.isdecimal()]
+    known.by_pid = {
+        pid: found for pid in pids if (found := _namespace(source, pid, known)) is not None
+    }
+    spaces: dict[int, list[int]] = {}
+    for pid, inode in known.by_pid.items():
+        spaces.setdefault(inode, []).append(int(pid))
+    closed = len(spaces.pop(_CLOSED, ()))
+    if not _outermost(own, spaces, closed, known.by_pid.get("1", _CLOSED)):
+        known.spaces, known.rows = [], {}
+        return []
+    spaces.pop(own, None)
+    most = sorted(spaces.items(), key=lambda item: (-len(item[1]), item[0]))[:MOST]
+    mounts = _namespace_names.mounts(_sysfs.word(source, "/proc/self/mountinfo")) if most else {}
+    rows = []
+    for inode, members in most:
+        old, first = known.rows.get(inode), min(members)
+        same = old is not None and old.pid == first
+        name = old.name if old is not None and same else _namespace_names.name(
+            source, first, mounts.get(inode)
+        )  # fmt: skip
+        rows.append(Row(inode, name or f"net:[{inode}]", first, len(members)))
+    known.rows = {row.inode: row for row in rows}
+    known.spaces = [Space(f"/proc/{row.pid}/ns/net", row.inode) for row in rows]
+    why = _unseen(closed, len(spaces) - len(rows), sum(map(len, spaces.values())), rows)
+    return Partly(rows, why) if why else rows
+
+
+def _unseen(closed: int, left: int, members: int, rows: Sequence[Row]) -> str:
+    """What is not seen: processes that are closed, and namespaces beyond `MOST`."""
+    parts = []
+    if closed:
+        many = "s" * (closed > 1), "es" * (closed > 1)
+        parts.append(f"the network namespace{many[0]} of {closed} process{many[1]} cannot be read")
+    if left:
+        processes = members - sum(row.processes for row in rows)
+        parts.append(f"{left} more network namespaces, with {processes} processes, are not read")
+    return "; ".join(parts)
+
+
+def _namespace(source: Source, pid: str, known: Known) -> int | None:
+    """The namespace of a process; None when it ended meanwhile."""
+    old = known.by_pid.get(pid)
+    if old is not None and (int(pid) - known.turn) % _TURNS:
+        return old
+    try:
+        return of_process(source, pid)
+    except PermissionError:
+        return _CLOSED
+    except (OSError, ValueError):
+        return None
+
+
+def of_process(source: Source, pid: str | int) -> int:
+    """The inode of its namespace, of `net:[4026531833]`; OSError, ValueError for another form."""
+    return int(source.link(f"/proc/{pid}/ns/net").removeprefix("net:[").removesuffix("]"))
+
+
+def _outermost(own: int, spaces: dict[int, list[int]], closed: int, first: int) -> bool:
+    """Whether this is the namespace of process 1.
+
+    Where that cannot be read, the one with the most processes; those that cannot be read are taken
+    for processes of this one.
+    """
+    if first != _CLOSED:
+        return own == first
+    others = (len(members) for inode, members in spaces.items() if inode != own)
+    return len(spaces.get(own, ())) + closed >= max(others, default=0)

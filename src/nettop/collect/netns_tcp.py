@@ -1,0 +1,68 @@
+"""TCP sockets of other network namespaces, as `sockets_tcp` has those of this one (sock_diag).
+
+One question in each namespace that `namespaces` found. It needs CAP_SYS_ADMIN there: setns(2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..frame.rates import Partly
+from ..host.netlink import diag
+from ..host.source import Source
+from ..terms.errors import sentence
+from . import namespaces, sockets_tcp
+from ._memory import Memory, recall
+from .sockets_tcp import Row
+
+__all__ = ["Row"]
+
+EVERY: Final = 0.45
+MAY_REST = True
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+
+@dataclass
+class Known:
+    """The sockets of the last reading, by namespace."""
+
+    seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every TCP socket of other namespaces that is connected.
+
+    `Partly` when some cannot be entered; a namespace that ended has no sockets.
+    """
+    last = recall(memory, Known)
+    around = recall(memory, namespaces.Known)
+    rows: list[Row] = []
+    now: dict[int, dict[bytes, sockets_tcp.Seen]] = {}
+    closed: list[int] = []
+    why = ""
+    for space in around.spaces:
+        seen: dict[bytes, sockets_tcp.Seen] = {}
+        try:
+            reply = diag.tcp(source, space)
+        except FileNotFoundError:
+            continue
+        except OSError as error:
+            closed.append(around.rows[space.inode].processes)
+            why = sentence(error)
+            continue
+        found = sockets_tcp.parse(
+            reply, last.seen.get(space.inode, {}), seen, namespace=space.inode
+        )
+        rows += [row for row in found if row.state != "listen"]
+        now[space.inode] = seen
+    last.seen = now
+    if not closed:
+        return rows
+    return Partly(
+        rows,
+        f"{len(closed)} network namespace{'s' * (len(closed) > 1)} with {sum(closed)} processes "
+        f"cannot be entered: {why}",
+    )

@@ -1,0 +1,70 @@
+"""UDP sockets of other network namespaces: /proc/PID/net/udp and udp6 of a process in each.
+
+The files are those of `sockets_udp`, seen from that process (fs/proc/proc_net.c).
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..frame.fields import counter, gauge, label, light
+from ..host.source import Source
+from . import namespaces, sockets_udp
+from ._memory import Memory, recall
+
+EVERY: Final = 1.0
+MAY_REST = True
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+
+@light
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One socket."""
+
+    namespace: int = label("inode of its network namespace")
+    inode: int = label("socket inode; 0: closed, not yet removed")
+    local: str = label("local address; 0.0.0.0 or :: for any")
+    local_port: int = label("local port")
+    recv_q: int = gauge("unread bytes", "bytes")
+    drops: int = counter("datagrams dropped at the socket", "packets")
+
+
+@dataclass
+class Known:
+    """The sockets of the last reading, for `threads`, and the texts that they come from."""
+
+    rows: list[Row] = field(default_factory=list)
+    texts: dict[str, tuple[str, list[Row]]] = field(default_factory=dict)  # by path
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every UDP socket of other namespaces; none of a namespace whose process ended.
+
+    The number of a process that ended may be that of one in this namespace now.
+    """
+    last = recall(memory, Known)
+    texts: dict[str, tuple[str, list[Row]]] = {}
+    for row in recall(memory, namespaces.Known).rows.values():
+        for name in ("udp", "udp6"):
+            path = f"/proc/{row.pid}/net/{name}"
+            with suppress(OSError):
+                if namespaces.of_process(source, row.pid) != row.inode:
+                    break
+                text = source.text(path)
+                old = last.texts.get(path)
+                same = old is not None and old[0] == text
+                texts[path] = old if old is not None and same else (text, _rows(text, row.inode))
+    last.texts = texts
+    last.rows = [row for _, rows in texts.values() for row in rows]
+    return last.rows
+
+
+def _rows(text: str, namespace: int) -> list[Row]:
+    return [
+        Row(namespace, one.inode, one.local, one.local_port, one.recv_q, one.drops)
+        for one in sockets_udp.parse(text)
+    ]

@@ -1,0 +1,60 @@
+"""Open files of processes that listen on TCP, and their limit: /proc/PID/limits (fs/proc/base.c).
+
+At the limit (RLIMIT_NOFILE) accept() fails with EMFILE. `socket_owners` leaves the descriptors and
+`sockets_tcp` the listening sockets in the shared memory; both are read before, by their names.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import gauge, label
+from ..host.source import Source
+from . import _sysfs, socket_owners, sockets_tcp
+from ._memory import Memory, recall
+
+EVERY: Final = 0.9
+MEMORY: Final = "sockets"
+OPTIONAL = True
+
+PROCESSES: Final = 64  # processes that are read, those with most descriptors first
+_LINE: Final = "Max open files"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One process that listens."""
+
+    pid: int = label("process")
+    files: int = gauge("open files", "files")
+    limit: int | None = gauge("limit of open files (RLIMIT_NOFILE)", "files", default=None)
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """One row for each process with a listening TCP socket; OSError when there is no /proc."""
+    held = recall(memory, socket_owners.Known).held
+    if not held:
+        source.listing("/proc")
+    listening = {
+        row.inode
+        for _head, _tail, _ages, row in recall(memory, sockets_tcp.Known).seen.values()
+        if row.state == "listen"
+    }
+    found = [
+        (len(process.names), pid)
+        for pid, process in held.items()
+        if not listening.isdisjoint(process.inodes.values())
+    ]
+    return [
+        Row(int(pid), files, soft(_sysfs.word(source, f"/proc/{pid}/limits") or ""))
+        for files, pid in sorted(found, reverse=True)[:PROCESSES]
+    ]
+
+
+def soft(limits: str) -> int | None:
+    """The soft limit of open files; None where it cannot be read or there is none."""
+    for line in limits.splitlines():
+        if line.startswith(_LINE):
+            return _sysfs.whole(next(iter(line.removeprefix(_LINE).split()), None))
+    return None

@@ -1,0 +1,62 @@
+"""A bond: its aggregation, and how evenly its ports carry what this host sends."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..counters import total
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Bond:
+    """One bond."""
+
+    nic: str = label("bond interface")
+    mode: str = gauge("mode: 802.3ad active-backup balance-xor …", default="")
+    policy: str | None = gauge("transmit hash policy", default=None)
+    partner: bool | None = gauge("an LACP partner answers", default=None)
+    ports: int = gauge("ports with a link", "ports", default=0)
+    outside: int | None = gauge(
+        "ports with a link that are not in the active aggregator", "ports", default=None
+    )
+    busiest: str | None = gauge("port that sends most", default=None)
+    busiest_share: float | None = gauge(
+        "share of the busiest port in what the bond sends", "ratio", default=None
+    )
+    busiest_load: float | None = gauge("transmit load of the busiest port", "ratio", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Bond, ...]:
+    """One fact for each bond."""
+    nics = {nic.name: nic for nic in facts.nics}
+    found = []
+    for row in frame.rows("bonds"):
+        own = nics.get(row.interface)
+        ports = [nics[name] for name in (own.lower if own is not None else ()) if name in nics]
+        top = max(ports, key=lambda nic: nic.per_s.tx_bytes or 0.0, default=None)
+        sent = total(nic.per_s.tx_bytes for nic in ports)
+        found.append(
+            Bond(
+                row.interface, row.mode, row.policy, row.partner, row.ports, row.outside,
+                top.name if top is not None else None,
+                (top.per_s.tx_bytes or 0.0) / sent if top is not None and sent else None,
+                top.tx_load if top is not None else None,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+KIND = Kind(
+    name="bond", type=Bond, plural="bonds", key=attrgetter("nic"), target=attrgetter("nic"),
+    parents={"nic": attrgetter("nic")}, names={"bond": "bond.nic"},
+    example={"nic": "bond0", "mode": "802.3ad"}, tables={"": "bonds"}, needs=("bonds",),
+    build=build,
+)  # fmt: skip

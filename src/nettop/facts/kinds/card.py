@@ -1,0 +1,58 @@
+"""A network card with several ports in one PCI Express slot, which they share."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..counters import total
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+    from .nic import Nic
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One card: the functions of one PCI device that have a link."""
+
+    bus: str = label("bus address without the function, e.g. 0000:41:00")
+    ports: tuple[str, ...] = gauge("its ports with a link", default=())
+    speed: float | None = gauge("link speed of all its ports", "bit/s", default=None)
+    usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
+    rx: float | None = gauge("received by all its ports", "bit/s", default=None)
+    tx: float | None = gauge("sent by all its ports", "bit/s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Card, ...]:  # noqa: ARG001
+    """The cards with two ports or more; functions of SR-IOV have numbers of their own."""
+    cards: dict[str, list[Nic]] = {}
+    for nic in facts.nics:
+        if nic.kind == "nic" and nic.pcie.usable and nic.carrier and nic.bus:
+            cards.setdefault(nic.bus.rpartition(".")[0], []).append(nic)
+    return tuple(
+        Card(
+            bus, tuple(port.name for port in ports), total(port.speed for port in ports),
+            min(port.pcie.usable or 0.0 for port in ports),
+            _bits([port.per_s.rx_bytes for port in ports]),
+            _bits([port.per_s.tx_bytes for port in ports]),
+        )
+        for bus, ports in cards.items()
+        if len(ports) > 1
+    )  # fmt: skip
+
+
+def _bits(octets: list[float | None]) -> float | None:
+    known = total(octets)
+    return None if known is None else 8 * known
+
+
+KIND = Kind(
+    name="card", type=Card, plural="cards", key=attrgetter("bus"), target=attrgetter("bus"),
+    names={"card": "card.bus"}, example={"bus": "0000:41:00", "ports": ("eth0", "eth1")},
+    tables={"": "pci"}, needs=("pci",), build=build,
+)  # fmt: skip

@@ -1,0 +1,65 @@
+"""A listening TCP socket: what waits in its accept queue, and the open files of its process."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """One socket. Sockets of one port with SO_REUSEPORT each have a queue of their own."""
+
+    inode: int = label("socket inode")
+    local: str = gauge("local address", default="")
+    port: int = gauge("local port", default=0)
+    waiting: int = gauge("connections not yet accepted", "connections", default=0)
+    backlog: int = gauge("limit of the accept queue", "connections", default=0)
+    pid: int | None = gauge("process", default=None)
+    process: str = gauge("process name", default="")
+    group: int = gauge("listening sockets of this address and port", "sockets", default=1)
+    others: int = gauge(
+        "longest accept queue of the other sockets of the group", "connections", default=0
+    )
+    files: int | None = gauge("open files of the process", "files", default=None)
+    files_max: int | None = gauge("limit of open files of the process", "files", default=None)
+
+
+def build(frame: Frame, facts: object) -> tuple[Listener, ...]:  # noqa: ARG001
+    """One fact for each listening socket."""
+    rows = [row for row in frame.rows("sockets_tcp") if row.state == "listen"]
+    owners = {row.inode: (row.pid, row.name) for row in frame.rows("socket_owners")}
+    files = {row.pid: row for row in frame.rows("tcp_files")}
+    groups: dict[tuple[int, str, int], list[int]] = defaultdict(list)
+    for row in rows:
+        groups[row.family, row.local, row.local_port].append(row.recv_q)
+    found = []
+    for row in rows:
+        pid, name = owners.get(row.inode, (None, ""))
+        queues = groups[row.family, row.local, row.local_port]
+        rest = list(queues)
+        rest.remove(row.recv_q)
+        held = files.get(pid)
+        found.append(
+            Listener(
+                row.inode, row.local, row.local_port, row.recv_q, row.send_q, pid, name,
+                len(queues), max(rest, default=0), held.files if held else None,
+                held.limit if held else None,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+KIND = Kind(
+    name="listener", type=Listener, plural="listeners", key=attrgetter("inode"),
+    target=lambda listener: f"{listener.port}/{listener.inode}", owner=attrgetter("process"),
+    parents={"process": attrgetter("pid")},
+    names={"port": "listener.port", "owner": "listener.pid"},
+    example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
+    tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
+)  # fmt: skip

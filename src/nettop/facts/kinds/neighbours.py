@@ -1,0 +1,53 @@
+"""A neighbour table and its limit, from the collector `neighbours` and the kernel parameters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+_LIMITS: Final = {
+    "arp": "net.ipv4.neigh.default.gc_thresh3", "ndisc": "net.ipv6.neigh.default.gc_thresh3",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbours:
+    """One table, of all network namespaces."""
+
+    family: str = label("arp or ndisc")
+    entries: int = gauge("neighbour entries", "entries", default=0)
+    limit: int | None = gauge("limit of the table (gc_thresh3)", "entries", default=None)
+    overflows: float | None = gauge("entries refused, table full", "events/s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Neighbours, ...]:
+    """One fact for each table."""
+    found = []
+    for entry in frame.tables.get("neighbours", ()):
+        row = entry.now
+        limit = facts.sysctls.get(_LIMITS[row.family], "")
+        found.append(
+            Neighbours(
+                row.family,
+                row.entries,
+                int(limit) if limit.isdecimal() else None,
+                entry.rate("overflows"),
+            )
+        )
+    return tuple(found)
+
+
+KIND = Kind(
+    name="neighbours", type=Neighbours, plural="neighbour_tables", key=attrgetter("family"),
+    target=attrgetter("family"), names={"family": "neighbours.family"},
+    example={"family": "arp"}, tables={"": "neighbours"}, needs=("neighbours", "sysctls"),
+    build=build,
+)  # fmt: skip

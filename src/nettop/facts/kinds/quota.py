@@ -1,0 +1,57 @@
+"""A cgroup with a CPU quota whose processes move network data, from the collector `throttling`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """One cgroup; `processes` are those that move data in it or below it."""
+
+    cgroup: str = label("cgroup")
+    cores: float = gauge("CPU quota", "cores", default=0.0)
+    throttled: float | None = gauge(
+        "share of the periods in which it was throttled", "ratio", default=None
+    )
+    processes: tuple[str, ...] = gauge(
+        "processes with network traffic in it, as nginx[812]", default=()
+    )
+
+
+def build(frame: Frame, facts: object) -> tuple[Quota, ...]:  # noqa: ARG001
+    """One fact for each cgroup with a quota; a cgroup that did not run has no share."""
+    names: dict[str, dict[str, None]] = {}
+    for row in frame.rows("threads"):
+        if row.cgroup is not None and row.pid == row.tid:
+            names.setdefault(row.cgroup, {})[f"{row.name}[{row.pid}]"] = None
+    return tuple(
+        Quota(
+            entry.now.cgroup.rpartition(":")[2],
+            entry.now.quota,
+            throttled / periods
+            if (periods := entry.rate("periods"))
+            and (throttled := entry.rate("throttled")) is not None
+            else None,
+            tuple(
+                name
+                for group, inside in sorted(names.items())
+                if f"{group}/".startswith(f"{entry.now.cgroup}/")
+                for name in inside
+            ),
+        )
+        for entry in frame.tables.get("throttling", ())
+    )
+
+
+KIND = Kind(
+    name="quota", type=Quota, plural="quotas", key=attrgetter("cgroup"),
+    target=attrgetter("cgroup"), names={"quota": "quota.cgroup"},
+    example={"cgroup": "/system.slice/app.service", "cores": 1.0}, tables={"": "throttling"},
+    needs=("throttling", "threads"), build=build,
+)  # fmt: skip

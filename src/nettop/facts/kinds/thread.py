@@ -1,0 +1,50 @@
+"""A thread of a process that moves network data, from the collector `threads`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """One thread. Shares are percent of wall time."""
+
+    tid: int = label("thread")
+    pid: int = gauge("process", default=0)
+    name: str = gauge("thread name", default="")
+    ran: float | None = gauge("time on a CPU", "%", default=None)
+    waited: float | None = gauge("time waiting for a CPU (run queue)", "%", default=None)
+    cpu: int | None = gauge("CPU it last ran on", default=None)
+
+
+def build(frame: Frame, facts: object) -> tuple[Thread, ...]:  # noqa: ARG001
+    """One fact for each thread that was read."""
+    return tuple(
+        Thread(
+            entry.now.tid,
+            entry.now.pid,
+            entry.now.name,
+            _percent(entry.rate("ran")),
+            _percent(entry.rate("waited")),
+            entry.now.cpu,
+        )
+        for entry in frame.tables.get("threads", ())
+    )
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else min(100.0, 100.0 * share)
+
+
+KIND = Kind(
+    name="thread", type=Thread, plural="threads", key=attrgetter("tid"),
+    target=lambda thread: f"{thread.name}[{thread.tid}]", owner=attrgetter("name"),
+    parents={"process": attrgetter("pid")}, names={"thread": "thread.name", "tid": "thread.tid"},
+    example={"tid": 3391, "pid": 3391, "name": "app"}, tables={"": "threads"},
+    needs=("threads",), build=build,
+)  # fmt: skip

@@ -1,0 +1,85 @@
+"""A tunnel interface: what it carries, and the interface that carries it.
+
+Overheads are those over IPv4, between the MTU of the tunnel and the packet outside: headers of
+IPv4 20, UDP 8, VXLAN and Geneve 8, GRE 4, WireGuard 32, and the inner Ethernet header 14 bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING, Final
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+from .nic import Nic
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+OVERHEAD: Final = {
+    "vxlan": 50, "geneve": 50, "gre": 24, "gretap": 38, "ipip": 20, "sit": 20, "wireguard": 60,
+    "ip6tnl": 40, "ip6gre": 44, "ip6gretap": 58,
+}  # fmt: skip
+_CARRIERS: Final = ("nic", "bond", "vlan", "wireless", "veth")  # and a bridge with a port to them
+
+
+@dataclass(frozen=True, slots=True)
+class Tunnel:
+    """One tunnel. `nic` is the interface below it; None if several could be."""
+
+    name: str = label("tunnel interface")
+    nic: str | None = gauge("interface that carries it", default=None)
+    kind: str = gauge("kind of tunnel: vxlan geneve wireguard gre ipip …", default="")
+    mtu: int | None = gauge("MTU", "bytes", default=None)
+    room: int | None = gauge(
+        "largest MTU that needs no fragments: MTU below less the headers", "bytes", default=None
+    )
+    rx_packets: float | None = gauge("packets received", "packets/s", default=None)
+    tx_packets: float | None = gauge("packets sent", "packets/s", default=None)
+    threaded: bool | None = gauge("threaded NAPI", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
+    """The tunnels of kinds whose overhead is known."""
+    links = {row.interface: row for row in frame.rows("links")}
+    nics = {nic.name: nic for nic in facts.nics}
+    found = []
+    for name, nic in nics.items():
+        link = links.get(name)
+        if link is None or link.kind not in OVERHEAD:
+            continue
+        below = _below(nics.get(link.link or ""), facts.nics)
+        least = max((one.mtu for one in below if one.mtu), default=None)
+        found.append(
+            Tunnel(
+                name, below[0].name if len(below) == 1 else None, link.kind, nic.mtu,
+                least - OVERHEAD[link.kind] if least is not None else None,
+                nic.per_s.rx_packets, nic.per_s.tx_packets, nic.threaded,
+            )
+        )  # fmt: skip
+    return tuple(found)
+
+
+def _below(named: Nic | None, nics: Sequence[Nic]) -> list[Nic]:
+    """The interface that carries it; if the kernel does not say which, all that could."""
+    if named is not None:
+        return [named]
+    return [
+        nic
+        for nic in nics
+        if nic.addresses
+        and nic.carrier is not False
+        and (nic.kind in _CARRIERS or (nic.kind == "bridge" and nic.lower))
+    ]
+
+
+KIND = Kind(
+    name="tunnel", type=Tunnel, plural="tunnels", key=attrgetter("name"),
+    target=attrgetter("name"), parents={"nic": attrgetter("nic")},
+    names={"tunnel": "tunnel.name"},
+    example={"name": "vxlan0", "kind": "vxlan", "nic": "eth0", "mtu": 1450, "room": 1450},
+    tables={"": "links"}, needs=("links",), build=build,
+)  # fmt: skip

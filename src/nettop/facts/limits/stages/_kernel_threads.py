@@ -1,0 +1,63 @@
+"""Kernel threads that carry packets: threaded NAPI, vhost; and those on an interrupt core.
+
+`napi/IF-N` polls an interface (net/core/dev.c, napi_kthread_create()). `vhost-PID` carries the
+packets of a virtual machine to and from its tap device (drivers/vhost/vhost.c). Other kernel
+threads on the interrupt core are listed; soft interrupts run before them, so they do not limit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from ....terms import units
+from .. import Interval, Reading
+from ..looks import Look
+from ..window import mean
+
+BUSY: Final = 0.85  # of wall time: it limits
+HALF: Final = 0.5  # below which no capacity is told
+LISTED: Final = 0.25  # of wall time
+
+
+def readings(look: Look, cpu: int | None) -> Iterator[Reading]:
+    """The busiest kernel thread that carries packets of this interface; those on its core."""
+    nic = look.nic
+    if nic is None:
+        return
+    carries = [f"napi/{nic.name}-"] + (["vhost-"] if nic.driver == "tun" else [])
+    known = list(_known(look))
+    own = [one for one in known if one[0].startswith(tuple(carries))]
+    if own:
+        name, used, _ = max(own, key=lambda one: one[1])
+        yield _reading(look, name, used, used if used >= BUSY else used / 2)
+    for name, used, place in known:
+        beside = cpu is not None and place == cpu and used >= LISTED
+        if beside and not name.startswith(("ksoftirqd/", *carries)):
+            yield _reading(look, name, used, 0.0)
+
+
+def softirqs(look: Look, cpu: int | None) -> str:
+    """What ksoftirqd of this core ran, as the rest of a sentence; empty where that is little."""
+    used = next(
+        (used for name, used, _ in _known(look) if name.startswith(f"ksoftirqd/{cpu}[")), 0.0
+    )
+    return f"; ksoftirqd/{cpu} ran {units.share(used)}" if used >= LISTED else ""
+
+
+def _known(look: Look) -> Iterator[tuple[str, float, int | None]]:
+    """Name, share of wall time, and CPU of each kernel thread."""
+    for key in look.window.kernel.series:
+        entries = look.window.kernel.entries(key)
+        if entries:
+            row = entries[-1].now
+            ran = [(e.rate("user") or 0.0) + (e.rate("system") or 0.0) for e in entries]
+            yield f"{row.name}[{row.pid}]", min(1.0, mean(ran) or 0.0), row.cpu
+
+
+def _reading(look: Look, name: str, used: float, held: float) -> Reading:
+    why = f"the kernel thread ran {units.share(used)} of the time"
+    capacity: Interval | None = None
+    if held and used >= HALF and look.rate:
+        capacity = max(look.rate, look.rate / used / 1.1), look.rate / used * 1.1
+    return Reading("thread", "here", name, "measured", why, used, capacity, held)

@@ -1,0 +1,63 @@
+"""Netlink in another network namespace: a thread enters it, asks, and ends (setns(2)).
+
+A socket belongs for ever to the namespace in which it was made, and keeps that namespace alive. So
+each question has a thread and a socket of its own, and nothing stays open between two of them: a
+container that ends takes its interfaces with it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import os
+import threading
+
+from ..request import Request, Space
+from .kernel import Kernel
+
+_NEWNET = 0x40000000  # include/uapi/linux/sched.h
+
+
+def ask(request: Request, space: Space) -> bytes:
+    """The answer in that namespace.
+
+    OSError: PermissionError where it may not be entered, ESTALE where the file opens another one.
+    """
+    handle = os.open(space.path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        if os.fstat(handle).st_ino != space.inode:  # the process ended, its number is another's
+            raise OSError(errno.ESTALE, "the process is in another network namespace", space.path)
+        question = _Question(request, handle)
+        thread = threading.Thread(target=question.run, name="netns", daemon=True)
+        thread.start()
+        thread.join()
+    finally:
+        os.close(handle)
+    if question.error is not None:
+        try:
+            raise question.error
+        finally:
+            question.error = None  # it would hold every frame that it passes
+    return question.answer
+
+
+class _Question:
+    """What the thread asks, and what it got."""
+
+    def __init__(self, request: Request, handle: int) -> None:
+        self.request, self.handle = request, handle
+        self.answer = b""
+        self.error: OSError | None = None
+
+    def run(self) -> None:
+        """Enter the namespace with this thread only, and ask."""
+        kernel = Kernel()
+        try:
+            if ctypes.CDLL(None, use_errno=True).setns(self.handle, _NEWNET):
+                number = ctypes.get_errno()
+                raise OSError(number, os.strerror(number))
+            self.answer = kernel.ask(self.request)
+        except OSError as error:
+            self.error = error
+        finally:
+            kernel.close()

@@ -1,0 +1,165 @@
+"""Alerting and recording rules for Prometheus, from the rules of nettop.
+
+Each rule of severity critical or warning becomes an alert with the rule's severity, its `hold` and
+its texts; advice and info are for the dashboard. The alerts in `OWN` are about nettop itself.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from ..advice.rules.explain import plain
+from ..advice.rules.rule import Rule
+
+FILE: Final = "nettop.rules.yml"
+ALERTED: Final = ("critical", "warning")
+TARGET: Final = "{{ $labels.target }}"
+INSTANCE: Final = "{{ $labels.instance }}"
+
+
+@dataclass(frozen=True, slots=True)
+class Alert:
+    """One alerting rule. `hold` is in seconds; the texts may contain `TARGET` and `INSTANCE`."""
+
+    name: str
+    expr: str
+    hold: int
+    severity: str
+    summary: str
+    description: str
+    labels: Mapping[str, str] = field(default_factory=dict)  # of the series that it is about
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One recording rule; its name says level, metric and operation."""
+
+    name: str
+    expr: str
+    labels: Mapping[str, str] = field(default_factory=dict)
+
+
+OWN: Final = (
+    Alert(
+        "NettopHostNotJudged", "nettop_judged == 0", 300, "warning",
+        f"nettop cannot judge {INSTANCE}",
+        "Too little of the kernel's data can be read, so findings are not known. Run nettop advise "
+        "on the host: it prints what cannot be read.",
+    ),
+    Alert(
+        "NettopMetricsStale", "time() - nettop_last_run_timestamp_seconds > 600", 0, "warning",
+        f"Metrics of nettop on {INSTANCE} are old",
+        "nettop metrics --textfile has not run for ten minutes. Look at the systemd timer "
+        "nettop-metrics on the host.",
+    ),
+    Alert(
+        "NettopSettingsDrifted", "nettop_settings_drifted > 0", 60, "warning",
+        f"Settings that nettop changed on {INSTANCE} have other values now",
+        "Another program or a person changed them. Run nettop journal on the host: it prints the "
+        "settings.",
+    ),
+    Alert(
+        "NettopChangePending", 'nettop_changes{state="pending"} > 0', 600, "warning",
+        f"A change on {INSTANCE} waits for a confirmation",
+        "It reverts at its deadline. Run nettop journal on the host.",
+    ),
+)  # fmt: skip
+_LOST: Final = "nettop_path_packets_lost"
+RECORDS: Final = (
+    Record("severity:nettop_findings:sum", "sum by (severity) (nettop_findings)"),
+    Record("rule:nettop_finding:count", "count by (rule, severity) (nettop_finding)"),
+    Record(
+        f"instance_device_direction_stage:{_LOST}:rate5m",
+        f"sum by (instance, device, direction, stage) (rate({_LOST}_total[5m]))",
+    ),
+    Record(
+        f"instance_device_direction:{_LOST}:ratio_rate5m",
+        f"sum by (instance, device, direction) (rate({_LOST}_total[5m])) / (sum by (instance, "
+        f"device, direction) (rate({_LOST}_total[5m])) + sum by (instance, device, direction) "
+        "(rate(nettop_device_packets_total[5m])))",
+    ),
+)
+
+
+def alerts(rules: Iterable[Rule]) -> list[Alert]:
+    """The alerts of the rules, by severity and name, then those about nettop itself."""
+    chosen = [rule for rule in rules if rule.severity in ALERTED]
+    chosen.sort(key=lambda rule: (ALERTED.index(rule.severity), rule.id))
+    return [*map(_alert, chosen), *OWN]
+
+
+def _alert(rule: Rule) -> Alert:
+    title = _literal(plain(rule.words.title.general(rule.limits)))
+    why = _literal(" ".join(rule.words.why.general(rule.limits).split()))
+    target = "host" if rule.over == "host" else "eth0"
+    return Alert(
+        "Nettop" + "".join(word.capitalize() for word in re.split(r"[^A-Za-z0-9]+", rule.id)),
+        f"nettop_finding{{rule={json.dumps(rule.id)}}} == 1",
+        math.ceil(rule.hold),
+        rule.severity,
+        f"{title} ({TARGET} of {INSTANCE})",
+        f"{why} On the host, nettop advise shows the figures and the change.",
+        {"rule": rule.id, "target": target, "severity": rule.severity},
+    )
+
+
+def _literal(text: str) -> str:
+    """A text without meaning for the templates of Prometheus."""
+    return text.replace("{{", '{{ "{{" }}')
+
+
+def records(rules: Iterable[Rule]) -> list[Record]:
+    """The recording rules; one for each surface of the rules counts its findings."""
+    surfaces: dict[str, list[str]] = {}
+    for rule in sorted(rules, key=lambda one: (one.surface, one.id)):
+        surfaces.setdefault(rule.surface, []).append(rule.id)
+    return [
+        *RECORDS,
+        *(
+            Record(
+                "instance_surface:nettop_finding:count",
+                f"count by (instance) (nettop_finding{{rule=~{json.dumps('|'.join(names))}}})",
+                {"surface": surface},
+            )
+            for surface, names in surfaces.items()
+        ),
+    ]
+
+
+def text(rules: Iterable[Rule]) -> str:
+    """The file for `rule_files` of Prometheus, in YAML."""
+    rules = list(rules)
+    lines = [
+        f"# Written by `nettop metrics --alerts`; name it {FILE} in rule_files of Prometheus.",
+        "groups:",
+        "  - name: nettop-records",
+        "    rules:",
+    ]
+    for record in records(rules):
+        lines += [f"      - record: {record.name}", f"        expr: {scalar(record.expr)}"]
+        lines += _mapping("labels", record.labels, 8)
+    lines += ["  - name: nettop-alerts", "    rules:"]
+    for alert in alerts(rules):
+        lines += [f"      - alert: {alert.name}", f"        expr: {scalar(alert.expr)}"]
+        lines += [f"        for: {alert.hold}s"] if alert.hold else []
+        lines += _mapping("labels", {"severity": alert.severity}, 8)
+        words = {"summary": alert.summary, "description": alert.description}
+        lines += _mapping("annotations", words, 8)
+    return "\n".join(lines) + "\n"
+
+
+def scalar(text: str) -> str:
+    """A YAML scalar: a JSON string is a double-quoted scalar of YAML 1.2 (section 7.3.1)."""
+    return json.dumps(text, ensure_ascii=False)
+
+
+def _mapping(key: str, values: Mapping[str, str], indent: int) -> Iterator[str]:
+    if values:
+        yield f"{' ' * indent}{key}:"
+    for name, value in values.items():
+        yield f"{' ' * indent}  {name}: {scalar(value)}"

@@ -1,0 +1,108 @@
+"""Serve metrics over HTTP or HTTPS until a signal.
+
+Connections have a thread each, and so has the TLS handshake: a client that sends nothing delays
+nobody, and is disconnected after `PATIENCE` seconds.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterable
+from socketserver import TCPServer
+from types import FrameType
+from typing import Final
+from wsgiref.simple_server import WSGIRequestHandler
+
+from prometheus_client import make_wsgi_app
+from prometheus_client.exposition import ThreadingWSGIServer
+
+from .exposition import registry
+from .families import Sample
+from .place import Place
+
+PATIENCE: Final = 10.0  # seconds for a request, and for each part of it
+PATH: Final = "/metrics"
+
+
+class _Handler(WSGIRequestHandler):
+    """One connection, without a log line for each request."""
+
+    timeout = PATIENCE
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+        """Write nothing."""
+
+
+class _Server(ThreadingWSGIServer):
+    """The server of one place."""
+
+    def server_bind(self) -> None:
+        """Bind, without a question to the name service about the address."""
+        TCPServer.server_bind(self)
+        self.server_name, self.server_port = str(self.server_address[0]), self.server_address[1]
+        self.setup_environ()
+
+    def handle_error(self, request: object, client_address: object) -> None:
+        """Drop a connection that failed: the client has gone, or does not speak this protocol."""
+
+
+class _Server6(_Server):
+    address_family = socket.AF_INET6
+
+
+class Server:
+    """A bound server that does not answer yet."""
+
+    def __init__(
+        self, place: Place, samples: Callable[[], Iterable[Sample]], tls: ssl.SSLContext | None
+    ) -> None:
+        """Bind the place; OSError if it cannot be used."""
+        kind = _Server6 if ":" in place.address else _Server
+        self._server = kind((place.address, place.port), _Handler)
+        self._server.set_app(make_wsgi_app(registry(samples)))
+        if tls is not None:
+            self._server.socket = tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
+        self.url = f"{'http' if tls is None else 'https'}://{place.shown}{PATH}"
+
+    def run(self, begin: Callable[[], None]) -> None:
+        """Call `begin`, then answer, until SIGINT or SIGTERM; must run in the main thread.
+
+        An exception of `begin` ends the server and is raised again.
+        """
+        ended, serving = threading.Event(), threading.Event()
+        failed: list[BaseException] = []
+
+        def end(number: int, frame: FrameType | None) -> None:  # noqa: ARG001
+            ended.set()
+
+        def serve() -> None:
+            try:
+                begin()
+                serving.set()
+                self._server.serve_forever(0.1)
+            except BaseException as error:
+                failed.append(error)
+                ended.set()
+
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, end)
+        threading.Thread(target=serve, daemon=True).start()
+        ended.wait()
+        if serving.is_set() and not failed:
+            self._server.shutdown()
+        self._server.server_close()
+        if failed:
+            raise failed[0]
+
+
+def tls(certificate: str, key: str) -> ssl.SSLContext:
+    """The TLS context of a server with these PEM files; OSError if they cannot be used."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.load_cert_chain(certificate, key, password="")  # never ask for a password
+    return context

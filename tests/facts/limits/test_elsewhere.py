@@ -1,0 +1,93 @@
+"""Flows of other network namespaces: named, joined with their process, never mixed up."""
+
+from __future__ import annotations
+
+from flow_tables import Tables, socket
+from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
+
+from nettop.collect import namespaces, netns_udp, socket_owners, threads
+from nettop.facts.limits import Limit, words
+
+POD, OTHER = 4026532179, 4026532180
+
+
+def pods(second: float, *spaces: int, ends: str = "10.0.0.1", more: Tables | None = None) -> Tables:
+    """The flow of `moment`, and its twin in each of these namespaces."""
+    tables = moment(second)
+    twins = [
+        tables["sockets_tcp"][0]._replace(
+            namespace=space, inode=200 + place, cookie=1, local=ends, remote_port=40_001
+        )
+        for place, space in enumerate(spaces)
+    ]
+    owned = [socket_owners.Row(200 + place, 8 + place, "nginx") for place in range(len(spaces))]
+    return {
+        **tables,
+        "namespaces": [namespaces.Row(POD, "web-7f", 8, 3), namespaces.Row(OTHER, "db", 9, 1)],
+        "netns_tcp": twins,
+        "socket_owners": [*tables["socket_owners"], *owned],
+        "threads": [*tables["threads"], threads.Row(8, 8, 5, "nginx", "R", 0.97 * second, 0.0, 1)],
+        **(more or {}),
+    }
+
+
+def flows(found: tuple[Limit, ...]) -> dict[str | None, Limit]:
+    return {one.namespace: one for one in found if one.over == "flow"}
+
+
+def test_a_flow_of_a_pod_has_its_namespace_process_and_thread() -> None:
+    found = flows(limits(lambda s: pods(s, POD)))
+    assert set(found) == {None, "web-7f"}
+    limit = found["web-7f"]
+    assert (limit.pid, limit.process, limit.stage.stage) == (8, "nginx", "thread")
+    assert limit.nic is None
+    assert words.line(limit).startswith("nginx in web-7f sends 1 Gb/s, limited by CPU time")
+    assert found[None].pid == 7
+
+
+def test_the_same_addresses_in_two_namespaces_are_two_flows() -> None:
+    found = flows(limits(lambda s: pods(s, POD, OTHER)))
+    assert set(found) == {None, "web-7f", "db"}
+    assert {one.target for one in found.values()} == {found[None].target}
+    assert found["db"].pid == 9
+
+
+def test_a_namespace_without_a_name_has_its_number() -> None:
+    found = flows(limits(lambda s: pods(s, POD, more={"namespaces": []})))
+    assert f"net:[{POD}]" in found
+
+
+def _reads(second: float, space: int, address: str, port: int) -> Tables:
+    """A writer in the pod, and a reader of the same addresses in `space`."""
+    tables = pods(second, POD, ends=address)
+    write = tables["netns_tcp"][0]._replace(remote=address, local_port=port)
+    counts = {name: int(rate * second) for name, rate in {**SENDS, **RECEIVES}.items()}
+    read = socket(5, **{**GAUGES, **counts, "notsent": 0, "recv_q": 0, "rmem_alloc": 0,
+                        "local": address, "remote": address, "local_port": write.remote_port,
+                        "remote_port": write.local_port})._replace(
+                            namespace=space, inode=300)  # fmt: skip
+    return {**tables, "sockets_tcp": [], "netns_tcp": [write, read]}
+
+
+def test_a_reader_in_another_namespace_takes_its_writers_verdict() -> None:
+    found = flows(limits(lambda s: _reads(s, OTHER, "10.9.0.1", 5001)))
+    assert found["db"].direction == "rx"
+    assert (found["db"].stage.stage, found["db"].stage.end) == ("thread", "here")
+    assert found["db"].stage == found["web-7f"].stage
+
+
+def test_loopback_addresses_of_two_namespaces_are_no_pair() -> None:
+    found = flows(limits(lambda s: _reads(s, OTHER, "127.0.0.1", 5001)))
+    assert found["db"].stage.stage == "peer"
+
+
+def test_a_udp_socket_of_a_pod_that_drops() -> None:
+    def at(second: float) -> Tables:
+        lost = netns_udp.Row(POD, 400, "0.0.0.0", 53, 9000, int(100 * second))
+        tables = pods(second, more={"netns_udp": [lost]})
+        owners = [*tables["socket_owners"], socket_owners.Row(400, 12, "unbound")]
+        return {**tables, "socket_owners": owners}
+
+    limit = next(one for one in limits(at) if one.over == "socket")
+    assert (limit.namespace, limit.pid, limit.stage.stage) == ("web-7f", 12, "application")
+    assert limit.stage.because == "datagrams wait to be read in 100% of the samples"

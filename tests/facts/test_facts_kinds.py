@@ -1,0 +1,236 @@
+"""Kinds of facts with a `build` of their own, from the rows of their tables."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+
+import pytest
+from flow_tables import HOST, joined, lines, socket
+from nic_tables import stats
+
+from nettop.collect import (
+    addresses,
+    bonds,
+    classes,
+    isolation,
+    linkmodes,
+    links,
+    neighbours,
+    pci,
+    qdiscs,
+    socket_owners,
+    sockets_tcp,
+    sysctls,
+    tcp_files,
+    threads,
+    throttling,
+)
+
+
+def test_a_quota_has_the_share_of_throttled_periods_and_the_processes_below_it() -> None:
+    def at(step: int) -> dict[str, object]:
+        return {
+            **HOST,
+            "throttling": [
+                throttling.Row("/app.slice", 2.0, 10 * step, 4 * step),
+                throttling.Row("cpu,cpuacct:/idle", 1.0, 7, 7),
+                throttling.Row("/ap", 1.0, None, None),
+            ],
+            "threads": [
+                threads.Row(70, 70, 5, "nginx", "R", cgroup="/app.slice/web.service"),
+                threads.Row(70, 71, 5, "worker", "R", cgroup="/app.slice/web.service"),
+                threads.Row(80, 80, 5, "sshd", "S", cgroup="/"),
+            ],
+        }
+
+    app, idle, other = joined(at(0), at(1)).more["quota"]
+    assert (app.cgroup, app.cores, app.processes) == ("/app.slice", 2.0, ("nginx[70]",))
+    assert app.throttled == pytest.approx(0.4)
+    assert (idle.cgroup, idle.throttled, idle.processes) == ("/idle", None, ())
+    assert (other.throttled, other.processes) == (None, ())
+
+
+def test_a_thread_has_percent_of_the_time_that_it_ran_and_waited() -> None:
+    def at(step: int) -> dict[str, object]:
+        rows = [
+            threads.Row(70, 71, 5, "worker", "R", ran=0.5 * step, waited=0.25 * step, cpu=3),
+            threads.Row(70, 72, 5, "old", "S"),
+        ]
+        return {**HOST, "threads": rows}
+
+    first, second = joined(at(0), at(1)).more["thread"]
+    assert (first.pid, first.tid, first.name, first.cpu) == (70, 71, "worker", 3)
+    assert (first.ran, first.waited) == pytest.approx((50, 25))
+    assert (second.ran, second.waited) == (None, None)
+
+
+def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None:
+    def at(step: int) -> dict[str, object]:
+        row = qdiscs.Row
+        return {
+            **HOST,
+            "qdiscs": [
+                row("eth0", "root", "1:", "htb", root=True, bytes=500 * step, drops=9 * step),
+                row("eth1", "root", "2:", "tbf", root=True, backlog=90, bytes=500 * step,
+                    drops=3 * step, rate=8000.0),
+                row("eth1", "ingress", "ffff:", "ingress", root=False, drops=7 * step),
+                row("eth2", "root", "0:", "noqueue", root=True),
+            ],
+            "classes": [
+                classes.Row("eth0", "1:1", "root", False, 4000.0, 4000.0, bytes=300 * step),
+                classes.Row("eth0", "1:10", "1:1", True, 1000.0, 4000.0, bytes=250 * step),
+            ],
+        }  # fmt: skip
+
+    found = {one.id: one for one in joined(at(0), at(1)).more["qdisc"]}
+    assert sorted(found) == ["eth0/htb-class-1:10", "eth1/ingress-ffff:", "eth1/tbf-2:"]
+    bucket = found["eth1/tbf-2:"]
+    assert (bucket.nic, bucket.rate, bucket.queued, bucket.ingress) == ("eth1", 8000, 90, False)
+    assert (bucket.load, bucket.drops_per_s) == pytest.approx((0.5, 3))
+    assert found["eth0/htb-class-1:10"].load == pytest.approx(0.5)
+    police = found["eth1/ingress-ffff:"]
+    assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
+
+
+def test_a_neighbour_table_has_the_limit_of_its_family() -> None:
+    def at(step: int) -> dict[str, object]:
+        limit = sysctls.Row("net.ipv4.neigh.default.gc_thresh3", "1024")
+        rows = [neighbours.Row("arp", 900, 4 * step), neighbours.Row("ndisc", 7)]
+        return {**HOST, "sysctls": [limit], "neighbours": rows}
+
+    arp, ndisc = joined(at(0), at(1)).more["neighbours"]
+    assert (arp.family, arp.entries, arp.limit) == ("arp", 900, 1024)
+    assert arp.overflows == pytest.approx(4)
+    assert (ndisc.entries, ndisc.limit, ndisc.overflows) == (7, None, None)
+
+
+def test_listeners_of_one_port_know_the_queues_of_each_other_and_the_files_of_their_process() -> (
+    None
+):
+    def listen(inode: int, waiting: int, port: int = 443) -> sockets_tcp.Row:
+        return socket(cookie=inode, inode=inode, state="listen", local="::", local_port=port,
+                      recv_q=waiting, send_q=128)  # fmt: skip
+
+    tables = {
+        **HOST,
+        "sockets_tcp": [listen(1, 90), listen(2, 3), listen(3, 5, 80), socket(cookie=9, inode=4)],
+        "socket_owners": [socket_owners.Row(1, 70, "nginx")],
+        "tcp_files": [tcp_files.Row(70, 60, 64)],
+    }
+    first, second, alone = joined(tables, tables).more["listener"]
+    assert (first.port, first.waiting, first.backlog, first.group, first.others) == (
+        443,
+        90,
+        128,
+        2,
+        3,
+    )
+    assert (first.pid, first.process, first.files, first.files_max) == (70, "nginx", 60, 64)
+    assert (second.others, second.pid, second.files) == (90, None, None)
+    assert (alone.group, alone.others) == (1, 0)
+
+
+def test_destinations_count_local_ports_and_those_that_are_left() -> None:
+    def at(count: int, ports: str) -> dict[str, object]:
+        rows = [
+            socket(
+                cookie=n,
+                inode=n,
+                local="10.0.0.1",
+                local_port=n,
+                remote="10.0.0.2",
+                remote_port=443,
+            )
+            for n in range(count)
+        ]
+        limits = {"net.ipv4.ip_local_port_range": ports,
+                  "net.ipv4.ip_local_reserved_ports": "5,10-19,1990-2100"}  # fmt: skip
+        return {
+            **HOST,
+            "sockets_tcp": [*rows, socket(cookie=99999, inode=1, state="listen")],
+            "sysctls": [sysctls.Row(name, value) for name, value in limits.items()],
+        }
+
+    tables = at(600, "1000 1999")
+    (one,) = joined(tables, tables).more["destination"]
+    assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:443", "10.0.0.1", 600, 990)
+    few, odd = at(100, "1000 1999"), at(600, "?")
+    assert joined(few, few).more["destination"] == ()
+    assert joined(odd, odd).more["destination"][0].available is None
+
+
+def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:
+    def row(name: str, kind: str, mtu: int, below: str | None = None) -> links.Row:
+        number = len(name) + mtu
+        return links.Row(name, number, 1, kind, loopback=False, up=True, running=True,
+                         promisc=False, carrier=True, mtu=mtu, link=below)  # fmt: skip
+
+    tables = {
+        **HOST,
+        "links": [row("up", "vlan", 9000), row("down", "bond", 1500), row("wg0", "wireguard", 1420),
+                  row("vx0", "vxlan", 1500, "down"), row("cni0", "bridge", 1450)],
+        "addresses": [addresses.Row(name, "10.0.0.1", 24, 4, "global")
+                      for name in ("up", "down", "cni0")],
+    }  # fmt: skip
+    wg, vx = sorted(joined(tables, tables).more["tunnel"], key=attrgetter("kind"), reverse=True)
+    assert (wg.name, wg.nic, wg.mtu, wg.room) == ("wg0", None, 1420, 8940)
+    assert (vx.name, vx.nic, vx.mtu, vx.room) == ("vx0", "down", 1500, 1450)
+    alone = {**tables, "addresses": [addresses.Row("down", "10.0.0.1", 24, 4, "global")]}
+    assert {one.nic for one in joined(alone, alone).more["tunnel"]} == {"down"}
+
+
+def test_a_bond_knows_the_port_that_sends_most() -> None:
+    def at(step: int) -> dict[str, object]:
+        return {
+            **HOST,
+            "links": [
+                links.Row(name, number, 1, kind, loopback=False, up=True, running=True,
+                          promisc=False, master=master, parent=parent)
+                for number, (name, kind, master, parent) in enumerate(
+                    (("bond0", "bond", None, None), ("p0", "", "bond0", "0000:01:00.0"),
+                     ("p1", "", "bond0", "0000:01:00.1"), ("bond1", "bond", None, None)), 1)
+            ],
+            "link_stats": [stats("p0", tx_bytes=900 * step), stats("p1", tx_bytes=100 * step)],
+            "bonds": [bonds.Row("bond0", "802.3ad", "layer2", True, 2, 0),
+                      bonds.Row("bond1", "802.3ad")],
+        }  # fmt: skip
+
+    bond, empty = joined(at(0), at(1)).more["bond"]
+    assert (bond.mode, bond.policy, bond.ports, bond.busiest) == ("802.3ad", "layer2", 2, "p0")
+    assert bond.busiest_share == pytest.approx(0.9)
+    assert (empty.busiest, empty.busiest_share, empty.busiest_load) == (None, None, None)
+
+
+def test_the_ports_of_one_card_are_added_and_a_port_alone_is_no_card() -> None:
+    def at(step: int) -> dict[str, object]:
+        names = {"p0": "0000:41:00.0", "p1": "0000:41:00.1", "p2": "0000:42:00.0"}
+        return {
+            **HOST,
+            "links": [
+                links.Row(name, number, 1, "", loopback=False, up=True, running=True,
+                          promisc=False, carrier=True, parent=bus)
+                for number, (name, bus) in enumerate(names.items(), 1)
+            ],
+            "linkmodes": [linkmodes.Row(name, speed=25e9) for name in names],
+            "pci": [pci.Row(name, 8.0, 4) for name in names],
+            "link_stats": [stats(name, rx_bytes=1000 * step, tx_bytes=10 * step) for name in names],
+        }  # fmt: skip
+
+    (card,) = joined(at(0), at(1)).more["card"]
+    assert (card.bus, card.ports, card.speed) == ("0000:41:00", ("p0", "p1"), 50e9)
+    assert (card.rx, card.tx) == pytest.approx((16000, 160))
+    assert card.usable == pytest.approx(31.5e9, rel=0.01)
+
+
+def test_isolated_cpus_with_interrupts_of_cards() -> None:
+    row = isolation.Row((1,), (2, 3))
+    here = {**HOST, "isolation": [row]}
+    (one,) = joined(here, here).more["isolation"]
+    assert (one.cpus, one.interrupted, one.nics) == ((1, 2, 3), (), ())
+    busy = [
+        {**HOST, "isolation": [row], "interrupts": lines(step * 500, step)} for step in range(2)
+    ]
+    (one,) = joined(*busy).more["isolation"]
+    assert (one.interrupted, one.nics) == ((2,), ("eth0",))
+    none = {**HOST, "isolation": [isolation.Row()]}
+    assert joined(none, none).more["isolation"] == ()

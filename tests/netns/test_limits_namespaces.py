@@ -1,0 +1,57 @@
+"""`nettop why` outside of a namespace finds the flows inside, live and recorded."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from staged import Stage
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+]
+
+
+def nettop(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "nettop", *words],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+
+
+def limit(*words: str) -> dict[str, Any]:
+    """The only limit that `nettop why` reports."""
+    done = nettop("why", *words, "--json")
+    assert done.returncode == 0, done.stderr
+    (found,) = json.loads(done.stdout)["limits"]
+    assert isinstance(found, dict)
+    return found
+
+
+def test_a_flow_of_another_namespace_is_found_by_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+    with Stage("space") as stage:
+        stage.reader()
+        process = stage.writer("pace=6250000")
+        stage.settle("10.94.0.2")
+        found = limit(f"{process.pid}", "--seconds", "3")
+        assert found["namespace"] == stage.here
+        assert (found["limit"]["stage"], found["direction"]) == ("pacing", "tx")
+        recording = str(tmp_path / "space.host")
+        assert nettop("record", recording, "--seconds", "3").returncode == 0
+        again = limit(f"{process.pid}", "--replay", recording)
+        assert again["limit"]["stage"] == "pacing"
+        assert again["namespace"].startswith("space")  # scrubbed
+        inside = stage.why(stage.here, "10.94.0.2:7300")["limits"]
+        assert [one["namespace"] for one in inside] == [None]

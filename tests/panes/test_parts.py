@@ -1,0 +1,63 @@
+"""Parts of panes at the edges of their room: the block of cores, the pairs of a proof."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import lossy
+
+from nettop.facts import Facts
+from nettop.facts.kinds.core import Core
+from nettop.panes import grid, outcome
+from nettop.terms.text import text_of
+from nettop.views.scene import StoredResult
+
+
+def facts(nodes: tuple[int | None, ...]) -> Facts:
+    """A host with one core for each of these NUMA nodes, none of which shares a cache."""
+    known = lossy().facts
+    assert known is not None
+    cores = tuple(Core(cpu=cpu, node=node, idle=100.0, l3=()) for cpu, node in enumerate(nodes))
+    return replace(known, cores=cores)
+
+
+@pytest.mark.parametrize("height", [1, 4, 5, 6, 12])
+@pytest.mark.parametrize("nodes", [(None,) * 10, (0,) * 5 + (1,) * 5, (0, 1, 2, 3, 4)])
+def test_the_block_of_cores_is_no_higher_than_its_room(
+    nodes: tuple[int | None, ...], height: int
+) -> None:
+    assert len(grid.block(facts(nodes), 100, height)) <= height
+
+
+def test_cores_of_one_node_have_a_row_each_while_there_is_room() -> None:
+    rows = [text_of(row) for row in grid.block(facts((None,) * 10), 100, 5)]
+    assert [row.split()[0] for row in rows] == ["0", "1", "2", "3", "4"]
+
+
+def test_cores_of_two_nodes_stand_below_the_names_of_their_nodes() -> None:
+    rows = [text_of(row) for row in grid.block(facts((0, 1, 0, 1)), 100, 3)]
+    assert rows[0].split() == ["node", "0", "node", "1"]
+    assert len(rows) == 3
+
+
+def proof(count: int) -> StoredResult:
+    before = tuple(float(number) for number in range(1, count + 1))
+    after = tuple(value + 1 for value in before)
+    return StoredResult("x", 0.0, "iperf3", "proof", before=before, after=after, higher=True,
+                        interval=(0.1, 0.2), middle=0.15)  # fmt: skip
+
+
+@pytest.mark.parametrize(("count", "shown"), [(1, [1]), (5, [1, 2, 3, 4, 5]), (8, [4, 5, 6, 7, 8])])
+def test_the_latest_pairs_of_a_running_proof_are_shown(count: int, shown: list[int]) -> None:
+    rows = [text_of(row) for row in outcome.so_far(proof(count), 80, 10)]
+    assert [int(row.split()[0]) for row in rows if row.split()[0].isdigit()] == shown
+    plural = "s" if count > 1 else ""
+    assert f"   so far +15.0%, +10.0% to +20.0% of {count} pair{plural}" in rows
+    assert "no gain" in rows[-1]
+
+
+def test_a_low_room_shows_one_pair_and_no_scale() -> None:
+    rows = [text_of(row) for row in outcome.so_far(proof(4), 80, 6)]
+    assert len(rows) == 3
+    assert rows[1].split()[0] == "4"

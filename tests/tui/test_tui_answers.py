@@ -1,0 +1,74 @@
+"""Short answers of the screen, and what it starts with."""
+
+from __future__ import annotations
+
+import argparse
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from scenes import lossy
+
+from nettop.host.recording import Replay
+from nettop.panes import overview
+from nettop.terms.text import text_of
+from nettop.tui import app, internals, screen
+from nettop.tui.actions import settings_of
+from nettop.tui.screen import Nettop
+from nettop.views.scene import Scene, View
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_drop_reasons_are_counted_only_if_asked_for(
+    wanted: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    views: list[View] = []
+
+    def run(self: Any, **_: Any) -> int:
+        views.append(self.view)
+        return 0
+
+    monkeypatch.setattr(screen.Nettop, "run", run)
+    options = argparse.Namespace(interval=1.0, demo=True, drop_reasons=wanted)
+    assert app.run(options, Replay("-- /proc/stat --\ncpu 0\n")) == 0
+    assert [view.reasons for view in views] == [wanted]
+
+
+def test_a_study_without_settings_says_so() -> None:
+    assert [text_of(row) for row in settings_of("valente-11")] == [" No point changes a setting."]
+
+
+def test_a_study_with_settings_lists_each() -> None:
+    rows = [text_of(row) for row in settings_of("manchester-1-3")]
+    assert rows[0] == " Set for the run of one point, then reverted:"
+    assert len(rows) > 1
+
+
+def test_nothing_to_copy_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    copied: list[str] = []
+    monkeypatch.setattr(Nettop, "copy_to_clipboard", lambda _self, text: copied.append(text))
+    program = Nettop(View(), Scene())
+    program._copy("")
+    assert [note.text for note in program.scene.notes] == ["nothing under the cursor to copy"]
+    assert copied == []
+    program._copy("first\nsecond")
+    assert program.scene.notes[-1].text == "copied: first"
+    assert copied == ["first\nsecond"]
+
+
+def test_a_control_sequence_needs_a_terminal() -> None:
+    written: list[str] = []
+    driver = SimpleNamespace(write=written.append)
+    assert internals.write(SimpleNamespace(_driver=driver), "\033[6n") is True
+    assert internals.write(SimpleNamespace(_driver=None), "\033[6n") is False
+    assert written == ["\033[6n"]
+
+
+def test_the_overview_lists_no_muted_finding() -> None:
+    scene = lossy()
+    shown = overview.items(scene, View())
+    muted = replace(scene, muted=scene.findings[:1], findings=scene.findings[1:],
+                    mutes=(scene.findings[0].id,))  # fmt: skip
+    assert shown[0] == scene.findings[0].id
+    assert overview.items(muted, View()) == shown[1:]
