@@ -55,7 +55,7 @@ def _about(rule: Rule, fact: object, limit: Limit) -> bool:
         return not cores or any(words.stage(one) == f"core {fact.cpu}" for one in cores)
     if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
         return False
-    return rule.over == "host" or limit.nic in nics_of(rule.over, fact)
+    return rule.over == "host" or (limit.nic or "") in nics_of(rule.over, fact)
 
 
 def _judged(rule: Rule, kind: str | None) -> bool:
