@@ -31,7 +31,8 @@ def rule(tmp_path: Path) -> Make:
         path = tmp_path / "surface" / f"{name}.toml"
         path.parent.mkdir(exist_ok=True)
         when = {"host": "host.cpus >= 0", "core": "core.cpu >= 0", "process": "process.pid > 0",
-                "path": "path.lost >= 0", "queue": "queue.number >= 0"}  # fmt: skip
+                "path": "path.lost >= 0", "queue": "queue.number >= 0", "thread": "thread.tid > 0",
+                "quota": "len(quota.processes) > 0", "card": "len(card.ports) > 0"}  # fmt: skip
         path.write_text(
             f'title = "t"\nseverity = "{more.get("severity", "warning")}"\nover = "{over}"\n'
             f'when = "{when.get(over, f"known({over}.nic)" if over != "nic" else "nic.mtu > 0")}"\n'
@@ -73,6 +74,8 @@ PROCESS = {"process": {"pid": 7, "nic": "eth0"}}
         ("flow", limit(), {"flow": OF}, True),
         ("flow", limit(target="10.0.0.1:5201>10.0.0.2:40001"), {"flow": OF}, False),
         ("flow", limit(over="nic"), {"flow": OF}, False),
+        ("flow", limit(namespace="pod"), {"flow": OF}, False),  # the same addresses, elsewhere
+        ("host", limit(namespace="pod", nic=None), {}, False),
         ("process", limit(), PROCESS, True),
         ("process", limit(pid=8), PROCESS, False),
         ("queue", limit(), {"queue": {"name": "tx-0"}}, True),
@@ -110,6 +113,25 @@ def test_traffic_of_this_host_with_itself_is_predicted_by_rules_about_it_only(ru
         assert finding.predicted.rate[0] == 1e9
         (finding,) = found(one, moment(local, nics=nics, **PROCESS))
         assert finding.predicted is None
+
+
+def test_a_thread_is_the_one_that_limits(rule: Make) -> None:
+    threads = [{"tid": tid, "pid": 7, "name": "app"} for tid in (7, 9)]
+    now = moment(limit("thread", name="app[7]"), threads=threads)
+    predicted = {one.target: one.predicted for one in found(rule("thread", ["thread"]), now)}
+    assert predicted["app[7]"] is not None
+    assert predicted["app[9]"] is None
+
+
+def test_a_quota_and_a_card_are_about_their_processes_and_ports(rule: Make) -> None:
+    quotas = [{"cgroup": "/a", "processes": ["app[7]"]}, {"cgroup": "/b", "processes": ["app[17]"]}]
+    cards = [{"bus": "1", "ports": ["eth0"]}, {"bus": "2", "ports": ["eth1"]}]
+    now = moment(limit(), quotas=quotas, cards=cards)
+    predicted = {
+        one.target: one.predicted is not None
+        for one in found([rule("quota", ["sndbuf"]), rule("card", ["sndbuf"], "b-rule")], now)
+    }
+    assert predicted == {"/a": True, "/b": False, "1": True, "2": False}
 
 
 def test_the_busiest_flow_or_interface_counts(rule: Make) -> None:

@@ -69,6 +69,7 @@ RUNS = {
     "results show": ["results", "show", "{prove}"],
     "results compare": ["results", "compare", "{one}", "{two}"],
 }
+EARLIER = {"count": 3, "inside": 1, "failed": True}
 FROM_STORE = {
     "test": "test",
     "prove": "prove",
@@ -132,7 +133,7 @@ def test_predictions_and_their_calibration_are_described(
     main(["advise", "--replay", str(HERE.parent / "rules/demo.host.gz"), "--json"])
     found = json.loads(capsys.readouterr().out)
     assert faults("advise", found) == []
-    predicted = {**found["findings"][0]["predicted"], "earlier": {"count": 3, "inside": 1}}
+    predicted = {**found["findings"][0]["predicted"], "earlier": EARLIER}
     found["findings"][0]["predicted"] = predicted
     assert faults("advise", found) == []
     proof = json.loads(next(SAMPLES.glob("*-prove.json")).read_text())

@@ -180,6 +180,15 @@ def test_a_loss_that_is_small_against_the_gain_is_no_failure() -> None:
     assert kept.result_of({"kind": "test", "to": "h", "seconds": 1}).title.endswith("1 stream")
 
 
+def test_a_proof_shows_what_was_predicted_where_something_was() -> None:
+    document = {"kind": "prove", "finding": "x@eth0", "a": [1e8], "b": [2e8], "measured": 2e8}
+    known = {**document, "predicted": {"rate": [1e8, 1e9], "next": None}, "inside": True}
+    figure = ("predicted", "100 Mb/s–1 Gb/s, measured 200 Mb/s: right")
+    assert figure in kept.result_of(known).figures
+    for other in (document, {**known, "predicted": "x"}, {**known, "measured": None}):
+        assert "predicted" not in dict(kept.result_of(other).figures)
+
+
 @pytest.mark.parametrize("name", panes.names())
 def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -> None:
     told = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 100, 28)).split())

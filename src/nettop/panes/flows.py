@@ -131,7 +131,8 @@ def limit_of(flow: Flow, scene: Scene, width: int) -> list[Line]:
     if not flow.limit and not flow.limit_why:
         return []
     limits = scene.facts.limits if scene.facts is not None else ()
-    limit = next((one for one in limits if (one.over, one.target) == ("flow", name(flow))), None)
+    key = ("flow", name(flow), None)  # the namespace: this one
+    limit = next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
     text = f"limited by {words.LONG[flow.limit]}" if flow.limit in words.LONG else "not limited"
     if limit is not None:
         text = words.verdict(limit)

@@ -145,7 +145,7 @@ def test_words_and_document() -> None:
     assert predicted(found) == {"rate": [G, 9.4 * G], "next": following}
     assert document(replace(found.limit, next=WIRE))["next"] == following
     known = replace(found, earlier=Calibration(4, 1, 0.3))
-    assert predicted(known)["earlier"] == {"count": 4, "inside": 1}
+    assert predicted(known)["earlier"] == {"count": 4, "inside": 1, "failed": True}
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from ...facts import Facts
+from ...facts.kinds.card import Card
 from ...facts.kinds.core import Core
 from ...facts.kinds.flow import Flow
 from ...facts.kinds.path import Path
 from ...facts.kinds.process import Process
 from ...facts.kinds.queue import Queue
+from ...facts.kinds.quota import Quota
+from ...facts.kinds.thread import Thread
 from ...facts.limits import Limit, words
 from ...facts.limits.looks import name
 from ...facts.limits.prediction import Prediction, lifted, predict
@@ -27,23 +30,32 @@ def prediction(rule: Rule, fact: object, facts: Facts) -> Prediction | None:
     known = (
         predict(limit, rule.relieves)
         for limit in facts.limits
-        if _about(rule, fact, limit) and _judged(rule, kinds.get(limit.nic or ""))
+        if limit.namespace is None  # the settings of others are not those of the finding
+        and _about(rule, fact, limit)
+        and _judged(rule, kinds.get(limit.nic or ""))
     )
     return max(filter(None, known), key=lambda one: one.rate[0], default=None)
 
 
 def _about(rule: Rule, fact: object, limit: Limit) -> bool:
-    """Whether a limit is one of the target: of its flow, its process, its core or its interface."""
+    """Whether a limit is one of the target: of its flow, process, thread, core or interface."""
     if isinstance(fact, Flow):
         return limit.over == "flow" and limit.target == name(fact)
     if isinstance(fact, Process):
         return limit.pid == fact.pid
+    if isinstance(fact, Thread):
+        names = [one.name for one in lifted(limit, rule.relieves) if one.stage == "thread"]
+        return limit.pid == fact.pid and f"{fact.name}[{fact.tid}]" in names
+    if isinstance(fact, Quota):
+        return any(process.endswith(f"[{limit.pid}]") for process in fact.processes)
+    if isinstance(fact, Card):
+        return limit.nic in fact.ports
     if isinstance(fact, Core):
         cores = [one for one in lifted(limit, rule.relieves) if one.stage == "core"]
         return not cores or any(words.stage(one) == f"core {fact.cpu}" for one in cores)
     if isinstance(fact, Queue | Path) and limit.direction != fact.direction:
         return False
-    return rule.over == "host" or (limit.nic is not None and limit.nic in nics_of(rule.over, fact))
+    return rule.over == "host" or (limit.nic or "") in nics_of(rule.over, fact)
 
 
 def _judged(rule: Rule, kind: str | None) -> bool:

@@ -30,7 +30,9 @@ def predicted(one: Prediction) -> dict[str, object]:
     """What a fix may bring: the predicted rates, the next limit, and earlier predictions."""
     values: dict[str, object] = {"rate": list(one.rate), "next": _next(one.next)}
     if one.earlier is not None:
-        values["earlier"] = {"count": one.earlier.count, "inside": one.earlier.inside}
+        values["earlier"] = {
+            "count": one.earlier.count, "inside": one.earlier.inside, "failed": one.earlier.failed,
+        }  # fmt: skip
     return values
 
 

@@ -1,0 +1,108 @@
+"""What `nettop prove` tests: a finding that holds while idle or under the load of its test."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from scenes import RING
+
+from nettop.advice.rules.rule import Finding
+from nettop.commands import prove
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.prediction import Prediction
+from nettop.terms.errors import Refused
+from nettop.trials.experiment import METRICS, ExperimentPlan
+from nettop.trials.prove import Bench
+from nettop.trials.result import Options
+
+WIRE = Reading("wire", "here", "link of eth0", capacity=(9e8, 1e9))
+SMALL = Prediction(Limit("nic", "eth0", "rx", 1e8), (1e8, 1e9), WIRE)
+LARGE = Prediction(Limit("nic", "eth0", "rx", 4e8), (4e8, 1e9), WIRE)
+LIMITS = replace(RING, relieves=("ring",))
+BENCH = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
+
+
+@pytest.fixture
+def look(monkeypatch: pytest.MonkeyPatch) -> Callable[..., list[str]]:
+    """Makes the findings of an idle host and of one under load; gives what was looked at."""
+
+    def make(idle: tuple[Finding, ...], loaded: tuple[Finding, ...]) -> list[str]:
+        looked: list[str] = []
+
+        def findings(*_: object, predicted: bool = False) -> dict[str, Finding]:
+            looked.append("loaded" if predicted else "idle")
+            return {one.id: one for one in (loaded if predicted else idle)}
+
+        def under_load(_on: Bench, _seconds: float, look: Callable[[], Any]) -> object:
+            return look()
+
+        monkeypatch.setattr(prove, "_findings", findings)
+        monkeypatch.setattr(prove, "under_load", under_load)
+        return looked
+
+    return make
+
+
+def offer(*words: str) -> Any:
+    return prove._offer(argparse.Namespace(what=list(words), look=1.0), BENCH)
+
+
+def test_a_prediction_is_made_under_the_load_of_the_test(look: Callable[..., list[str]]) -> None:
+    looked = look((replace(LIMITS, predicted=SMALL),), (replace(LIMITS, predicted=LARGE),))
+    found = offer(RING.id)
+    assert looked == ["idle", "loaded"]
+    assert found.predicted is LARGE
+    assert found.wanted == [(one.setting, one.value) for one in RING.wanted]
+
+
+def test_a_finding_that_load_ends_is_tested_all_the_same(look: Callable[..., list[str]]) -> None:
+    look((LIMITS,), ())
+    assert offer(RING.id).finding == RING.id
+
+
+def test_a_finding_that_relieves_no_stage_needs_no_load(look: Callable[..., list[str]]) -> None:
+    looked = look((RING,), ())
+    assert offer(RING.id).predicted is None
+    assert looked == ["idle"]
+
+
+def test_a_finding_under_load_only(
+    look: Callable[..., list[str]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    look((), (RING,))
+    assert offer(RING.id).finding == RING.id
+    assert "looking again while a test runs" in capsys.readouterr().err
+
+
+def test_neither_idle_nor_under_load(look: Callable[..., list[str]]) -> None:
+    look((), ())
+    with pytest.raises(Refused, match="no finding 'rx-ring-overrun@eth1' on this host now"):
+        offer("rx-ring-overrun@eth1")
+    look((replace(LIMITS, wanted=()),), ())
+    with pytest.raises(Refused, match="has no setting to change"):
+        offer(RING.id)
+
+
+def test_given_settings_have_no_prediction(look: Callable[..., list[str]]) -> None:
+    looked = look((), ())
+    found = offer("ring.rx@eth0=4096")
+    assert (found.finding, found.predicted, looked) == ("ring.rx@eth0=4096", None, [])
+
+
+def test_findings_to_tune_come_by_their_predicted_gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    named = {
+        "a@eth0": replace(RING, id="a@eth0", gain=2.0), "b@eth0": replace(RING, id="b@eth0"),
+        "c@eth0": replace(RING, id="c@eth0", predicted=LARGE),
+        "d@eth0": replace(RING, id="d@eth0", predicted=SMALL),
+        "e@eth0": replace(RING, id="e@eth0", wanted=()),
+    }  # fmt: skip
+    monkeypatch.setattr(prove, "_findings", lambda *_: named)
+    monkeypatch.setattr(prove, "under_load", lambda _on, _seconds, look: look())
+    args = argparse.Namespace(look=1.0)
+    assert [one.finding for one in prove.offers(args, BENCH)] == [
+        "d@eth0", "c@eth0", "a@eth0", "b@eth0",
+    ]  # fmt: skip
