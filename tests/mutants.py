@@ -20,15 +20,19 @@ import itertools
 import os
 import random
 import shutil
-import subprocess
+import signal
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NoReturn
 
+import hypothesis  # noqa: F401 - imported once, for all children
 import line_map
+import pytest
+import pytest_asyncio  # noqa: F401 - likewise
 
 ROOT: Final = Path(__file__).parents[1]
 SRC: Final = ROOT / "src/nettop"
@@ -128,17 +132,42 @@ def test_folders(tree: Path) -> list[str]:
 
 
 def _fails(tree: Path, words: list[str], seconds: float) -> bool:
-    """Whether a test fails, or the tests take longer than `seconds`: the mutant waits for ever."""
-    environment = {**os.environ, "PYTHONPATH": str(tree / "src")}
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # each run would compile every module
-    run = [sys.executable, "-m", "pytest", "-x", "-q", "--hypothesis-profile", "quick", *words]
+    """Whether a test fails, or the tests take longer than `seconds`: the mutant waits for ever.
+
+    A child of this process runs them, because pytest takes longer to start than most tests.
+    """
+    child = os.fork()
+    if not child:
+        _run(tree, words, seconds)
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        pid, status = os.waitpid(child, os.WNOHANG)
+        if pid:
+            return os.waitstatus_to_exitcode(status) not in (0, _NO_TESTS)
+        time.sleep(0.02)
+    os.killpg(child, signal.SIGKILL)
+    os.waitpid(child, 0)
+    return True
+
+
+def _run(tree: Path, words: list[str], seconds: float) -> NoReturn:
+    """Run tests of the tree in this process, and end with pytest's exit code."""
+    code = 1
     try:
-        done = subprocess.run(
-            run, cwd=tree, env=environment, capture_output=True, check=False, timeout=seconds
-        )
-    except subprocess.TimeoutExpired:
-        return True
-    return done.returncode not in (0, _NO_TESTS)
+        os.setsid()
+        signal.alarm(int(seconds) + 10)  # it ends even if its parent was killed
+        os.chdir(tree)
+        nowhere = os.open(os.devnull, os.O_RDWR)
+        for handle in range(3):
+            os.dup2(nowhere, handle)
+        sys.path.insert(0, str(tree / "src"))
+        os.environ["PYTHONPATH"] = str(tree / "src")
+        sys.dont_write_bytecode = False  # else each run compiles every module
+        loaded = ["-W", "ignore::pytest.PytestAssertRewriteWarning"]
+        few = ["-x", "-q", "--hypothesis-profile", "quick"]
+        code = int(pytest.main([*loaded, *few, *words]))
+    finally:
+        os._exit(code)
 
 
 def killed(tree: Path, folder: str, tests: list[str], expected: float, *, slow: bool) -> bool:

@@ -19,9 +19,12 @@ from nettop.tui.screen import Nettop
 from nettop.views.scene import Scene, View
 
 
-@pytest.mark.parametrize("wanted", [False, True])
+@pytest.mark.parametrize(
+    ("given", "wanted"),
+    [({}, False), ({"drop_reasons": False}, False), ({"drop_reasons": True}, True)],
+)
 def test_drop_reasons_are_counted_only_if_asked_for(
-    wanted: bool, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, bool], wanted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     views: list[View] = []
 
@@ -30,7 +33,7 @@ def test_drop_reasons_are_counted_only_if_asked_for(
         return 0
 
     monkeypatch.setattr(screen.Nettop, "run", run)
-    options = argparse.Namespace(interval=1.0, demo=True, drop_reasons=wanted)
+    options = argparse.Namespace(interval=1.0, demo=True, **given)
     assert app.run(options, Replay("-- /proc/stat --\ncpu 0\n")) == 0
     assert [view.reasons for view in views] == [wanted]
 
