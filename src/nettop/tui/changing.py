@@ -155,7 +155,9 @@ class Changing:
         if tuple(persist.preview(wanted, self.source).items()) != question.files:
             self.post(note("nothing was written: the files changed. Look at them again", "bad"))
             return
-        with self.writing():  # until the files are written too: an undo between them would miss them
+        with (
+            self.writing()
+        ):  # until the files are written too: an undo between them would miss them
             if any(privilege.needed(settings.parse(setting)) for setting, _ in wanted):
                 before = {c.setting: c.before for c in changes}
                 explicit = [Change(s, before.get(s, v), v) for s, v in wanted]
