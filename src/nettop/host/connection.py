@@ -87,7 +87,7 @@ class Connection:
             os.set_blocking(stream.fileno(), False)
         try:
             self._write(job, patience)
-            self._hello(token.encode(), patience)
+            self._hello(f"\nnettop {token} ".encode(), patience)
         except BaseException:
             self.close()
             raise
@@ -99,7 +99,7 @@ class Connection:
         until = time.monotonic() + patience
         while True:
             at = self._input.find(token)
-            end = self._input.find(b"\n", at)
+            end = self._input.find(b"\n", at + 1)
             if at >= 0 and end >= 0:
                 break
             if len(self._input) > BANNER:

@@ -271,7 +271,7 @@ def main(options: "Options") -> None:
         signal.signal(number, signal.SIG_DFL)
     reader = Reader(Host(options))
     packer, unpacker = wire.Packer(), wire.Unpacker(_ASK)
-    hello = "\n{} {} {}\n".format(options["token"], sys.byteorder, os.geteuid())
+    hello = "\nnettop {} {} {}\n".format(options["token"], sys.byteorder, os.geteuid())
     _send(hello.encode("ascii"))
     _send(packer.pack(reader.answer(base64.b64decode(options["first"]))))
     try:
