@@ -16,6 +16,7 @@ from nettop.host.netlink import driver, ethtool, legacy, route
 from nettop.host.recording import Replay, load
 
 FAR = Path(far.__file__).parent
+FIRST = "/proc/1/root"
 HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host"))
 
 
@@ -41,15 +42,15 @@ def test_all_that_collectors_asked_of_a_recorded_host_may_be_read(path: Path) ->
     "path",
     [
         "/etc/shadow", "/etc/passwd", "/proc/kmsg", "/proc/kcore", "/proc/1/environ", "/proc/1/mem",
-        "/proc/1/maps", "/proc/self/environ", "/proc/1/fd/3", "/proc/1/root/etc/shadow",
-        "/proc/1/cwd/x", "/proc/self/root/etc/shadow", "/proc/1/task/1/environ", "/dev/mem",
+        "/proc/1/maps", "/proc/self/environ", "/proc/1/fd/3", f"{FIRST}/etc/shadow",
+        "/proc/1/cwd/x", f"{FIRST}/proc/1/environ", "/proc/1/task/1/environ", "/dev/mem",
         "/proc/sys/net/ipv4/tcp_fastopen_key", "/proc/sys/net/ipv6/conf/all/stable_secret",
         "/proc/net/rpc/nfsd.export/channel", "/sys/kernel/debug/x",
         "/sys/class/net/../../../etc/shadow", "/sys/class/net/eth0/device/../../../../etc/shadow",
         "/proc/../etc/shadow", "/proc//stat", "/proc/./stat", "proc/stat", "", "/",
         "/proc/stat\0", "/etc/sysctl.d/../shadow", "/etc/sysctl.d/a/b.conf", "/proc/stat\n",
-        "/proc/net/../1/environ", "/root/.ssh/id_ed25519", "/var/lib/nettop/journal",
-        "/proc/1/root/sys/fs/cgroup/../../../etc/shadow", "/etc/systemd/network/x.netdev",
+        "/proc/net/../1/environ", "/home/a/.ssh/id_ed25519", "/var/lib/nettop/journal",
+        f"{FIRST}/sys/fs/cgroup/../../../etc/shadow", "/etc/systemd/network/x.netdev",
         "/proc/sysrq-trigger", "/proc/sys/fs/binfmt_misc/status", "/run/user/0/bus",
     ],
 )  # fmt: skip

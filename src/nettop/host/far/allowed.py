@@ -13,6 +13,7 @@ from functools import lru_cache
 
 _PROCESS = rb"(?:stat|statm|status|comm|cgroup|cmdline|schedstat)"
 _NETWORK = rb"net/(?!rpc)\w[\w.-]*(?:/[\w.-]+)?"
+_FIRST = rb"1/root"  # the root directory of the first process: its cgroups only
 _CGROUP = rb"sys/fs/cgroup/"
 _SETTINGS = (
     rb"etc/sysctl\.conf|(?:etc|run|usr/lib|usr/local/lib|lib)/sysctl\.d/[^/]+\.conf"
@@ -25,7 +26,7 @@ _FILE = re.compile(
     rb"/(?:proc/(?:stat|interrupts|softirqs|meminfo|cpuinfo|cmdline|vmstat|uptime|loadavg|version"
     rb"|schedstat|modules|buddyinfo|zoneinfo|irq/\d+/\w+"
     rb"|(?:(?:self|\d+)/)?" + _NETWORK + rb"|(?:self|\d+)/(?:task/\d+/)?" + _PROCESS + rb"|sys/(?:"
-    rb"net|kernel|vm)/.+|1/root/" + _CGROUP + rb".+)"
+    rb"net|kernel|vm)/.+|" + _FIRST + rb"/" + _CGROUP + rb".+)"
     rb"|" + _SYS + rb"|" + _CGROUP + rb".+|" + _SETTINGS + rb")",
     re.DOTALL,
 )
@@ -33,7 +34,7 @@ _FOLDER = re.compile(
     rb"/(?:proc(?:/irq|/net(?:/stat)?|/(?:self|\d+)(?:/fd|/task|/net(?:/stat)?)?"
     rb"|/irq/\d+|/sys(?:/(?:net|kernel|vm)(?:/.+)?)?)?"
     rb"|sys/(?:class|devices|bus|module|hypervisor|kernel/iommu_groups|fs/cgroup)(?:/.+)?"
-    rb"|proc/1/root/sys/fs/cgroup(?:/.+)?|etc"
+    rb"|proc/" + _FIRST + rb"/sys/fs/cgroup(?:/.+)?|etc"
     rb"|(?:etc|run|usr/lib|usr/local/lib|lib)/sysctl\.d|(?:etc|run|usr/lib|lib)/systemd/network"
     rb"|run/systemd/system|run/irqbalance)",
     re.DOTALL,

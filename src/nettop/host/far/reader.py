@@ -47,7 +47,7 @@ class Host:
         allowed.file(path)
         handle = os.open(path, _FLAGS)
         try:
-            if not self._procfs or not path.startswith(b"/proc/") or b"/root/" in path:
+            if not self._procfs or not path.startswith(b"/proc/") or b"/root" in path:
                 real = os.readlink(b"/proc/self/fd/%d" % handle)
                 allowed.file(real)
                 allowed.mode(real, os.fstat(handle).st_mode)
