@@ -25,7 +25,7 @@ from .terms.text import ascii_only, lacking, safe
 
 DRAWING = ("top", "show")  # for these the configuration decides whether output is ASCII
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk, quota or file size limit exceeded
-WHERE = ("--netns", "--replay", "--root")
+WHERE = ("--host", "--netns", "--replay", "--root")
 OVERVIEW = """\
 nettop shows what limits the network performance of this Linux host, changes it safely, and
 measures the effect.

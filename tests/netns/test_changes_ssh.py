@@ -153,3 +153,37 @@ def test_enter_at_the_countdown_keeps_it_and_a_lost_session_reverts_it(login: Lo
     assert after("1000", 4 + 5)
     time.sleep(1)
     assert login.nettop("journal")[-1]["state"] == "reverted"
+
+
+def test_a_host_over_ssh_is_read_with_nothing_installed_and_nothing_left(login: Login) -> None:
+    prefix = shlex.join(login.ssh)
+    words = [sys.executable, "-m", "nettop", "snapshot", "--json", "--table", "links"]
+    done = subprocess.run(
+        [*words, "--table", "sockets_tcp", "--host", prefix],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    tables = json.loads(done.stdout)["tables"]
+    assert {row["interface"] for row in tables["links"]} == {"lo", "va"}
+    assert any(row["local_port"] == 2222 for row in tables["sockets_tcp"])
+    for _ in range(100):
+        left = run("ip", "netns", "pids", HERE).split()
+        lines = [_command_line(pid) for pid in left]
+        if not any("nettop" in line for line in lines):
+            break
+        time.sleep(0.1)
+    assert not any("nettop" in line for line in lines), lines
+    refused = subprocess.run(
+        [sys.executable, "-m", "nettop", "advise", "--host", prefix.replace("2222", "2223")],
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert (refused.returncode, refused.stdout) == (3, "")
+    assert "Connection refused" in refused.stderr
+    assert len(refused.stderr.splitlines()) == 1
+
+
+def _command_line(pid: str) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_text()
+    except OSError:
+        return ""

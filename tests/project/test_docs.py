@@ -251,7 +251,7 @@ def test_every_key_has_help_and_a_group() -> None:
     assert len(keys) == len(set(keys))
 
 
-def test_the_overview_has_every_command_in_a_group_and_four_examples(
+def test_the_overview_has_every_command_in_a_group_and_five_examples(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert cli.main(["--help"]) == 0
@@ -263,7 +263,7 @@ def test_the_overview_has_every_command_in_a_group_and_four_examples(
     assert {name: group for group, names in listed.items() for name in names} == {
         one.name: one.group for one in manual.every()
     }
-    assert len(manual.EXAMPLES) == 4
+    assert len(manual.EXAMPLES) == 5
     assert all(typed in sections["examples"] for typed, _ in manual.EXAMPLES)
 
 
@@ -271,7 +271,8 @@ def test_the_overview_has_every_command_in_a_group_and_four_examples(
 def test_an_example_of_the_help_is_understood(typed: str) -> None:
     words = shlex.split(typed.removeprefix("sudo "))
     assert words[0] == "nettop"
-    cli._command(words[1] if len(words) > 1 else "top").parse_args(words[2:])
+    name = "top" if len(words) == 1 or words[1].startswith("-") else words[1]
+    cli._command(name).parse_args(words[1:] if name == "top" else words[2:])
 
 
 @pytest.mark.parametrize("command", manual.every(), ids=lambda one: one.name)

@@ -28,6 +28,7 @@ class Churning(Replay):
     """Plays the recording in a loop, under new names."""
 
     opening = False
+    batches = None
 
     def __init__(self, interfaces: bool = True) -> None:
         """`interfaces`: whether interfaces change their names too."""

@@ -67,6 +67,7 @@ class Fake:
     live = False
     ends = False
     opening = False
+    batches = None
     host = "fake"
 
     def __init__(

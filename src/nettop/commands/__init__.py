@@ -20,8 +20,10 @@ from types import ModuleType
 from typing import TYPE_CHECKING, TextIO
 
 from ..files.trust import program
+from ..host.source import NOT_ROOT
 from ..terms.errors import Refused, nearest
 from ..terms.modules import modules
+from . import _argument
 from ._argument import interface, namespace
 
 if TYPE_CHECKING:
@@ -52,8 +54,12 @@ def run(name: str, args: argparse.Namespace) -> int:
 
 
 def source_arguments(parser: argparse.ArgumentParser) -> None:
-    """--root, --replay and --netns: the source of the data."""
+    """--host, --root, --replay and --netns: the source of the data."""
     where = parser.add_mutually_exclusive_group()
+    where.add_argument(
+        "--host", type=_argument.prefix, metavar="PREFIX",
+        help='read another host, reached by a command such as "ssh web1"',
+    )  # fmt: skip
     where.add_argument("--root", metavar="DIR", help="read a copy of /proc and /sys from DIR")
     where.add_argument("--replay", metavar="FILE", help="read a recording")
     netns_argument(where)
@@ -135,7 +141,7 @@ def _mounted(path: str) -> bool:
 
 
 def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = False) -> Source:
-    """The source that the arguments select: this host, a directory or a recording.
+    """The source that the arguments select: this host, another, a directory or a recording.
 
     `pace` and `loop` control the playback of a recording: see `Replay`.
     """
@@ -152,11 +158,29 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
             raise Refused(f"cannot read {args.replay}: {error.strerror or error}", 3) from None
         except RecordingError as error:
             raise Refused(f"{args.replay}: {error}", 3) from None
+    if getattr(args, "host", None):
+        return _distant(args.host)
     if getattr(args, "root", None):
         if not os.path.isdir(args.root):
             raise Refused(f"no such directory: {args.root}", 3)
         return Live(args.root)
     return Live()
+
+
+def _distant(text: str) -> Source:
+    """Another host, whose reader ends with this process."""
+    import atexit
+
+    from ..host.connection import Connection
+    from ..host.distant import Distant
+    from ..host.prefix import parse
+
+    words = parse(text)
+    source = Distant(lambda asks, first: Connection(words, asks, first=first))
+    atexit.register(source.close)
+    if not source.root:
+        print_lines(f"nettop: {source.name}: {NOT_ROOT}", to=sys.stderr)
+    return source
 
 
 def known_interface(frame: Frame, name: str | None) -> None:
@@ -206,6 +230,8 @@ def _report_once(fault: str) -> None:
 
 def must_be_live(source: Source, what: str) -> None:
     """Refuse a command that needs the running host on a recording or a directory."""
+    if source.batches is not None:
+        raise Refused(f"{what} writes on this host only: run it on {source.host} itself", 2)
     if not source.live:
         raise Refused(f"{what} needs the running host, not a recording or a directory", 2)
 

@@ -16,6 +16,7 @@ GROUPS: Final = ("look", "change", "prove", "data", "more")
 EXAMPLES: Final = (
     ("nettop", "open the screen of this host"),
     ("nettop advise", "list what is wrong, why, and the exact change"),
+    ('nettop --host "ssh web1"', "the same of a host where nothing is installed"),
     ("sudo nettop apply rx-ring-overrun@eth0", "apply a finding; `nettop undo ID` reverts it"),
     (
         'sudo nettop prove rx-ring-overrun@eth0 --to 10.0.0.2 --peer "ssh host2"',

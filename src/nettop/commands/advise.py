@@ -55,11 +55,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings. Exit code 1: one is at or above --fail-on; 3: not enough to judge by."""
+    from ..sampling.ahead import prepare
     from ..views.enough import shortfall
 
     source = open_source(args)
     last = observe(source, args)
     findings = last.judgement.findings
+    prepare(source, lambda: [changes_of(source, finding) for finding in findings])
     if args.json:
         emit(document(source, last, args.seconds, everything=args.all))
     else:

@@ -28,8 +28,10 @@ Every change is written to a journal before it is written to the host, and read 
 confirmed. `nettop prove` measures with and without a change in turn, and keeps it only if it is
 better.
 
-Reading needs no root; changing settings does. Commands that only read also accept a recording
-(--replay), a copy of /proc and /sys (--root) or a network namespace (--netns)."""
+Reading needs no root; changing settings does. Commands that only read also accept another host
+where nothing is installed (--host "ssh web1"), a recording (--replay), a copy of /proc and /sys
+(--root) or a network namespace (--netns). The other host needs Python 3.6; nothing is written
+there."""
 MORE_EXAMPLES = (
     ("nettop explain rx-ring-overrun eth0", "explain a rule and its result for eth0"),
     ("sudo nettop set ring.rx@eth0 4096 --dry-run", "show a change without making it"),

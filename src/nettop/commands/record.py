@@ -94,6 +94,7 @@ def _record(
     from ..host.pseudonyms import Names
     from ..host.recording import Record
     from ..host.scrub import scrub
+    from ..host.source import HostLostError
     from ..sampling.sampler import Sampler
 
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
@@ -127,12 +128,13 @@ def _record(
         if not samples:
             raise Refused("interrupted before the first sample", 3) from None
         print("interrupted: saving the samples taken so far", file=sys.stderr)
-    except RecordingError as full:
-        samples -= 1  # the last sample was not written
+    except (HostLostError, RecordingError) as error:
+        lost = isinstance(error, HostLostError)
+        samples -= not lost  # a sample that did not fit was not written
         if not samples:
-            raise Refused(str(full), 3) from None
-        print(f"nettop: {full}: the recording ends after {samples} samples", file=sys.stderr)
-        return samples, 4
+            raise Refused(str(error), 3) from None
+        print(f"nettop: {error}: the recording ends after {samples} samples", file=sys.stderr)
+        return samples, 3 if lost else 4
     with suppress(RecordingError):  # the sample that was interrupted
         put()
     return samples, 0

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
 def command(args: argparse.Namespace) -> list[str]:
     """The command line of the screen process for one browser."""
     argv = [sys.executable, "-P", "-m", "nettop"]
-    for option in ("replay", "root", "netns", "interface", "interval", "profile"):
+    for option in ("host", "replay", "root", "netns", "interface", "interval", "profile"):
         value = getattr(args, option, None)
         if value:
             argv.append(f"--{option}={value}")

@@ -52,7 +52,7 @@ def run(args: argparse.Namespace) -> int:
         parser = argparse.ArgumentParser()
         show.arguments(parser)
         argv = ["overview", "--once"]
-        for option in ("replay", "root", "interface", "profile"):
+        for option in ("host", "replay", "root", "interface", "profile"):
             if getattr(args, option):
                 argv += [f"--{option}", str(getattr(args, option))]
         argv += ["--drop-reasons"] if args.drop_reasons else []

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from ..advice.rules.severity import MARKS, SEVERITIES
+from ..host.source import HostLostError
 from . import (
     duration_argument,
     emit,
@@ -33,9 +34,10 @@ from . import (
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
     from ..facts.limits.headline import Headline
-    from ..views.observer import Observation
+    from ..views.observer import Observation, Observer
 
 GROUP = "look"
+RETRY = 1.0  # seconds between attempts to reach another host again
 HELP = "print a line when a finding begins or ends, or the limit changes"
 
 
@@ -68,10 +70,15 @@ def run(args: argparse.Namespace) -> int:
     headline = Headline()
     worst = len(SEVERITIES)
     samples = 0
-    judged, reported = False, ""
+    judged, reported, lacking = False, "", ""
     began = due = source.now()
     while True:
-        observation = observer.step()
+        observation = _sample(
+            observer, until=None if args.duration is None else began + args.duration
+        )
+        if observation is None:
+            break
+        due = max(due, source.now() - args.interval)  # the host was lost for some time
         wall = observation.frame.wall
         if not samples:  # only checked once: the interface may go and come back later
             known_interface(observation.frame, args.interface)
@@ -98,6 +105,30 @@ def run(args: argparse.Namespace) -> int:
     if worst <= level:
         return 1
     return 0 if judged else 3
+
+
+def _sample(observer: Observer, *, until: float | None) -> Observation | None:
+    """The next observation; a host that is lost is tried again, None where it stays so.
+
+    HostLostError if it was never read.
+    """
+    lost = ""
+    while True:
+        try:
+            observation = observer.step()
+        except HostLostError as error:
+            if observer.sampler.last is None:
+                raise
+            if str(error) != lost:
+                lost = str(error)
+                print_lines(f"nettop: {lost}; trying again", to=sys.stderr)
+            if until is not None and observer.source.now() >= until:
+                return None
+            observer.source.wait(RETRY)
+            continue
+        if lost:
+            print_lines("nettop: connected again", to=sys.stderr)
+        return observation
 
 
 def _findings(

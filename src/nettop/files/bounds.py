@@ -71,6 +71,10 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         256 * _MIB, "bytes", "the reply to one netlink request",
         "half a million TCP sockets with all attributes",
     ),
+    "far": Bound(
+        256 * _MIB, "bytes", "what is kept of another host (`--host`)",
+        "the answers of a host with 1,024 CPUs and 100,000 sockets",
+    ),
     "statistics": Bound(
         1 << 17, "statistics", "driver statistics (`ethtool -S`)",
         "mlx5 with 256 channels has 22,927",

@@ -27,7 +27,7 @@ from dataclasses import dataclass, field
 from ..files import bounds
 from .archive import RecordedMoment, RecordingError, load, parse
 from .request import Request
-from .source import Source
+from .source import Batches, Source
 
 _LOOKALIKE = re.compile(r"^(?=\\*-- )", re.MULTILINE)
 DROPS = "bpf/drops"
@@ -44,6 +44,7 @@ class Replay:
 
     live = False
     ends = True
+    batches = None
 
     def __init__(self, archive: str | bytes, *, pace: float = 0.0, loop: bool = False) -> None:
         """`archive` is a decompressed recording; `RecordingError` for another format."""
@@ -199,6 +200,11 @@ class Record:
     def ends(self) -> bool:
         """Whether the recorded source ends."""
         return self.inner.ends
+
+    @property
+    def batches(self) -> Batches | None:
+        """How requests of the recorded source are sent together."""
+        return self.inner.batches
 
     @property
     def opening(self) -> bool:

@@ -10,11 +10,12 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ..files import bounds
+from ..terms.errors import Refused
 from .request import Request
 
 if TYPE_CHECKING:
@@ -22,8 +23,49 @@ if TYPE_CHECKING:
     from .netlink.kernel import Kernel
 
 
+class HostLostError(Refused):
+    """Another host cannot be read (any more); one sentence, exit code 3."""
+
+    def __init__(self, sentence: str) -> None:
+        super().__init__(sentence, 3)
+
+
+NOT_ROOT: Final = "not root there, so some figures cannot be read"
+
+Ask = tuple[bytes, bytes]
+"""A request to another host: its kind and what it is about (`far.reader`)."""
+
+
+class Batches(Protocol):
+    """The requests to another host, which cost a round trip each unless they go together."""
+
+    @property
+    def name(self) -> str:
+        """The command prefix that leads to the host."""
+
+    @property
+    def root(self) -> bool:
+        """Whether they are answered by root."""
+
+    def fetch(self, asks: Iterable[Ask]) -> float:
+        """Begin a frame: ask for all of these; seconds of the clock there. HostLostError."""
+
+    def add(self, asks: Iterable[Ask]) -> None:
+        """Ask for these too, in the same frame. HostLostError."""
+
+    def asked(self) -> Collection[Ask]:
+        """What was asked since this was last called."""
+
+    def rehearse(self, work: Callable[[], object]) -> Collection[Ask]:
+        """Do `work` with the answers of this frame; what it asked beyond them."""
+
+
 class Source(Protocol):
     """The requests of collectors to a host. A failed request raises OSError."""
+
+    @property
+    def batches(self) -> Batches | None:
+        """How requests are sent together; None for what answers at once."""
 
     @property
     def live(self) -> bool:
@@ -98,6 +140,7 @@ class Live:
 
     ends = False
     opening = False
+    batches = None
 
     def __init__(self, root: str = "/", host: str | None = None) -> None:
         """`root` is the directory to read; netlink is used only if it is `/`."""

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..frame.rates import Entry, Frame, Partly, entries
-from ..host.source import Source
+from ..host.source import HostLostError, Source
 from ..terms.errors import sentence
+from .ahead import Ahead
 
 _NEVER = (float("-inf"), float("inf"))
 _NONE: Mapping[str, float] = MappingProxyType({})
@@ -29,6 +30,7 @@ class Sampler:
     )  # at which frame and time, in seconds
     stale: set[str] = field(default_factory=set)
     memory: dict[str, Memory] = field(default_factory=dict)
+    ahead: Ahead = field(default_factory=Ahead)
 
     def refresh(self, names: Collection[str] = ()) -> None:
         """Read these tables (all if none is named) in the next frame, whatever their interval."""
@@ -45,52 +47,72 @@ class Sampler:
         A collector that fails gives a sentence in `missing` and never an exception. So does a table
         of which a part could not be read (`Partly`).
         """
-        source = self.source
+        source, batches, old = self.source, self.source.batches, self.last
         at = source.now()
-        old = self.last
+        todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
+        due = {name for name in todo if self._due(name, at, waits)}
+        if batches is not None:
+            at = self.ahead.fetch(batches, sorted(due), source)
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
-        todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
         for name in todo:
-            try:
-                module, every, instead, memory, kept_open = _plan(name)
-            except KeyError:
+            if name not in collect.names():
                 missing[name] = "no such collector"
                 continue
-            if name in waits:
-                every = max(every, waits[name])
-            asked, since = self.taken.get(name, _NEVER)
-            if at - asked < every * 0.95 and old is not None and name not in self.stale:
+            rests = name in wanted or not self._due(name, at, waits)  # else: read instead of one
+            if old is not None and name not in due and rests:
                 if name in old.missing:
                     missing[name] = old.missing[name]
                 if name in old.tables:
                     tables[name] = old.tables[name]
                     continue
                 if name in old.missing:
-                    todo += {instead}.difference(todo)
+                    todo += {_plan(name).instead}.difference(todo)
                     continue
-            if since is _NEVER[1] and kept_open:
-                source.keep_open(kept_open)
-            begun = source.now()  # per table: on a large host reading a frame takes long
-            self.stale.discard(name)
-            self.taken[name] = at, begun
+            started = source.now()  # per table: on a large host reading a frame takes long
             try:
-                if memory is not None:
-                    rows = module.update(source, self.memory.setdefault(memory, {}))
-                else:
-                    rows = module.read(source)
-                if isinstance(rows, Partly):
-                    missing[name] = rows.why
-                past = old.tables.get(name, ()) if old is not None else ()
-                tables[name] = entries(rows, past, max(0.0, begun - since))
+                tables[name] = self._read(name, at, started if batches is None else at, missing)
+            except HostLostError:
+                raise
             except Exception as error:
                 missing[name] = sentence(error)
-                todo += {instead}.difference(todo)
+                todo += {_plan(name).instead}.difference(todo)
                 self.memory.pop(name, None)
-            cost[name] = source.now() - begun
+            if batches is not None:
+                self.ahead.keep(name, batches.asked())
+            cost[name] = source.now() - started
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
+
+    def _due(self, name: str, at: float, waits: Mapping[str, float]) -> bool:
+        """Whether the table is read in a frame at `at`."""
+        if name not in collect.names():
+            return False
+        if self.last is None or name in self.stale:
+            return True
+        every = max(_plan(name).every, waits.get(name, 0.0))
+        # a time in the future: the other host has booted
+        return not 0.0 <= at - self.taken.get(name, _NEVER)[0] < every * 0.95
+
+    def _read(
+        self, name: str, at: float, begun: float, missing: dict[str, str]
+    ) -> Sequence[Entry[Any]]:
+        """The rows of a table, read at `begun`; any exception of its collector."""
+        module, _, _, memory, kept_open = _plan(name)
+        _, since = self.taken.get(name, _NEVER)
+        if since is _NEVER[1] and kept_open:
+            self.source.keep_open(kept_open)
+        self.stale.discard(name)
+        self.taken[name] = at, begun
+        if memory is not None:
+            rows = module.update(self.source, self.memory.setdefault(memory, {}))
+        else:
+            rows = module.read(self.source)
+        if isinstance(rows, Partly):
+            missing[name] = rows.why
+        past = self.last.tables.get(name, ()) if self.last is not None else ()
+        return entries(rows, past, max(0.0, begun - since))
 
 
 class _Declaration(NamedTuple):

@@ -60,7 +60,8 @@ class Actions:
         if work is None:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
-        if not self.source.live:
+        shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
+        if not self.source.live and not shown:
             self.post(note(recording(origin(self.source)), "warn"))
             return
         if self.changing.depth and hasattr(self.planning, f"do_{ask.verb}"):

@@ -13,6 +13,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
 from ..files import bounds
+from ..host.source import NOT_ROOT
 
 if TYPE_CHECKING:
     from ..host.source import Source
@@ -46,16 +47,17 @@ def run(options: argparse.Namespace, source: Source) -> int:
     if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
         view = replace(view, reasons=True)
     units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
+    faults = chosen_columns(settings.get("columns", {}))[1]
+    notices = [f"ignored: {fault}" for fault in faults]
+    if source.batches is not None and not source.batches.root:
+        notices.append(f"{source.batches.name}: {NOT_ROOT}")
     scene = Scene(
         interval=interval,
         units=units,
         tools=trials.names(),
         origin=origin(source),
         mutes=tuple(muted()),
-        notes=tuple(
-            Note(f"ignored: {fault}", "bad", time.time())
-            for fault in chosen_columns(settings.get("columns", {}))[1]
-        ),
+        notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
     from .actions import Actions

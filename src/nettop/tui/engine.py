@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..host.source import Source
+from ..host.source import HostLostError, Source
 from ..panes import pane
 from ..views.build import Plans, scene_of
 from ..views.past import History
@@ -94,7 +94,7 @@ class Engine(threading.Thread):
     def _loop(self) -> None:
         """Sample; an error is posted once, and sampling goes on."""
         observer: Observer | None = None
-        posted = ""
+        posted, lost = "", False
         steps = 0
         while not self.stopping:
             begun = time.monotonic()
@@ -102,13 +102,20 @@ class Engine(threading.Thread):
                 if observer is None:
                     observer = self._observer()
                 self._step(observer)
-                posted = ""
+                if lost:
+                    self.post(Scene(notes=(Note("connected again", "good", time.time()),)))
+                posted, lost = "", False
                 steps += 1
                 if steps == FREEZE_AT:  # exclude long-lived objects from collections
                     gc.collect()
                     gc.freeze()
                 elif steps % COLLECT_EVERY == 0:  # each layout of Textual leaves cycles
                     gc.collect()
+            except HostLostError as error:
+                lost, message = True, f"{error}; trying again"
+                if message != posted:
+                    self.post(Scene(notes=(Note(message, "bad", time.time()),)))
+                posted = message
             except Exception as error:
                 from ..terms.errors import sentence
 

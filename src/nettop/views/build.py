@@ -7,6 +7,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
+from ..sampling.ahead import prepare
 from .enough import shortfall
 from .mutes import sorted_by_mutes
 from .past import History
@@ -36,6 +37,15 @@ class Plans:
 
     def of(self, findings: Iterable[Finding]) -> dict[str, tuple[Step, ...]]:
         """The steps by finding id, without findings that have no step."""
+        findings = tuple(findings)
+        new = [
+            wanted
+            for finding in findings
+            if (finding.id, finding.wanted) not in self._known
+            for wanted in finding.wanted
+        ]
+        if new:
+            prepare(self.source, lambda: [step(w.setting, w.value, self.source) for w in new])
         self._known = {
             (finding.id, finding.wanted): self._known.get((finding.id, finding.wanted))
             or tuple(step(wanted.setting, wanted.value, self.source) for wanted in finding.wanted)

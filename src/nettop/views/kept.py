@@ -18,9 +18,11 @@ ROOTS: Final = "root/"  # prefix of the numbers of root's journal, for users oth
 
 
 def origin(source: Source) -> str:
-    """The name of the recording or directory that is shown; empty for this host."""
+    """The other host, recording or directory that is shown; empty for this host."""
     if source.live:
         return ""
+    if source.batches is not None:
+        return f"via {source.batches.name}"
     return f"replay of {source.host}" if source.ends else f"directory {source.host}"
 
 

@@ -72,10 +72,18 @@ QDISC: Final = {
 }  # fmt: skip
 
 
+LINKS: Final = Request(
+    "route",
+    GETLINK,
+    IFINFO.pack(0, 0, 0, 0, 0) + attribute(29, struct.pack("=I", _SKIP_STATISTICS)),
+    "route/links",
+    dump=True,
+)
+
+
 def links(source: Source) -> bytes:
     """Every link, without counters."""
-    body = IFINFO.pack(0, 0, 0, 0, 0) + attribute(29, struct.pack("=I", _SKIP_STATISTICS))
-    return source.netlink(Request("route", GETLINK, body, "route/links", dump=True))
+    return source.netlink(LINKS)
 
 
 def link(source: Source, name: str) -> bytes:

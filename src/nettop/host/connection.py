@@ -1,0 +1,230 @@
+"""The process of a far reader: started behind a command prefix, asked in batches, ended.
+
+What the other end sends is bounded in size and time, and nothing in it is executed. Every failure
+is a `HostLostError` with one sentence. ssh, sudo and their like may ask on the terminal when they
+are started for the first time; later they have no terminal.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import secrets
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from errno import ENOENT
+from pathlib import Path
+from typing import Final
+
+from ..files.bounds import BOUNDS
+from ..files.trust import program
+from ..terms.text import safe
+from . import prefix
+from .far import wire
+from .source import HostLostError
+
+HELLO: Final = 60.0  # seconds to log in and start
+ANSWER: Final = 30.0  # seconds for one batch
+IDLE: Final = 900.0  # seconds without a request after which the reader ends by itself
+BANNER: Final = 1 << 16  # bytes before the token: a message of the day, output of a login shell
+LEAST: Final = (3, 6)
+_PACKAGE: Final = "nettop.host.far"
+_FAR: Final = Path(__file__).parent / "far"
+_OLD: Final = "nettop-python"
+# -I -S: ignore the environment and installed packages of that host; it also starts faster
+_PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
+_CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
+_START: Final = _CHECK + prefix.START
+_ABSENT: Final = ("not found", "No such file", "executable file not found")
+
+
+class Connection:
+    """One running reader."""
+
+    def __init__(
+        self, words: Sequence[str], asks: bytes, *, first: bool = True, patience: float = HELLO
+    ) -> None:
+        """Start a reader behind the prefix `words`, which then answers `asks`; HostLostError."""
+        self.name = safe(" ".join(words))
+        self.root = False
+        self.bytes = 0  # received
+        self.exchanges = 0  # round trips; the start is one
+        self.used = time.monotonic()
+        self._errors = b""
+        self._input = bytearray()
+        self._ended = False
+        token = secrets.token_hex(16)
+        options = {
+            "token": token, "first": base64.b64encode(asks).decode(), "idle": IDLE,
+            "file": BOUNDS["host-file"].most, "interrupts": BOUNDS["interrupts"].most,
+            "names": BOUNDS["listing"].most, "netlink": BOUNDS["netlink"].most,
+            "statistics": BOUNDS["statistics"].most,
+        }  # fmt: skip
+        job = json.dumps(prefix.job(_PACKAGE, _FAR, "reader", options)).encode() + b"\n"
+        argv = prefix.command(words, (*_PYTHON, _START))
+        try:
+            self._process = subprocess.Popen(
+                [program(argv[0]), *argv[1:]],
+                env=prefix.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                bufsize=0,
+                start_new_session=not first,
+            )
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            hint = "; a prefix is a command such as `ssh web1`" if error.errno == ENOENT else ""
+            raise HostLostError(f"cannot run {safe(argv[0])}: {reason}{hint}") from None
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            assert stream is not None  # noqa: S101 - they are pipes
+            os.set_blocking(stream.fileno(), False)
+        try:
+            self._write(job, patience)
+            self._hello(f"\nnettop {token} ".encode(), patience)
+        except BaseException:
+            self.close()
+            raise
+        self._packer = wire.Packer()
+        self._unpacker = wire.Unpacker(BOUNDS["far"].most)
+
+    def _hello(self, token: bytes, patience: float) -> None:
+        """Skip what is printed before the token; take byte order and user."""
+        until = time.monotonic() + patience
+        while True:
+            at = self._input.find(token)
+            end = self._input.find(b"\n", at + 1)
+            if at >= 0 and end >= 0:
+                break
+            if len(self._input) > BANNER:
+                raise HostLostError(
+                    f"{self.name}: more than {BANNER >> 10} KiB came before nettop's reader began"
+                )
+            self._read(until, f"did not start a reader within {patience:g} s")
+        words = bytes(self._input[at + len(token) : end]).split()
+        del self._input[: end + 1]
+        if len(words) != 2 or words[0].decode("ascii", "replace") != sys.byteorder:
+            raise HostLostError(f"{self.name}: that host has another byte order than this one")
+        self.root = words[1] == b"0"
+
+    def exchange(self, asks: bytes, seconds: float = ANSWER) -> bytes:
+        """The answer to one batch of requests; HostLostError."""
+        if self._input:
+            raise HostLostError(f"{self.name} sent data that nobody asked for")
+        self._write(self._packer.pack(asks), seconds)
+        return self.answer(seconds)
+
+    def answer(self, seconds: float = ANSWER) -> bytes:
+        """The next answer; HostLostError."""
+        until = time.monotonic() + seconds
+        late = f"did not answer within {seconds:g} s"
+        size = wire.LENGTH.unpack(self._take(wire.LENGTH.size, until, late))[0]
+        if size > wire.PACKED:
+            raise HostLostError(f"{self.name} sent an invalid answer: a length of {size:,} bytes")
+        try:
+            answer = self._unpacker.unpack(self._take(size, until, late))
+        except wire.UnreadableError as error:
+            raise HostLostError(f"{self.name} sent an invalid answer: {error}") from None
+        self.bytes += size
+        self.exchanges += 1
+        self.used = time.monotonic()
+        return answer
+
+    def _take(self, size: int, until: float, late: str) -> bytes:
+        while len(self._input) < size:
+            self._read(until, late)
+        data = bytes(self._input[:size])
+        del self._input[:size]
+        return data
+
+    def _read(self, until: float, late: str) -> None:
+        """Wait for more output; HostLostError at its end or after `until`."""
+        output, errors = self._process.stdout, self._process.stderr
+        assert output is not None  # noqa: S101
+        assert errors is not None  # noqa: S101
+        left = until - time.monotonic()
+        if left <= 0:
+            raise HostLostError(f"{self.name} {late}")
+        ready = select.poll()
+        for stream in (output, errors):
+            if not stream.closed:
+                ready.register(stream.fileno(), select.POLLIN)
+        for handle, _ in ready.poll(1000 * left):
+            data = os.read(handle, 1 << 18)
+            if handle == output.fileno():
+                if not data:
+                    raise HostLostError(self._end())
+                self._input += data
+            elif data:
+                self._errors = (self._errors + data)[-4096:]
+            else:
+                errors.close()
+                return
+
+    def _end(self) -> str:
+        """Why the reader ended, in one sentence."""
+        self._ended = True
+        errors = self._process.stderr
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            self._process.wait(2.0)
+        if errors is not None and not errors.closed:
+            with contextlib.suppress(OSError):
+                self._errors += os.read(errors.fileno(), 1 << 16)
+        code = self._process.poll()
+        lines = [line.strip() for line in self._errors.decode("utf-8", "replace").splitlines()]
+        reason = safe(next((line for line in reversed(lines) if line), ""))[:300]
+        least = ".".join(map(str, LEAST))
+        if reason.startswith(_OLD):
+            version = reason.removeprefix(_OLD).strip()
+            return f"{self.name} has Python {version}: nettop needs {least} or later there"
+        if code == 127 or ("python3" in reason and any(word in reason for word in _ABSENT)):
+            return f"{self.name} has no python3: nettop needs Python {least} or later there"
+        if not self.exchanges and reason:
+            return f"{self.name}: {reason}"
+        why = reason or (f"killed by signal {-code}" if code and code < 0 else f"exit code {code}")
+        return f"the connection to {self.name} broke: {why}"
+
+    def _write(self, data: bytes, seconds: float) -> None:
+        """Send all; HostLostError."""
+        stream = self._process.stdin
+        assert stream is not None  # noqa: S101
+        until = time.monotonic() + seconds
+        left = memoryview(data)
+        writable = select.poll()
+        writable.register(stream.fileno(), select.POLLOUT)
+        while left:
+            try:
+                left = left[os.write(stream.fileno(), left) :]
+            except BlockingIOError:
+                remaining = until - time.monotonic()
+                if remaining <= 0:
+                    raise HostLostError(f"{self.name} did not read within {seconds:g} s") from None
+                writable.poll(1000 * remaining)
+            except OSError:
+                raise HostLostError(self._end()) from None
+
+    @property
+    def idle(self) -> bool:
+        """Whether the reader may have ended because nobody asked it."""
+        return time.monotonic() - self.used > IDLE / 2
+
+    def close(self) -> None:
+        """End the reader: its input ends. A process that stays is killed."""
+        process = self._process
+        for stream in (process.stdin, process.stdout, process.stderr):
+            if stream is not None:
+                with contextlib.suppress(OSError):
+                    stream.close()
+        try:
+            process.wait(0.5)
+        except subprocess.TimeoutExpired:
+            with contextlib.suppress(OSError):  # that of another user (sudo) cannot be signalled
+                process.send_signal(signal.SIGKILL)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(0.5)

@@ -1,0 +1,384 @@
+"""Another host as a source: its files, netlink answers and clock, through a reader there.
+
+Nothing is written there or here. Requests go in batches: `fetch` asks for many at once, and what is
+asked until the next `fetch` of a frame is answered from them. A request that was not foreseen costs
+a round trip of its own. `rehearse` shows what some work will ask, without asking.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from typing import Final
+
+from ..files import bounds
+from .connection import Connection
+from .far import mirror, wire
+from .far.wire import Ask
+from .netlink import route
+from .request import Request
+from .source import HostLostError
+
+Connect = Callable[[bytes, bool], Connection]  # a first batch; whether it is the first attempt
+FILE, FOLDER, LINK, NETLINK, IOCTL = b"t", b"l", b"k", b"n", b"i"
+_NUMBER: Final = re.compile(rb"(?<=/)\d+(?=/|$)")
+_PROCESS: Final = re.compile(rb"/proc/(\d+)/")
+# what is asked of every process is asked by pattern, so that a new process is among them
+_PATTERNS: Final = frozenset(
+    (
+        (FILE, b"/proc/#/stat"),
+        (FILE, b"/proc/#/comm"),
+        (FOLDER, b"/proc/#/fd"),
+        (LINK, b"/proc/#/fd/#"),
+    )
+)
+_ALL: Final = (FILE, b"/proc/#/stat")
+# the processes that ran since the last batch may be the busiest, of which more is read
+_DETAILS: Final = (
+    (FOLDER, b"/proc/!/task"), (FILE, b"/proc/!/task/#/schedstat"), (FILE, b"/proc/!/task/#/stat"),
+    (FILE, b"/proc/!/status"),
+)  # fmt: skip
+_OF_ONE: Final = (
+    (FILE, b"cgroup"), (FILE, b"status"), (FOLDER, b"task"), (FILE, b"task/#/stat"),
+    (FILE, b"task/#/schedstat"),
+)  # fmt: skip
+EXTRA: Final = 4  # round trips of one frame for processes that were not foreseen
+WAITS: Final = (0.0, 1.0, 2.0, 5.0, 10.0, 30.0)  # seconds between attempts to connect
+
+
+class Distant:
+    """A host behind a command prefix. HostLostError when it cannot be read."""
+
+    live = False
+    ends = False
+    opening = False
+
+    def __init__(self, connect: Connect) -> None:
+        """`connect` starts a reader."""
+        self.woken = threading.Event()
+        self._connect = connect
+        self._lock = threading.RLock()
+        self._attempts, self._again = 0, 0.0
+        self._asked: dict[Ask, None] = {}
+        self._missed: dict[Ask, None] | None = None  # during a rehearsal: what is not known yet
+        self._extra = EXTRA
+        self._connection: Connection | None = None
+        self._lost = ""
+        self._begin(first=True)
+        self.host = self._name()
+
+    def _begin(self, *, first: bool) -> None:
+        """Start a reader, whose first answer is that of `_SEED`."""
+        batch = list(_SEED)
+        self._connection = self._connect(wire.pack_asks(batch), first)
+        self.name = self._connection.name
+        self._mirror = mirror.Mirror()
+        self._known: set[Ask] = set()  # requests and patterns that this frame has answers to
+        self._cut: set[Ask] = set()  # patterns with too many matches
+        self._far, self._near = 0.0, time.monotonic()
+        self._wall = 0.0
+        self._exchange(batch, self._connection.answer)
+
+    def _name(self) -> str:
+        try:
+            return self.text("/proc/sys/kernel/hostname").strip()[:256] or self.name
+        except OSError:
+            return self.name
+
+    @property
+    def batches(self) -> Distant:
+        """Requests are sent in batches."""
+        return self
+
+    @property
+    def root(self) -> bool:
+        """Whether the reader runs as root."""
+        return self._connection is not None and self._connection.root
+
+    # -- the clock of that host --------------------------------------------------------------------
+
+    def now(self) -> float:
+        """Monotonic seconds there, as of the last answer and our own clock since."""
+        return self._far + (time.monotonic() - self._near)
+
+    def wall(self) -> float:
+        """Seconds since 1970 there."""
+        return self._wall + (time.monotonic() - self._near)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep, or less when `woken` is set."""
+        if self.woken.wait(max(0.0, seconds)):
+            self.woken.clear()
+        return True
+
+    # -- batches -----------------------------------------------------------------------------------
+
+    def fetch(self, asks: Iterable[Ask]) -> float:
+        """Begin a frame: ask for all of these; the seconds of the clock there. HostLostError."""
+        with self._lock:
+            self._reconnect()
+            wanted = dict.fromkeys(map(_general, asks))
+            if _ALL in wanted:
+                wanted |= dict.fromkeys(_DETAILS)
+            self._extra = EXTRA
+            self._known, self._cut = set(), set()
+            self._ask(wanted)
+            return self._far
+
+    def add(self, asks: Iterable[Ask]) -> None:
+        """Ask for these too, in the same frame."""
+        with self._lock:
+            self._reconnect()
+            self._ask(dict.fromkeys(map(_general, asks)))
+
+    def asked(self) -> Collection[Ask]:
+        """What was asked since this was last called."""
+        with self._lock:
+            asked, self._asked = self._asked, {}
+        return asked
+
+    def rehearse(self, work: Callable[[], object]) -> Collection[Ask]:
+        """Do `work` with the answers of this frame; what it asked beyond them.
+
+        To `work` such an answer is a file that does not exist.
+        """
+        with self._lock:
+            self._missed = missed = {}
+            try:
+                work()
+            finally:
+                self._missed = None
+        return missed
+
+    def close(self) -> None:
+        """End the reader."""
+        with self._lock:
+            if self._connection is not None:
+                self._connection.close()
+                self._connection = None
+
+    def _reconnect(self) -> None:
+        """Connect again if the connection broke, at first at once, then less and less often."""
+        if self._connection is not None and not self._connection.idle:
+            return
+        if self._connection is not None:  # nobody asked for long: it may have ended
+            self.close()
+        if time.monotonic() < self._again:
+            raise HostLostError(self._lost)
+        try:
+            self._begin(first=False)
+        except HostLostError as error:
+            self._fail(error)
+            raise
+        self._attempts, self._lost = 0, ""
+
+    def _fail(self, error: HostLostError) -> None:
+        self.close()
+        self._lost = str(error)
+        self._again = time.monotonic() + WAITS[min(self._attempts, len(WAITS) - 1)]
+        self._attempts += 1
+
+    def _ask(self, asks: Iterable[Ask]) -> None:
+        """One round trip."""
+        connection = self._connection
+        if connection is None:
+            raise HostLostError(self._lost or f"{self.name} is not connected")
+        batch = sorted(asks, key=_order)
+        self._exchange(batch, lambda: connection.exchange(wire.pack_asks(batch)))
+
+    def _exchange(self, batch: list[Ask], answered: Callable[[], bytes]) -> None:
+        """Take the answer to a batch."""
+        self._mirror.number += 1
+        sent = time.monotonic()
+        try:
+            answer = answered()
+            took = time.monotonic() - sent
+            pids = self._take(answer, batch)
+        except HostLostError as error:
+            self._fail(error)
+            raise
+        except wire.UnreadableError as error:
+            lost = HostLostError(f"{self.name} sent an invalid answer: {error}")
+            self._fail(lost)
+            raise lost from None
+        self._near = time.monotonic() - took / 2
+        for ask in batch:
+            if b"/!" not in ask[1]:
+                self._known.add(ask)
+                continue
+            for pid in pids:
+                self._known.add((ask[0], ask[1].replace(b"!", b"%d" % pid)))
+
+    def _take(self, answer: bytes, batch: list[Ask]) -> list[int]:
+        """Apply an answer; the processes that were looked into. UnreadableError."""
+        number, far, wall, pids, at = wire.unpack_head(answer)
+        if number != self._mirror.number:
+            raise wire.UnreadableError("it answers another batch")
+        for ref, form, name, body in wire.unpack_changes(answer, at):
+            if ref == wire.FORGOTTEN:
+                self._mirror.remove((name[:1], name[1:]))
+                continue
+            if ref >= len(batch):
+                raise wire.UnreadableError("it answers a request that was not sent")
+            ask = batch[ref]
+            if form == mirror.CUT:  # a name that is not among these is asked for by itself
+                self._cut.add(ask)
+                continue
+            if _is_pattern(ask) != bool(name) or (name and not _matches(ask[1], name)):
+                raise wire.UnreadableError("it names a file that was not asked for")
+            one = (ask[0], name) if name else ask
+            self._mirror.apply(one, form, body)
+        if self._mirror.size > bounds.BOUNDS["far"].most:
+            raise wire.UnreadableError(str(bounds.exceeded("far").strerror))
+        self._far, self._wall = far, wall
+        return pids
+
+    # -- reading -----------------------------------------------------------------------------------
+
+    def _answer(self, ask: Ask, path: str) -> bytes:
+        """The raw answer; OSError as it was raised there."""
+        with self._lock:
+            self._asked[ask] = None
+            if not self._has(ask):
+                if self._missed is not None:
+                    self._missed[ask] = None
+                    raise FileNotFoundError(errno.ENOENT, "not asked yet", path)
+                self._ask_alone(ask, path)
+            answer = self._mirror.answers.get(ask)
+        if answer is None:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), path or None)
+        if answer[:1] == b"+":
+            return answer[1:]
+        number, _, text = answer[1:].partition(b" ")
+        code = int(number) if number.isdigit() and len(number) < 5 else errno.EIO
+        raise OSError(code, text[:300].decode("utf-8", "replace"), path or None)
+
+    def _has(self, ask: Ask) -> bool:
+        """Whether this frame has the answer, or knows that there is none."""
+        if ask in self._known:
+            return True
+        if ask[0] not in (FILE, FOLDER, LINK):
+            return False
+        for pattern in _patterns(ask):
+            if pattern in self._known:
+                return pattern not in self._cut or ask in self._mirror.answers
+        return False
+
+    def _ask_alone(self, ask: Ask, path: str) -> None:
+        """A round trip for a request that was not foreseen, together with what follows it.
+
+        Of processes only some in one frame: the others seem to have ended until the next frame.
+        """
+        process = _PROCESS.match(ask[1]) if ask[0] in (FILE, FOLDER, LINK) else None
+        if process is None:
+            self.add((ask,))
+            return
+        if not self._extra:
+            raise FileNotFoundError(errno.ENOENT, "not read in this sample", path)
+        self._extra -= 1
+        self.add((ask, *((kind, b"/proc/%s/%s" % (process[1], name)) for kind, name in _OF_ONE)))
+
+    def data(self, path: str) -> bytes:
+        """The file's bytes."""
+        body = self._answer((FILE, os.fsencode(path)), path)
+        bounds.must_have_lines(body, path)
+        return body
+
+    def text(self, path: str) -> str:
+        """The file's text."""
+        return self.data(path).decode("utf-8", "surrogateescape")
+
+    def listing(self, path: str) -> list[str]:
+        """The names in a directory, sorted."""
+        names = self._answer((FOLDER, os.fsencode(path.rstrip("/") or "/")), path)
+        return names.decode("utf-8", "surrogateescape").split("\n")[:-1]
+
+    def link(self, path: str) -> str:
+        """Where a symbolic link points."""
+        return os.fsdecode(self._answer((LINK, os.fsencode(path)), path))
+
+    def netlink(self, request: Request) -> bytes:
+        """The answer of the kernel there."""
+        return self._answer(_message(request), "")
+
+    def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
+        """The answer of the driver there."""
+        device = os.fsencode(interface)
+        if not device or len(device) > 15 or b"\0" in device:
+            raise OSError(errno.ENODEV, "no such interface", interface)
+        payload = b"%s\0%d\0%s" % (device, len(request), request.rstrip(b"\0"))
+        answer = self._answer((IOCTL, payload), "")
+        if len(answer) != len(request):
+            raise ValueError("the driver's answer is cut off")
+        return answer
+
+    def drops(self) -> str:
+        """Refused: that would load a program into the kernel there."""
+        raise PermissionError(errno.EPERM, "no program is loaded into the kernel of another host")
+
+    def end_drops(self) -> None:
+        """No program was loaded."""
+
+    def keep_open(self, paths: Collection[str]) -> None:
+        """The reader opens each file when it is asked."""
+
+
+def _message(request: Request) -> Ask:
+    head = f"{request.family}\0{request.kind}\0{'d' if request.dump else ''}\0"
+    return NETLINK, head.encode("ascii") + request.body
+
+
+_CPU: Final = b"/sys/devices/system/cpu"
+_SEED: Final = (  # lists on which much else depends: they save a round trip of the first frame
+    (FILE, b"/proc/sys/kernel/hostname"),
+    (FOLDER, b"/proc"),
+    (FOLDER, b"/sys/class/net"),
+    (FOLDER, _CPU),
+    (FILE, _CPU + b"/online"),
+    (FOLDER, _CPU + b"/cpu0/cpuidle"),
+    _message(route.LINKS),
+)
+
+
+def _order(ask: Ask) -> tuple[bool, bool, bool, bool]:
+    """All processes before those that ran; lists before the patterns that need them."""
+    return ask != _ALL, b"!" in ask[1], b"#" in ask[1], ask[0] != FOLDER
+
+
+def _is_pattern(ask: Ask) -> bool:
+    return ask[0] in (FILE, FOLDER, LINK) and (b"/#" in ask[1] or b"/!" in ask[1])
+
+
+def _patterns(ask: Ask) -> Iterable[Ask]:
+    """The patterns that a request may belong to: of all processes, of one."""
+    kind, path = ask
+    process = _PROCESS.match(path)
+    if process is None:
+        return
+    yield kind, _NUMBER.sub(b"#", path)
+    end = process.end() - 1
+    rest = _NUMBER.sub(b"#", path[end:])
+    if rest != path[end:]:
+        yield kind, path[:end] + rest
+
+
+def _general(ask: Ask) -> Ask:
+    """The request, or the pattern by which it is asked."""
+    if ask[0] in (FILE, FOLDER, LINK):
+        pattern = ask[0], _NUMBER.sub(b"#", ask[1])
+        if pattern in _PATTERNS:
+            return pattern
+    return ask
+
+
+def _matches(pattern: bytes, path: bytes) -> bool:
+    """Whether the path is one of those that a pattern stands for."""
+    parts, given = pattern.split(b"/"), path.split(b"/")
+    return len(parts) == len(given) and all(
+        part == one or (part in (b"#", b"!") and one.isdigit())
+        for part, one in zip(parts, given, strict=True)
+    )

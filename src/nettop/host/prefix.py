@@ -1,0 +1,100 @@
+"""The command prefix that runs a command at another host, and programs sent there.
+
+`ssh host`, `ip netns exec b`, `sudo ip netns exec b`, `kubectl exec POD --`. A program is the
+source text of a module and of the modules of its folder that it imports; the far Python reads it as
+one line of JSON and runs it. Nothing is written there.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from ..files.trust import path
+
+# Read one line with all sources, then run them. `python3 -` would read until end of file, but that
+# means that nettop has ended.
+START: Final = "import sys,json;job=json.loads(sys.stdin.readline());exec(job['boot'])"
+_BOOT: Final = """
+import types
+parts = job["package"].split(".")
+for end in range(1, len(parts) + 1):
+    package = types.ModuleType(".".join(parts[:end]))
+    package.__path__ = []
+    sys.modules[package.__name__] = package
+for name, text in job["texts"]:
+    module = types.ModuleType(name)
+    sys.modules[name] = module
+    setattr(sys.modules[job["package"]], name.rpartition(".")[2], module)
+    exec(compile(text, name, "exec"), module.__dict__)
+module.main(job["options"])
+"""
+
+
+def parse(text: str | None) -> tuple[str, ...]:
+    """The words of a prefix, split as a shell would; ValueError for unbalanced quotes."""
+    return tuple(shlex.split(text or ""))
+
+
+def command(prefix: Sequence[str], argv: Sequence[str]) -> list[str]:
+    """The command line that runs `argv` behind the prefix.
+
+    ssh joins its words with spaces and passes them to a shell, so `argv` is quoted as one word.
+    """
+    if any(os.path.basename(word) == "ssh" for word in _programs(prefix)):
+        return [*prefix, shlex.join(argv)]
+    return [*prefix, *argv]
+
+
+def _programs(prefix: Sequence[str]) -> Iterator[str]:
+    """The words of a prefix that are programs: the first, and the next after sudo or `ip netns`."""
+    words = iter(prefix)
+    for word in words:
+        if "=" in word and not word.startswith("-"):
+            continue
+        if word.startswith("-"):
+            continue
+        yield word
+        if os.path.basename(word) == "ip" and (next(words, ""), next(words, "")) == (
+            "netns",
+            "exec",
+        ):
+            next(words, "")  # the name of the namespace
+            continue
+        if os.path.basename(word) not in ("sudo", "env", "doas", "nice", "timeout", "sshpass"):
+            return
+
+
+def environment() -> dict[str, str]:
+    """Our environment with the trusted PATH, without the variables of our own SSH session.
+
+    SSH_CONNECTION of nettop's own session is not the connection to the far end.
+    """
+    inherited = {key: text for key, text in os.environ.items() if not key.startswith("SSH_C")}
+    return {**inherited, "PATH": path()}
+
+
+def job(
+    package: str, folder: Path, script: str, options: Mapping[str, object]
+) -> dict[str, object]:
+    """The line that starts FOLDER/SCRIPT.py at the far end; `main(options)` is called there."""
+    texts = _texts(package, folder, script)
+    return {"boot": _BOOT, "package": package, "texts": texts, "options": options}
+
+
+@cache
+def _texts(package: str, folder: Path, script: str) -> tuple[tuple[str, str], ...]:
+    """Module name and source of the modules that the script imports, then of the script itself."""
+    text = (folder / f"{script}.py").read_text(encoding="utf-8")
+    sources: dict[str, str] = {}
+    for module, names in re.findall(
+        rf"^from {re.escape(package)}(?:\.(\w+))? import ([\w, ]+)$", text, re.MULTILINE
+    ):
+        for needed in [module] if module else names.split(", "):
+            sources.update(_texts(package, folder, needed))
+    return (*sources.items(), (f"{package}.{script}", text))

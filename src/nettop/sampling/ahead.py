@@ -1,0 +1,79 @@
+"""What the next frame will ask another host: one batch instead of a round trip for each file.
+
+A table asks mostly what it asked before. Tables that were not read yet are rehearsed: their
+collectors run with the answers that are known, until they ask for nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from .. import collect
+from ..collect import Memory
+from ..host.source import Ask, Batches, HostLostError, Source
+
+_ROUNDS: Final = 8  # rehearsals at the most; what is still missing is asked for one by one
+_KEPT: Final = 3  # readings of a table after which a request that it no longer makes is forgotten
+
+
+class Ahead:
+    """The requests of each table."""
+
+    def __init__(self) -> None:
+        """Nothing is known yet."""
+        self._tables: dict[str, dict[Ask, int]] = {}  # the reading that last made the request
+        self._readings: dict[str, int] = {}
+
+    def fetch(self, batches: Batches, due: Sequence[str], source: Source) -> float:
+        """Ask for all that these tables will read; the seconds of the clock there."""
+        batches.asked()  # what others asked since the last frame
+        new = [name for name in due if name not in self._tables]
+        at = self._fetch(batches, due) if not new else 0.0
+        for round_ in range(_ROUNDS if new else 0):
+            # each round asks for everything again, so that the frame is of one moment
+            missed = batches.rehearse(lambda: self._rehearse(source, batches, new))
+            if round_ and not missed:
+                break
+            at = self._fetch(batches, due)
+        return at
+
+    def _fetch(self, batches: Batches, due: Sequence[str]) -> float:
+        return batches.fetch({ask for name in due for ask in self._tables.get(name, ())})
+
+    def keep(self, table: str, asked: Collection[Ask]) -> None:
+        """The table was read, and asked this."""
+        reading = self._readings[table] = self._readings.get(table, 0) + 1
+        known = self._tables.setdefault(table, {})
+        known |= dict.fromkeys(asked, reading)
+        for ask in [ask for ask, last in known.items() if reading - last >= _KEPT]:
+            del known[ask]
+
+    def _rehearse(self, source: Source, batches: Batches, tables: Sequence[str]) -> None:
+        """Read tables as in a first frame, and those that are read instead of one that fails."""
+        memories: dict[str, Memory] = {}
+        todo = list(tables)
+        for name in todo:
+            module = collect.collector(name)
+            try:
+                if hasattr(module, "update"):
+                    key = getattr(module, "MEMORY", name)
+                    module.update(source, memories.setdefault(key, {}))
+                else:
+                    module.read(source)
+            except HostLostError:
+                raise
+            except Exception:
+                todo += {getattr(module, "ELSE", name)}.difference(todo)
+            self._tables.setdefault(name, {}).update(dict.fromkeys(batches.asked(), 0))
+
+
+def prepare(source: Source, work: Callable[[], object]) -> None:
+    """Ask another host for all that `work` will read, in a few round trips; here do nothing."""
+    batches = source.batches
+    for _ in range(_ROUNDS if batches is not None else 0):
+        assert batches is not None  # noqa: S101
+        missed = batches.rehearse(work)
+        if not missed:
+            return
+        batches.add(missed)

@@ -1,0 +1,153 @@
+"""A far reader reads what collectors ask, and nothing else: no write, no secret, no way out."""
+
+from __future__ import annotations
+
+import ast
+import re
+import struct
+import sys
+from pathlib import Path
+
+import pytest
+
+from nettop.host import far
+from nettop.host.far import allowed
+from nettop.host.netlink import driver, ethtool, legacy, route
+from nettop.host.recording import Replay, load
+
+FAR = Path(far.__file__).parent
+FIRST = "/proc/1/root"
+HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host"))
+
+
+@pytest.mark.parametrize("path", HOSTS, ids=lambda path: path.stem)
+def test_all_that_collectors_asked_of_a_recorded_host_may_be_read(path: Path) -> None:
+    names = {name for moment in Replay(load(str(path))).moments for name in moment.changed}
+    checked = 0
+    for name in names:
+        if not name.startswith("/") or name.startswith("/proc/sys/host/"):  # a scrubbed word
+            continue
+        data = name.encode()
+        if name.endswith("/"):
+            allowed.folder(data.rstrip(b"/"))
+        elif name.endswith("@"):
+            allowed.link(data[:-1])
+        else:
+            allowed.file(data)
+        checked += 1
+    assert checked > 50
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/etc/shadow", "/etc/passwd", "/proc/kmsg", "/proc/kcore", "/proc/1/environ", "/proc/1/mem",
+        "/proc/1/maps", "/proc/self/environ", "/proc/1/fd/3", f"{FIRST}/etc/shadow",
+        "/proc/1/cwd/x", f"{FIRST}/proc/1/environ", "/proc/1/task/1/environ", "/dev/mem",
+        "/proc/sys/net/ipv4/tcp_fastopen_key", "/proc/sys/net/ipv6/conf/all/stable_secret",
+        "/proc/net/rpc/nfsd.export/channel", "/sys/kernel/debug/x",
+        "/sys/class/net/../../../etc/shadow", "/sys/class/net/eth0/device/../../../../etc/shadow",
+        "/proc/../etc/shadow", "/proc//stat", "/proc/./stat", "proc/stat", "", "/",
+        "/proc/stat\0", "/etc/sysctl.d/../shadow", "/etc/sysctl.d/a/b.conf", "/proc/stat\n",
+        "/proc/net/../1/environ", "/home/a/.ssh/id_ed25519", "/var/lib/nettop/journal",
+        f"{FIRST}/sys/fs/cgroup/../../../etc/shadow", "/etc/systemd/network/x.netdev",
+        "/proc/sysrq-trigger", "/proc/sys/fs/binfmt_misc/status", "/run/user/0/bus",
+    ],
+)  # fmt: skip
+def test_a_path_that_is_not_on_the_list_is_refused(path: str) -> None:
+    with pytest.raises(PermissionError):
+        allowed.file(path.encode())
+    if not path.startswith("/proc/sys/net/"):  # a file there is no directory
+        with pytest.raises(PermissionError):
+            allowed.folder(path.encode())
+    if path != "/proc/1/fd/3":  # where it points is not what it holds
+        with pytest.raises(PermissionError):
+            allowed.link(path.encode())
+
+
+def test_only_netlink_messages_that_read_are_sent() -> None:
+    reads = {route.GETLINK, route.GETADDR, route.GETROUTE, route.GETQDISC, route.GETCLASS}
+    sent = {
+        (family, kind, dump)
+        for family in (
+            "route",
+            "sock_diag",
+            "ethtool",
+            "netdev",
+            "nlctrl",
+            "devlink",
+            "nl80211",
+            "",
+        )
+        for kind in range(300)
+        for dump in (False, True)
+        if not refused(family, kind, dump)
+    }
+    assert {kind for family, kind, _ in sent if family == "route"} == reads | {route.GETSTATS}
+    assert {(kind, dump) for family, kind, dump in sent if family == "sock_diag"} == {
+        (18, True), (20, True),
+    }  # fmt: skip
+    assert {family for family, _, _ in sent} == {"route", "sock_diag", "ethtool", "netdev"}
+    writes = {message.put for message in ethtool.MESSAGES.values()}
+    assert not {kind for family, kind, _ in sent if family == "ethtool"} & writes
+    assert {message.get for message in ethtool.MESSAGES.values()} <= {
+        kind for family, kind, _ in sent if family == "ethtool"
+    }
+
+
+def refused(family: str, kind: int, dump: bool) -> bool:
+    try:
+        allowed.netlink(family, kind, dump)
+    except PermissionError:
+        return True
+    return False
+
+
+def test_only_ethtool_commands_that_read_are_sent() -> None:
+    reads = {
+        driver.GDRVINFO, driver.GSTRINGS, driver.GSTATS, driver.GSSET_INFO, driver.GRXFH,
+        driver.GRXRINGS, driver.GRXCLSRLCNT, driver.GRXCLSRULE, driver.GRXCLSRLALL, driver.GRSSH,
+        driver.GPERMADDR, *(get for get, _, _ in legacy.CALLS.values()),
+    }  # fmt: skip
+    sent = set()
+    for command in range(0x100):
+        try:
+            allowed.ethtool(command)
+        except PermissionError:
+            continue
+        sent.add(command)
+    assert sent == reads
+
+
+@pytest.mark.parametrize("path", sorted(FAR.glob("*.py")), ids=lambda path: path.stem)
+def test_the_reader_runs_on_python_3_6_with_its_own_library(path: Path) -> None:
+    text = path.read_text()
+    tree = ast.parse(text, feature_version=(3, 6))
+    modules = {
+        (node.module if isinstance(node, ast.ImportFrom) else name.name) or ""
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in node.names
+    }
+    own = {"nettop.host.far", *(f"nettop.host.far.{one.stem}" for one in FAR.glob("*.py"))}
+    assert modules <= sys.stdlib_module_names | own
+    assert "__future__" not in modules  # `annotations` came with 3.7
+    assert not re.search(r"\.removeprefix\(|\.removesuffix\(|:=|capture_output|math\.prod", text)
+
+
+def test_the_reader_opens_no_file_to_write() -> None:
+    for path in FAR.glob("*.py"):
+        text = path.read_text()
+        assert not re.search(r"O_(?:WRONLY|RDWR|CREAT|TRUNC|APPEND)|(?<!os\.)\bopen\(", text), path
+        assert not re.search(
+            r"os\.(?:remove|unlink|mkdir|rename|chmod|chown|kill|system|exec)", text
+        )
+
+
+def test_a_request_of_an_unknown_size_is_refused() -> None:
+    from nettop.host.far.kernel import Kernel
+
+    with pytest.raises(OSError, match="does not send"):
+        Kernel(1).ioctl(b"lo", struct.pack("=I", 0x0F) + bytes(40))
+    with pytest.raises(OSError, match="of this size"):
+        Kernel(1).ioctl(b"lo", b"\x03")

@@ -1,0 +1,50 @@
+"""Every collector gives the same rows through a reader as from the recording itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from far_host import Far
+
+from nettop import collect
+from nettop.frame.rates import Frame
+from nettop.host import distant
+from nettop.host.recording import Replay, load
+from nettop.sampling.sampler import Sampler
+
+HOSTS = sorted((Path(__file__).parents[1] / "hosts").glob("*.host*"))
+FRAMES = 4
+
+
+def reasons(frame: Frame) -> dict[str, str]:
+    """Why tables are missing, without the names of entries of a recording."""
+    return {
+        name: why.partition(": netlink/")[0].partition(": ioctl/")[0]
+        for name, why in frame.missing.items()
+    }
+
+
+@pytest.mark.parametrize("path", HOSTS, ids=lambda path: path.name.partition(".")[0])
+def test_a_far_host_gives_the_frames_of_its_recording(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(distant, "EXTRA", 10_000)
+    data = load(str(path))
+    near, behind = Replay(data), Replay(data)
+    far = Far(behind)
+    here, there = Sampler(near), Sampler(far)
+    trips = []
+    for _ in range(FRAMES):
+        before = far.wires[0].exchanges
+        expected, frame = here.take(collect.always()), there.take(collect.always())
+        trips.append(far.wires[0].exchanges - before)
+        assert reasons(frame) == reasons(expected)
+        for name, rows in expected.tables.items():
+            assert list(frame.tables[name]) == list(rows), name
+        if not near.wait(1.0):
+            break
+        behind.wait(1.0)
+    assert trips[0] + 1 <= 5, "the start is a round trip too"
+    assert max(trips[1:], default=1) <= 2, trips
+    assert len(far.wires) == 1
