@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from nettop.host import connection
+from nettop.files import bounds
 from nettop.host.connection import Connection
 from nettop.host.distant import FILE, Distant
 from nettop.host.far import wire
@@ -249,4 +249,4 @@ def test_any_bytes_are_a_message_or_an_error(data: bytes) -> None:
 
 
 def test_the_bounds_are_those_of_this_host() -> None:
-    assert connection.BOUNDS["far"].most >= connection.BOUNDS["netlink"].most
+    assert bounds.BOUNDS["far"].most >= bounds.BOUNDS["netlink"].most

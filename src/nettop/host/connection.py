@@ -58,7 +58,6 @@ class Connection:
         self.used = time.monotonic()
         self._errors = b""
         self._input = bytearray()
-        self._ended = False
         token = secrets.token_hex(16)
         options = {
             "token": token, "first": base64.b64encode(asks).decode(), "idle": IDLE,
@@ -169,7 +168,6 @@ class Connection:
 
     def _end(self) -> str:
         """Why the reader ended, in one sentence."""
-        self._ended = True
         errors = self._process.stderr
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(2.0)

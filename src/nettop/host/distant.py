@@ -68,6 +68,7 @@ class Distant:
         self._extra = EXTRA
         self._connection: Connection | None = None
         self._lost = ""
+        self._far, self._wall, self._near = 0.0, 0.0, time.monotonic()  # clocks there, and ours
         self._begin(first=True)
         self.host = self._name()
 
@@ -79,8 +80,6 @@ class Distant:
         self._mirror = mirror.Mirror()
         self._known: set[Ask] = set()  # requests and patterns that this frame has answers to
         self._cut: set[Ask] = set()  # patterns with too many matches
-        self._far, self._near = 0.0, time.monotonic()
-        self._wall = 0.0
         self._exchange(batch, self._connection.answer)
 
     def _name(self) -> str:
@@ -147,7 +146,8 @@ class Distant:
         To `work` such an answer is a file that does not exist.
         """
         with self._lock:
-            self._missed = missed = {}
+            missed: dict[Ask, None] = {}
+            self._missed = missed
             try:
                 work()
             finally:
@@ -169,10 +169,12 @@ class Distant:
             self.close()
         if time.monotonic() < self._again:
             raise HostLostError(self._lost)
+        attempts = self._attempts
         try:
             self._begin(first=False)
         except HostLostError as error:
-            self._fail(error)
+            if self._attempts == attempts:
+                self._fail(error)
             raise
         self._attempts, self._lost = 0, ""
 
@@ -207,7 +209,7 @@ class Distant:
             raise lost from None
         self._near = time.monotonic() - took / 2
         for ask in batch:
-            if b"/!" not in ask[1]:
+            if not _is_pattern(ask) or b"/!" not in ask[1]:
                 self._known.add(ask)
                 continue
             for pid in pids:
