@@ -82,7 +82,7 @@ def test_a_recording_cut_in_its_first_moment_is_still_shown(
     file = tmp_path / "cut.host"
     file.write_text(text[: text.index("-- @0.982")], errors="surrogateescape")
     assert main(["show", "overview", "--once", "--replay", str(file)]) == 0
-    assert "PATH eth0" in capsys.readouterr().out
+    assert "WHAT LIMITS eth0" in capsys.readouterr().out
 
 
 def test_what_a_terminal_could_obey_is_escaped_in_json() -> None:

@@ -62,7 +62,7 @@ def test_odd_sizes_are_refused(words: list[str], capsys: pytest.CaptureFixture[s
 
 def test_plain_is_the_overview(recording: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["--plain", "--replay", recording]) == 0
-    assert "PATH eth0" in capsys.readouterr().out
+    assert "WHAT LIMITS eth0" in capsys.readouterr().out
 
 
 def test_serve_quotes_what_it_runs() -> None:

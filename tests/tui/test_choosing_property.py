@@ -24,6 +24,7 @@ from textual import events
 from nettop.advice.rules.rule import Finding, Wanted
 from nettop.settings import Host
 from nettop.tui.actions import Actions
+from nettop.tui.mouse import selected
 from nettop.tui.notes import Update
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
@@ -113,7 +114,7 @@ class Desk:
     def under(self) -> str:
         """The row that is painted as selected, or the whole page."""
         rows = self.app.board.shown
-        chosen = [row for row in rows[:-1] if row and row[0][1].startswith("select")]
+        chosen = [row for row in rows[:-1] if selected(row)]
         return "".join(text for row in (chosen or rows) for text, _ in row)
 
     def values(self) -> dict[str, str]:

@@ -18,7 +18,7 @@ from nettop.commands import open_source
 from nettop.commands.top import demo
 from nettop.host.recording import Replay, load
 from nettop.tui import app as starter
-from nettop.tui import keys, themes
+from nettop.tui import keys, mouse, themes
 from nettop.tui.engine import Engine
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
@@ -79,8 +79,11 @@ async def test_the_footer_and_rows_can_be_clicked() -> None:
     app = Nettop(View(), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
-        here = next(y for y, row in enumerate(app.board.shown) if row[0][1].startswith("select"))
+        here = next(y for y, row in enumerate(app.board.shown) if mouse.selected(row))
         await pilot.click(offset=(20, here + 2))
+        assert app.view.spot.on == "pause-off@eth0"
+        await pilot.click(offset=(90, here + 1))  # in another frame
+        await pilot.click(offset=(20, 3))
         assert app.view.spot.on == "pause-off@eth0"
         footer = "".join(text for text, _ in app.board.shown[39])
         await pilot.click(offset=(footer.index("Flows"), 39))

@@ -13,7 +13,7 @@ import argparse
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -283,6 +283,7 @@ def text(result: TrialResult) -> str:
             f"  latency      min {t.min:.1f}  median {t.p50:.1f}  p99 {t.p99:.1f}  "
             f"p99.9 {t.p999:.1f}  max {t.max:.1f} µs, width {t.fwhm:.1f} µs, {t.count:,} exchanges"
         )
+        lines += [f"               {row}" for row in distribution(t.histogram, 50, 3)]
     for name, side in (("here", result.here), ("there", result.there)):
         busy = [
             "{:.0f}:{:.0f}%".format(c["cpu"], 100 - c["idle"] - c["iowait"]) for c in side.cores
@@ -298,9 +299,29 @@ def _brief(value: object) -> str:
     if isinstance(value, float):
         return f"{value:,.6g}"
     if isinstance(value, list | tuple) and value and isinstance(value[0], dict):
-        return "".join(
-            "\n    " + "  ".join(f"{k}={_brief(v)}" for k, v in row.items()) for row in value
-        )
+        return "".join(f"\n    {_row(row)}" for row in value)
     if isinstance(value, list | tuple):
         return ", ".join(_brief(item) for item in value)
     return str(value)
+
+
+def _row(row: Mapping[str, object]) -> str:
+    """One point of a sweep; the gaps between its datagrams as a plot, not as numbers."""
+    gaps = row.get("gaps")
+    words = [f"{key}={_brief(value)}" for key, value in row.items() if key != "gaps"]
+    if isinstance(gaps, list | tuple) and gaps:
+        words.append(f"gaps={distribution(gaps, 30)[0]}")
+    return "  ".join(words)
+
+
+def distribution(pairs: Sequence[tuple[float, int]], width: int, rows: int = 1) -> list[str]:
+    """The lines of a plot of (µs, count) pairs, and its range at the end of the last line."""
+    from ..terms import units
+    from ..terms.histogram import plot
+
+    lines = list(plot(pairs, width, rows))
+    if lines:
+        ends = [units.seconds(value / 1e6) for value in (pairs[0][0], pairs[-1][0])]
+        most = max(count for _, count in pairs)
+        lines[-1] += f" {ends[0]} to {ends[1]}, at most {most:,}"
+    return lines

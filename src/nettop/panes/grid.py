@@ -9,12 +9,15 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.kinds.core import Core
-from ..terms.text import Line, fit, fit_line, level, line, stacked
+from ..terms.text import Line, fit, fit_line, level, line, line_cells, stacked
 from ..terms.units import percent
-from .parts import KINDS, core_load, kinds
+from .parts import KINDS, core_load, kinds, load_role
 
 _SHARES: Final = attrgetter(*(kind[0] for kind in KINDS))
 _NARROW: Final = 50  # columns of a core's row below the heat map
+MANY: Final = 32  # cores above which there is a heat map instead of rows
+OUTLIERS: Final = 8  # cores that are rows below the heat map, at the most
+SPREAD: Final = 10.0  # percent by which they are above the middle core
 
 
 def groups(cores: Sequence[Core]) -> list[tuple[str, list[Core]]]:
@@ -164,39 +167,97 @@ def weight(core: Core) -> float:
 
 
 def block(facts: Facts, width: int, height: int) -> list[Line]:
-    """The cores in at most `height` lines."""
+    """The cores in at most `height` lines: all as rows, or a heat map of all and the outliers."""
     cores = facts.cores
     if not cores or height <= 0:
         return []
+    if len(cores) <= MANY:
+        for across in (_across(width), 2):
+            out = _rows_of(cores, width, across)
+            if len(out) <= height:
+                return out
+    across = max(_across(width), width // _NARROW)
+    each = width // across
+    digits = len(str(max(core.cpu for core in cores)))
+    rows = [core_row(core, each, digits) for core in outliers(cores)]
+    shown = in_columns(rows[: max(0, height - 1) * across], across, each, width)
+    return [*heats(cores, width, 2 * (height - len(shown))), *shown][:height]
+
+
+def needs(facts: Facts, width: int) -> int:
+    """The lines that show all cores; of many, the heat map and the outliers."""
+    cores = facts.cores
+    if len(cores) <= MANY:
+        across = _across(width)
+        sizes = [len(members) for _, members in groups(cores)]
+        if 1 < len(sizes) <= across:
+            return max(sizes) + 1
+        return sum(-(-size // across) + (len(sizes) > 1) for size in sizes)
+    lines = sum(-(-len(members) // max(8, width - 12)) for _, members in groups(cores))
+    return lines + -(-len(outliers(cores)) // max(_across(width), width // _NARROW))
+
+
+def outliers(cores: Sequence[Core]) -> list[Core]:
+    """The cores whose load is above that of the middle one by `SPREAD`; at most `OUTLIERS`."""
+    loads = sorted(load for core in cores if (load := core_load(core)) is not None)
+    if not loads:
+        return []
+    least = loads[len(loads) // 2] + SPREAD
+    known = [core for core in cores if (core_load(core) or 0.0) >= least]
+    return sorted(known, key=lambda core: (-weight(core), core.cpu))[:OUTLIERS]
+
+
+def brief(facts: Facts, width: int) -> list[Line]:
+    """One line: a character per core, then the busiest with their users."""
+    cores = facts.cores
+    if not cores:
+        return []
+    head = line((" CORES ", "title"))
+    room = max(8, width // 2)
+    drawn = heat("", cores, min(room, len(cores) + len(cores) // 2 + 2), 1)[0]
+    parts = head + drawn
+    busiest = sorted(cores, key=lambda core: -(core_load(core) or 0.0))
+    for core in busiest[:OUTLIERS]:
+        load = core_load(core)
+        if load is None or load < SPREAD:
+            break
+        text = line((f"  {core.cpu} ", "head"), (percent(load), load_role(load)), " ")
+        user = core.processes[:1] or core.queues[:1]
+        text += line((user[0], "user" if core.processes else "accent")) if user else ()
+        if line_cells(parts) + line_cells(text) > width:
+            break
+        parts += text
+    return [fit_line(parts, width)]
+
+
+def _across(width: int) -> int:
+    """Columns of rows of cores."""
+    return 1 if width < 72 else 2 if width < 170 else 3
+
+
+def _rows_of(cores: Sequence[Core], width: int, across: int) -> list[Line]:
+    """All cores as rows: groups side by side if they fit, else one below the other."""
+    if not cores:
+        return []
     digits = len(str(max(core.cpu for core in cores)))
     together = groups(cores)
-    across = 1 if width < 76 else 2 if width < 170 else 3
-    if len(together) == 2 and across >= 2:
+    if len(together) == 2 and across > 2:
         across = 2
     each = width // across
     named = len(together) > 1
+    blocks = [
+        [fit_line(line((f" {name}", "dim")), each)] * named
+        + [core_row(core, each, digits) for core in members]
+        for name, members in together
+    ]
     if named and len(together) <= across:
-        need = max(len(members) for _, members in together) + 1
-        if need <= height:
-            columns = [
-                [fit_line(line((f" {name}", "dim")), each)]
-                + [core_row(core, each, digits) for core in members]
-                for name, members in together
-            ]
-            return beside(columns, each, width)
-    need = -(-len(cores) // across)
-    if not named and need <= height:
-        return in_columns([core_row(core, each, digits) for core in cores], across, each, width)
-    out = heats(cores, width, height)
-    left = height - len(out)
-    if left > 0:
-        across = max(across, width // _NARROW)
-        each = width // across
-        heavy = [(weigh, core) for core in cores if (weigh := weight(core)) >= 2]
-        heavy.sort(key=lambda pair: -pair[0])
-        shown = [core for _, core in heavy[: left * across]]
-        out += in_columns([core_row(core, each, digits) for core in shown], across, each, width)
-    return out[:height]
+        return beside(blocks, each, width)
+    if not named:
+        return in_columns(blocks[0], across, each, width)
+    out: list[Line] = []
+    for head, *rows in blocks:
+        out += [head, *in_columns(rows, across, each, width)]
+    return out
 
 
 def in_columns(rows: Sequence[Line], across: int, each: int, width: int) -> list[Line]:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
+NARROW: Final = 70  # columns below which a finding has no id
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -72,10 +73,15 @@ def undoes(scene: Scene, here: str) -> list[JournalEntry] | None:
 
 
 def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
-    """One finding in one line: mark, id, title; at the right its keys, or its state."""
+    """One finding in one line: mark, id, title; at the right its keys, or its state.
+
+    Where there is little room the title stands alone: it says what is wrong.
+    """
     mark, role = MARKS.get(one.state, severity(one.finding))
-    name = min(longest, max(20, width // 4))
-    head = line((f" {mark} ", role), (fit(one.id, name), role if role != "dim" else ""), "  ")
+    name = min(longest, max(20, width // 4)) if width >= NARROW or one.finding is None else -2
+    head = line((f" {mark} ", role))
+    if name > 0:
+        head += line((fit(one.id, name), role if role != "dim" else ""), "  ")
     tail = keys if not one.state else f"{state_text(one)} "
     title = one.finding.title if one.finding is not None else "does not hold now"
     room = width - name - 6 - cells(tail)

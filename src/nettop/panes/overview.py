@@ -1,42 +1,36 @@
-"""Overview: problems, the packet path with its drops, the load of the cores, findings."""
+"""Overview: what limits, rates and losses over the last minutes, findings, cores, flows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
 
-from ..facts.limits import words
-from ..terms.text import Line, bar, crop, ends, fit, fit_line, line
-from ..terms.units import UNKNOWN, brief, count, per_second, percent
+from ..facts.limits import Limit
+from ..terms.text import Line, crop, fit, fit_line, line
+from ..terms.units import count, per_second, percent, seconds
 from ..views.ask import Next
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
-from . import grid, history, listed, path, trend
-from .parts import (
-    Column,
-    heading,
-    listing,
-    row,
-    section,
-    severity,
-    waiting,
-    widths,
-)
+from ..views.stages import foremost, moves
+from . import flowlist, graph, grid, interfaces, limit, listed, path, processlist, verdict
+from .frame import inside, part
+from .parts import listing, section, waiting
 
 TITLE = "Overview"
 KEY = "1"
 LEGEND: Final = (
-    "lost ?: no drop counter at this stage. A core's bar: █ softirq ▓ irq ▒ system ░ user; at its "
-    "right the queues that interrupt it and its processes."
+    "✓ no loss: no drop was counted; ·····: not known. Graph: received above, sent below. I: limit "
+    "of the other direction. Core bars: █ softirq ▓ irq ▒ system ░ user."
 )
 NEEDS: tuple[str, ...] = ()
 BOUND = True
-GRAPH: Final = 4  # rows of the graphs of the last minutes
-EMPTY: Final = 20  # free rows from which these graphs have twice as many
-SHORT: Final = 4  # free rows above which the load of cores over time is shown
-BUSY: Final = 5.0  # percent idle below which the CPUs are full
-ROOMY: Final = 48  # rows from which room is reserved for the graphs
+FRAMED: Final = 30  # rows from which parts have frames
+BESIDE: Final = 104  # columns from which findings and cores are side by side
+STAGES: Final = 15  # rows from which the stages are shown
+GRAPH: Final = 6  # lines of the graph at the least
+SHORT: Final = 3  # lines of a list at the least
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
@@ -54,185 +48,84 @@ def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
 undoes = listed.undoes
 
 
-def verdict(scene: Scene, width: int) -> Line:
-    """One line: the number of problems and the first of them."""
-    serious = [f for f in scene.findings if f.severity in ("critical", "warning")]
-    if serious:
-        first = serious[0]
-        mark, role = severity(first)
-        text = f" {mark} {len(serious)} problem{'s' * (len(serious) > 1)}: "
-        if width < 50:
-            return fit_line(
-                line((f" {mark} ", role), (crop(first.title, width - 3), "strong")), width
-            )
-        hint = line(("Enter why ", "dim")) if width >= 60 else ()
-        room = width - len(text) - 12  # the hint and its margins
-        return ends(line((text, role), (crop(first.title, room), "strong")), hint, width)
-    facts = scene.facts
-    if facts is not None and not facts.cores:
-        text = f" ? no verdict: {len(facts.missing)} kernel interfaces cannot be read here"
-        return fit_line(line((text, "warn")), width)
-    no_rates = facts is not None and facts.cores and facts.cores[0].idle is None
-    if no_rates and not (scene.origin and scene.shortfall):
-        return fit_line(line((" … measuring the first interval", "dim")), width)
-    advice = len(scene.findings)
-    more = f"; {advice} piece{'s' * (advice > 1)} of advice" if advice else ""
-    losing = max(
-        facts.paths if facts is not None else (), key=lambda one: one.lost or 0.0, default=None
-    )
-    if losing is not None and losing.lost:
-        text = f" · {per_second(losing.lost, 'lost')} on the path, most at the {losing.worst} of"
-        return fit_line(line((f"{text} {losing.nic}; no finding yet", "warn"), (more, "")), width)
-    if scene.shortfall:
-        return fit_line(line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, "")), width)
-    return fit_line(line(*without_loss(scene), (more, "")), width)
-
-
-def without_loss(scene: Scene) -> tuple[tuple[str, str], ...]:
-    """The verdict if nothing is lost: the limit that the busiest flow or the CPUs reach, if any."""
-    facts = scene.facts
-    if facts is None:
-        return ()
-    wired = [nic for nic in facts.nics if nic.kind != "loopback"]
-    if not wired:
-        return ((" · no interface but loopback in this network namespace", ""),)
-    if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
-        return ((" ? no interface has counters: packet loss is unknown", "warn"),)
-    limit = words.busiest(facts.limits)
-    if limit is not None:
-        here = limit.stage.end == "here" and limit.stage.stage != "application"
-        return ((" no loss; ", "dim"), (words.line(limit), "warn" if here else ""))
-    idle = facts.host.idle
-    if idle is not None and idle < BUSY:
-        return ((" ✓ no loss;", "good"), (" the CPUs are full", "warn"))
-    return ((" ✓ no loss; nothing waits to be sent or read", "good"),)
-
-
-def keys_of(scene: Scene, one: listed.Listed) -> str:
-    """The keys for a finding."""
+def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
+    """The keys for a finding, without their words where there is little room."""
+    if width < listed.NARROW:
+        return "a p " if scene.plans.get(one.id) else ""
     return "a apply  p prove " if scene.plans.get(one.id) else "Enter why "
 
 
-def ports(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The interfaces: rates, share of the link, drops, link."""
-    facts = scene.facts
-    if facts is None or height < 3:
-        return []
-    shown = nic_of(scene, view)
-    every = sorted(
-        (n for n in facts.nics if n.kind != "loopback" or (n.per_s.rx_bytes or 0) > 10_000),
-        key=lambda n: (-((n.per_s.rx_bytes or 0) + (n.per_s.tx_bytes or 0)), n.name),
-    )
-    columns = (
-        Column(" INTERFACE", 16, grow=1),
-        Column("rx", 11, ">"),
-        Column("", 8),
-        Column("tx", 11, ">"),
-        Column("", 8),
-        Column("lost", 10, ">"),
-        Column("rx / tx pps", 19, ">"),
-        Column("LINK", 26, grow=2),
-    )
-    sizes = widths(columns, width)
-    out = [heading(columns, sizes)]
-    for nic in every[: height - 1]:
-        drops = lost(nic.per_s)
-        mark = "▸ " if shown is not None and nic.name == shown.name else "  "
-        pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)}"
-        out.append(
-            row(
-                (
-                    (mark + nic.name, "head" if nic.carrier is not False else "dim"),
-                    scene.units.rate(nic.per_s.rx_bytes),
-                    _load(path.load_of(nic, "rx")),
-                    scene.units.rate(nic.per_s.tx_bytes),
-                    _load(path.load_of(nic, "tx")),
-                    (
-                        per_second(drops) if drops else "0" if drops == 0 else UNKNOWN,
-                        "bad" if drops else "dim",
-                    ),
-                    (pps, "dim"),
-                    (path.title(nic), "dim"),
-                ),
-                columns,
-                sizes,
-            )
-        )
-    if len(every) > height - 1:
-        out[-1] = fit_line(line((f"   {len(every) - height + 2} more interfaces", "dim")), width)
-    return out
+# -- what limits ----------------------------------------------------------------------------------
 
 
-def _brief(per_s: float | None) -> str:
-    return brief(None if per_s is None else round(per_s))
+def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = True) -> list[Line]:
+    """The limit in words, what to do, the next limit, and the stages."""
+    found = foremost(scene, view)
+    inner = inside(width, framed=framed)
+    rows, name = answer(scene, view, found, inner)
+    if found is not None and tall and verdict.unknown(scene) is None:
+        rows += limit.stages(scene, found, inner)
+    if scene.facts is not None:
+        rows += path.reasons(scene.facts, inner)
+    remarks = [verdict.problems(scene)]
+    if found is not None and moves(found) and scene.wall > found.since > 0:
+        remarks.append(_since(scene.wall - found.since))
+    if found is not None and inner >= 70:
+        remarks.append(f"I: {'send' if found.direction == 'rx' else 'receive'}")
+    return part(name, " · ".join(filter(None, remarks)), rows, width, framed=framed)
 
 
-def _load(load: float | None) -> tuple[str, str]:
-    if load is None:
-        return "", ""
-    filled, rest = bar(load, 3)
-    percent_text = f"{min(999, load * 100):>3.0f}%"
-    return f"{filled}{rest} {percent_text}"[:8], "good" if (load or 0) < 0.98 else "accent"
+def _since(duration: float) -> str:
+    """Since when it limits; it rarely changes on the screen."""
+    if duration < 10:
+        return "just began"
+    return "since " + seconds(duration // 10 * 10 if duration < 60 else duration // 60 * 60)
 
 
-def processes(scene: Scene, width: int, height: int) -> list[Line]:
-    """The busiest network processes: their core and its distance from their interrupts."""
-    facts = scene.facts
-    if facts is None or height < 2:
-        return []
-    busy = sorted(
-        (p for p in facts.processes if p.networked or (p.user or 0) + (p.system or 0) >= 5),
-        key=lambda p: (
-            not p.networked,
-            -((p.rx_per_s or 0) + (p.tx_per_s or 0)),
-            -((p.user or 0) + (p.system or 0)),
-        ),
-    )
-    if not busy:
-        return []
-    columns = (
-        Column(" PROCESS", 20, grow=1), Column("core", 5, ">"), Column("node", 4, ">"),
-        Column("user", 5, ">"), Column("system", 6, ">"), Column("receives", 10, ">"),
-        Column("sends", 10, ">"), Column("IRQ", 26, grow=1),
-    )  # fmt: skip
-    sizes = widths(columns, width)
-    out = [heading(columns, sizes)]
-    for process in busy[: height - 1]:
-        where = process.distance or ""
-        if process.irq_cpu is not None:
-            where = f"core {process.irq_cpu}" + f" ({where})" * bool(where)
-        rates = (process.rx_per_s, process.tx_per_s)
-        if process.udp and not any(rates):  # the kernel counts no bytes of datagrams
-            rates = (None, None)
-        bad = process.far and (sum(r or 0.0 for r in rates) > 1e6 or not any(rates))
-        blank = "bytes unknown" if process.udp and rates == (None, None) else ""
-        out.append(
-            row(
-                (
-                    (f"  {process.name}[{process.pid}]", "user"), _number(process.cpu),
-                    _number(process.node), percent(process.user), percent(process.system),
-                    scene.units.rate(rates[0]), scene.units.rate(rates[1]),
-                    (f"✗ {where.upper()}" if bad else where or blank, "bad" if bad else "dim"),
-                ),
-                columns, sizes,
-            )
-        )  # fmt: skip
-    return out
-
-
-def _number(value: int | None) -> str:
-    return UNKNOWN if value is None else str(value)
-
-
-def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The top findings, with the keys of the one under the cursor."""
-    if height < 2:
-        return []
+def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[list[Line], str]:
+    """The lines in words, and the title of the band."""
+    nic = nic_of(scene, view)
+    name = nic.name if nic is not None else "THIS HOST"
+    unknown = verdict.unknown(scene)
+    if unknown is not None:
+        return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
+    if found is None or not moves(found):
+        way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
+        return [fit_line(verdict.without_limit(scene, width), width)], f"WHAT LIMITS {name}{way}"
+    way = "receive" if found.direction == "rx" else "send"
+    finding = limit.related(scene, found)
     every = listed.listed(scene, muted=False)
+    at = under(tuple(one.id for one in every), view.spot)
+    keys: Line = ()
+    if finding is not None and 0 <= at < len(every) and every[at].id == finding.id:
+        keys = line((keys_of(scene, every[at]), "key"))
+    words = [limit.verdict(found, width, keys), limit.remedy(scene, found, finding, width)]
+    return [fit_line(row, width) for row in words], f"WHAT LIMITS {name} · {way}"
+
+
+# -- the other parts ------------------------------------------------------------------------------
+
+
+def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> list[Line]:
+    """The graph of the interface in `rows` lines and its title; [] before there are two samples."""
+    nic = nic_of(scene, view)
+    if nic is None:
+        return []
+    drawn = graph.lines(scene, nic, inside(width, framed=framed), rows)
+    if not drawn:
+        return []
+    return part(f"{nic.name} {graph.title(scene, nic)}", path.title(nic), drawn, width,
+                framed=framed)  # fmt: skip
+
+
+def findings(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
+    """The top findings in `height` lines and their title, with the keys of the chosen one."""
+    every = listed.listed(scene, muted=False)
+    inner = inside(width, framed=framed)
     cursor = under(tuple(one.id for one in every), view.spot)
     longest = max((len(one.id) for one in every), default=0)
     rows = [
-        listed.row(one, width, keys_of(scene, one) if at == cursor else "", longest)
+        listed.row(one, inner, keys_of(scene, one, inner) if at == cursor else "", longest)
         for at, one in enumerate(every)
     ]
     if not rows:
@@ -240,80 +133,51 @@ def findings(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         text = f" none; {silent} silent rules (5 shows why)" if silent else " none"
         text, role = (f" {unjudged(scene.shortfall)}", "warn") if scene.shortfall else (text, "dim")
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
-        return [section("FINDINGS", "", width), fit_line(line((text, role)), width)]
+        shown = [line((text, role))]
+        return part("FINDINGS", "", _filled(shown, height, framed), width, framed=framed)
     hold = len(scene.findings)
-    remark = f"{count(len(rows))}" if len(rows) > height - 1 else ""
+    remark = count(len(rows)) if len(rows) > height else ""
     if len(rows) > hold:
         remark = f"{hold} hold, {len(rows) - hold} done or ended"
-    return [section("FINDINGS", remark, width), *listing(rows, cursor, width, height - 1)]
+    shown = _filled(listing(rows, cursor, inner, height), height, framed)
+    return part("FINDINGS", remark, shown, width, framed=framed)
 
 
-def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The smallest screens: the verdict, the rates, the cores."""
-    out = [verdict(scene, width)]
-    nic = nic_of(scene, view)
-    if nic is not None:
-        rates = f" {nic.name} rx {scene.units.rate(nic.per_s.rx_bytes)}"
-        out.append(line((crop(rates, width), "")))
-        out.append(line((crop(f" tx {scene.units.rate(nic.per_s.tx_bytes)}", width), "")))
-        drops = lost(nic.per_s)
-        if drops:
-            out.insert(1, line((f" ✗ {per_second(drops, 'lost')}", "bad")))
-    if scene.facts is not None:
-        out += grid.block(scene.facts, width, height - len(out))
-    return [fit_line(one, width) for one in out[:height]]
-
-
-def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """Verdict, path, cores, interfaces, processes, findings: as much as the height allows."""
-    waits = waiting(scene.facts, width)
-    if waits is not None or scene.facts is None:
-        return waits or []
-    if height < 12 or width < 50:
-        return tiny(scene, view, width, height)
+def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
+    """The load of the cores in `height` lines and their title; why they cannot be read."""
     facts = scene.facts
-    top = [verdict(scene, width), *path_of(scene, view, width, height)]
-    reserved = GRAPH + 2 if height >= ROOMY and len(scene.past.fine) > 1 else 0
-    left = height - len(top) - reserved
-    low = min(1 + max(1, len(items(scene, view))), 5 if left >= 16 else 4)
-    tables = plan(scene, view, width, left - low)
-    mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
-    legend = "█ softirq ▓ irq ▒ system ░ user" if width >= 70 else ""
-    cores = [section("CORES", "  ".join(filter(None, (legend, mean))), width)]
-    cores += grid.block(facts, width, left - low - sum(map(len, tables)) - 1)
-    if facts.missing and not facts.cores:
-        cores = unread(scene, width)
-    last = findings(
-        scene,
-        view,
-        width,
-        max(low, left - len(cores) - sum(map(len, tables))) if left > 4 else left,
-    )
-    parts = [part for part in (top, cores, *tables, last) if part]
-    spare = height - sum(map(len, parts))
-    graphs = recent(scene, view, width, spare)
-    parts[0] = top + graphs
-    spare -= len(graphs)
-    room = spare - len(parts)  # a gap before each part
-    if height >= ROOMY and room > SHORT:
-        past = history.load(scene, width, min(room, len(facts.cores) + 1))
-        parts[-1:-1] = [past] * bool(past)
-        spare -= len(past)
-    out: list[Line] = []
-    for part in parts:
-        if out and spare > 0:
-            out.append(())
-            spare -= 1
-        out += part
-    return [fit_line(one, width) for one in out[:height]]
-
-
-def recent(scene: Scene, view: View, width: int, spare: int) -> list[Line]:
-    """Graphs of the last minutes; two possible heights, so that the other parts rarely move."""
-    nic = nic_of(scene, view)
-    if nic is None or spare <= GRAPH:
+    if facts is None:
         return []
-    return trend.graphs(scene, nic, width, GRAPH if spare < EMPTY else 2 * GRAPH)
+    if facts.missing and not facts.cores:
+        return unread(scene, width)
+    inner = inside(width, framed=framed)
+    mean = f"mean idle {percent(facts.host.idle)}" if facts.host.idle is not None else ""
+    legend = "█ softirq ▓ irq ▒ system ░ user"
+    remark = "  ".join(filter(None, (legend if inner >= 70 else "", mean)))
+    rows = _filled(grid.block(facts, inner, height), height, framed)
+    return part("CORES", remark, rows, width, framed=framed)
+
+
+def flows(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
+    """The busiest flows in `height` lines and their title, then processes if there is room."""
+    inner = inside(width, framed=framed)
+    known = flowlist.busiest(scene)
+    rows = flowlist.lines(scene, known, inner, height)
+    left = height - len(rows) - bool(rows)
+    others = processlist.lines(scene, inner, left)
+    name = "FLOWS" if rows else "PROCESSES"
+    rows += [line()] * bool(rows and others) + others
+    if not rows:
+        rows, name = [line((" no flow carries data", "dim"))], "FLOWS"
+    total = scene.units.rate(sum(map(flowlist.rate, known)))
+    remark = f"{len(known)}, together {total}" if known else ""
+    return part(name, remark, _filled(rows, height, framed), width, framed=framed)
+
+
+def _filled(rows: Sequence[Line], height: int, framed: bool) -> list[Line]:
+    """Rows of a frame, padded to its height."""
+    blank = height - len(rows) if framed else 0
+    return [*rows[:height], *([line()] * blank)]
 
 
 def unread(scene: Scene, width: int) -> list[Line]:
@@ -326,30 +190,112 @@ def unread(scene: Scene, width: int) -> list[Line]:
     return out
 
 
-def path_of(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The packet path through the chosen interface."""
+# -- how they are arranged ------------------------------------------------------------------------
+
+
+def tiny(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The smallest screens: what limits, the rates, the cores."""
+    found = foremost(scene, view)
+    out = answer(scene, view, found, width)[0][:1]
     nic = nic_of(scene, view)
-    if nic is None or scene.facts is None:
-        return []
-    way = path.of(scene.facts, nic.name)
-    direction = {"rx": "receive · ", "tx": "send · "}.get(way.direction if way else "", "")
-    out = [section(f"PATH {nic.name}", direction + path.title(nic), width)]
-    out.append(path.rates(nic, scene.units, width))
-    if way is not None:
-        out += path.stages(way, width, 4 if height >= 18 else 3)
-    return out + path.reasons(scene.facts, width)
+    if nic is not None:
+        text = f" {nic.name} rx {scene.units.rate(nic.per_s.rx_bytes)}"
+        out.append(line((crop(text, width), "")))
+        out.append(line((crop(f" tx {scene.units.rate(nic.per_s.tx_bytes)}", width), "")))
+        drops = lost(nic.per_s)
+        if drops:
+            out.insert(1, line((f" ✗ {per_second(drops, 'lost')}", "bad")))
+    if scene.facts is not None:
+        out += grid.block(scene.facts, width, height - len(out))
+    return [fit_line(one, width) for one in out[:height]]
 
 
-def plan(scene: Scene, view: View, width: int, room: int) -> list[list[Line]]:
-    """Interfaces and processes, in the lines of `room` that the cores do not need."""
-    if scene.facts is None or room < 9:
-        return []
-    cores = scene.facts.cores
-    wanted = 2 + (len(cores) if width < 76 else -(-len(cores) // 2))
-    spare = room - min(wanted, max(5, room * 2 // 3))
-    many = sum(n.kind != "loopback" for n in scene.facts.nics)
-    interfaces = (
-        ports(scene, view, width, min(1 + spare // 2, 10)) if many > 1 or spare >= 6 else []
-    )
-    running = processes(scene, width, min(spare - len(interfaces), 9))
-    return [part for part in (interfaces, running) if len(part) > 1]
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """What limits, the graph, findings, cores and flows: as much as the height allows."""
+    waits = waiting(scene.facts, width)
+    if waits is not None or scene.facts is None:
+        return waits or []
+    if height < 12 or width < 50:
+        return tiny(scene, view, width, height)
+    if height >= FRAMED:
+        return roomy(scene, view, width, height)[:height]
+    return [fit_line(one, width) for one in close(scene, view, width, height)[:height]]
+
+
+def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """Few rows: headings instead of frames; the cores in one line if there is a graph."""
+    out = band(scene, view, width, framed=False, tall=height >= STAGES)
+    left = height - len(out)
+    known = max(1, min(SHORT, len(items(scene, view))))
+    drawn = rates(scene, view, width, min(GRAPH + 2, left - 2 * SHORT - known - 1), framed=False)
+    out += drawn
+    left -= len(drawn)
+    if drawn or scene.facts is None:
+        out += grid.brief(scene.facts, width) if scene.facts is not None else []
+        out += findings(scene, view, width, known, framed=False)
+    else:
+        low = known + 1
+        wanted = grid.needs(scene.facts, width)
+        out += cores(scene, width, max(1, min(wanted, left - low - SHORT - 2)), framed=False)
+        out += findings(scene, view, width, known, framed=False)
+    left = height - len(out)
+    if left >= SHORT:
+        out += flows(scene, width, left - 1, framed=False)
+    return out
+
+
+def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """Frames; findings and cores side by side if the width allows."""
+    out = band(scene, view, width, framed=True)
+    beside = width >= BESIDE
+    left = height - len(out) - 2 * (3 if beside else 4)
+    middle = _middle(scene, view, width, left)
+    low = max(1, min(_lists(scene), left - middle - GRAPH, max(SHORT, left // 4)))
+    drawn = rates(scene, view, width, max(GRAPH, left - middle - low), framed=True)
+    out += drawn
+    rest = height - len(out) - middle - 2 * (2 if beside else 3)
+    low = rest if drawn else min(rest, max(1, _lists(scene)))
+    out += between(scene, view, width, middle, beside=beside)
+    return out + flows(scene, width, max(1, low), framed=True)
+
+
+def _lists(scene: Scene) -> int:
+    """The lines inside the frame of flows and processes."""
+    flows, processes = len(flowlist.busiest(scene)), len(processlist.busiest(scene))
+    rows = (flows + 1) * bool(flows) + bool(flows and processes) + (processes + 1) * bool(processes)
+    return _steady(rows, 5)
+
+
+def _steady(rows: int, step: int) -> int:
+    """The next multiple of `step`, so that parts do not move whenever a row comes or goes."""
+    return -(-rows // step) * step
+
+
+def _middle(scene: Scene, view: View, width: int, left: int) -> int:
+    """The lines inside the frames of findings and cores."""
+    many = len(items(scene, view))
+    ports = interfaces.needs(scene, view)
+    beside = width >= BESIDE
+    inner = width // 2 - 2 if beside else width - 2
+    wanted = grid.needs(scene.facts, inner) if scene.facts is not None else 1
+    lists = max(1, many) + (ports + 2 if ports else 0)
+    need = _steady(max(wanted, lists) if beside else wanted + max(1, many), 2)
+    return max(SHORT, min(need, left - GRAPH - SHORT, left * 2 // 5))
+
+
+def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) -> list[Line]:
+    """Findings and interfaces at the left, cores at the right; one below the other if narrow."""
+    many = max(1, len(items(scene, view)))
+    if not beside:
+        upper = min(many, max(1, height // 2))
+        out = findings(scene, view, width, upper, framed=True)
+        return out + cores(scene, width, height - upper, framed=True)
+    half = width // 2
+    ports = interfaces.needs(scene, view)
+    room = height - min(many, max(1, (height - 2) // 2)) - 2
+    table = interfaces.lines(scene, view, half - 2, min(ports, room))
+    left = findings(scene, view, half, height - (len(table) + 2 if table else 0), framed=True)
+    if table:
+        left += part("INTERFACES", "i: next", table, half, framed=True)
+    right = cores(scene, width - half, height, framed=True)
+    return [(*fit_line(one, half), *other) for one, other in zip(left, right, strict=False)]

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from typing import Final
 
+from . import braille
+
 Line = tuple[tuple[str, str], ...]
 
 EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
@@ -243,6 +245,7 @@ _ASCII: Final = {
     "│": "|", "┃": "|", "━": "=", "┊": ":", "▶": ">", "→": ">", "←": "<", "↑": "^", "↓": "v",
     "▲": "^", "▼": "v", "●": "*", "○": "o", "◆": "*", "◇": "o", "✗": "x", "✓": "v", "⚠": "!",
     "µ": "u", "×": "x", "≥": ">", "≤": "<", "±": "~", "■": "#", "□": ".", "▌": "|", "▸": ">",
+    "╭": "+", "╮": "+", "╰": "+", "╯": "+",
     "┌": "+", "┐": "+", "└": "+", "┘": "+", "├": "+", "┤": "+", "┬": "+", "┴": "+", "┼": "+",
     "₀": "0", "’": "'", "“": '"', "”": '"', "²": "2", "⟂": "|", "↺": "r", "⏸": "=", "≠": "#",
 }  # fmt: skip
@@ -256,6 +259,8 @@ def _ascii(text: str) -> str:
             out.append(char)
         elif char in _ASCII:
             out.append(_ASCII[char])
+        elif 0x2800 <= ord(char) < 0x2900:
+            out.append(braille.ascii_of(char))
         else:
             out.append("?" * _cell(char))
     return "".join(out)

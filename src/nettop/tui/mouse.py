@@ -23,12 +23,36 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
     name = page.pane_at(view, width, x)
     if y == len(rows) - 1 and name:
         return replace(view, pane=name, help=False), None
-    here = next((n for n, row in enumerate(rows) if row and row[0][1].startswith("select")), None)
-    if here is None:
+    here = next((n for n, row in enumerate(rows) if selected(row)), None)
+    if here is None or not _same_frame(rows, here, y) or not _inside(rows[here], x):
         return view, None
     if here == y:
         return keys.act("enter", view, scene)
     return moved(view, scene, y - here), None
+
+
+def selected(row: Line) -> bool:
+    """Whether a painted row is the one under the cursor; in a frame it begins with a border."""
+    first = row[1:2] if row[:1] and row[0][0] == "│" else row[:1]
+    return bool(first) and first[0][1].startswith("select")
+
+
+def _same_frame(rows: Sequence[Line], here: int, there: int) -> bool:
+    """Whether no border of a frame is between two rows."""
+    between = rows[min(here, there) : max(here, there) + 1]
+    return not any(row and row[0][0][:1] in ("╭", "╰") for row in between)
+
+
+def _inside(row: Line, x: int) -> bool:
+    """Whether a column is left of the right border of the frame that the selected row is in."""
+    if row[0][0] != "│":
+        return True
+    end = 0
+    for text, role in row:
+        if end and not role.startswith("select"):
+            break
+        end += len(text)
+    return 0 < x < end
 
 
 def moment(at: tuple[int, int], size: tuple[int, int], view: View, scene: Scene) -> float | None:

@@ -7,6 +7,8 @@ from typing import Final
 
 from rich.style import Style
 
+SHADES: Final = 4  # of a graph: the row at its axis is the palest
+FADE: Final = 0.17  # of the background in each paler shade
 # each theme: background, foreground, and the roles that differ from plain text
 _RGB: Final[dict[str, dict[str, str]]] = {
     "dark": {
@@ -98,7 +100,7 @@ _RGB: Final[dict[str, dict[str, str]]] = {
         "bar": "#1c232d",
     },
 }
-_ANSI: Final = {  # the terminal's own sixteen colours
+_ANSI: dict[str, str] = {  # the terminal's own sixteen colours
     "strong": "bold",
     "dim": "bright_black",
     "faint": "bright_black",
@@ -123,6 +125,8 @@ _ANSI: Final = {  # the terminal's own sixteen colours
     "alarm": "reverse bold red",
     "input": "reverse",
 }
+_ANSI |= {f"rx-{shade}": "green" if shade < 2 else "bright_green" for shade in range(SHADES)}
+_ANSI |= {f"tx-{shade}": "cyan" if shade < 2 else "bright_cyan" for shade in range(SHADES)}
 _MONO: Final = {  # NO_COLOR: weight and inversion only
     "strong": "bold",
     "head": "bold",
@@ -154,6 +158,10 @@ def palette(name: str) -> Mapping[str, Style]:
     for role, colour in colours.items():
         if role not in ("bg", "fg", "select", "bar"):
             out[role] = Style(color=colour, bgcolor=bg, bold=role in _BOLD)
+    for way, kind in (("rx", "good"), ("tx", "accent")):
+        for shade in range(SHADES):
+            colour = _blend(colours[kind], bg, (SHADES - 1 - shade) * FADE)
+            out[f"{way}-{shade}"] = Style(color=colour, bgcolor=bg)
     out["select"] = Style(color=colours["strong"], bgcolor=select, bold=True)
     for kind in ("good", "warn", "bad"):
         out[f"select-{kind}"] = Style(color=colours[kind], bgcolor=select, bold=True)
@@ -161,6 +169,12 @@ def palette(name: str) -> Mapping[str, Style]:
     out["alarm"] = Style(color=bg, bgcolor=colours["bad"], bold=True)
     out["input"] = Style(color=colours["strong"], bgcolor=select)
     return out
+
+
+def _blend(colour: str, ground: str, part: float) -> str:
+    """The colour with a part of the background mixed in; both as #rrggbb."""
+    pairs = zip(bytes.fromhex(colour[1:]), bytes.fromhex(ground[1:]), strict=True)
+    return "#" + "".join(f"{round(a + (b - a) * part):02x}" for a, b in pairs)
 
 
 def native(name: str) -> bool:

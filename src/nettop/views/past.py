@@ -48,9 +48,12 @@ _PORT: Final = Layout(PortRates, "fffffQQQQ")
 _TRACE: Final = Layout(Trace, "ffff")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Summary:
-    """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`."""
+    """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`.
+
+    A summary is equal only to itself, so that a graph can cache what it needs of each.
+    """
 
     at: float
     wall: float

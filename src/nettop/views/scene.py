@@ -220,12 +220,13 @@ class Scene:
             return max(_bytes(nic.per_s), *before) if before else _bytes(nic.per_s)
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
-            real = nic.kind == "nic"
-            weight = rate(nic) * (100 if real else 1)
+            real, local = nic.kind == "nic", nic.kind == "loopback"
+            weight = rate(nic) * (100 if real else 0.01 if local else 1)
             return (
-                nic.kind != "loopback",
+                not local or weight >= _IDLE,
                 real or nic.master is None,
                 weight if weight >= _IDLE else 0.0,
+                not local,
                 real,
                 bool(nic.carrier),
                 bool(nic.carries_ssh),
@@ -320,7 +321,8 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
     """The interface shown: the chosen one, else that of a critical finding, else the busiest.
 
     The rate of a real NIC counts a hundredfold, so that a container's veth is chosen only while the
-    NIC is idle. The highest rate of the last ten seconds counts, so that the choice is stable.
+    NIC is idle; that of loopback counts a hundredth. The highest rate of the last ten seconds
+    counts, so that the choice is stable.
     """
     facts = scene.facts
     if facts is None or not facts.nics:

@@ -15,6 +15,7 @@ from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
 from nettop.views.scene import Scene
 
+from . import limits
 from .found import FEATURES, SILENT, WALL, Found, Seen, core
 
 
@@ -194,6 +195,7 @@ def big(cpus: int = 256) -> Scene:
         ),
         (),
         (path,),
+        limits=limits.BIG,
     )
     hot = Found(
         "hot-softirq-core@3",

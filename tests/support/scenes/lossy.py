@@ -14,7 +14,7 @@ from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
 from nettop.views.scene import Scene
 
-from . import lossy_flows
+from . import limits, lossy_flows
 from .found import FAR, FEATURES, PAUSE, RING, SACK, SILENT, STEPS, WALL, core
 
 
@@ -271,6 +271,7 @@ def lossy(second: int = 60) -> Scene:
         (path,),
         {"net.core.netdev_max_backlog": "1000"},
         {"module": "no optics on eth0"},
+        limits=limits.LOSSY,
     )
     return Scene(
         facts,

@@ -14,6 +14,7 @@ from nettop.facts.kinds.queue import Queue
 from nettop.frame.rates import Frame
 from nettop.views.scene import Note, Scene
 
+from . import limits
 from .found import FEATURES, SILENT, WALL, core
 from .lossy import lossy
 
@@ -79,8 +80,9 @@ def healthy() -> Scene:
         "web", (6, 12), "6.12.0", 2, 2, 1, 1, root=False, idle=98.0, nettop_cpu=0.5, virtual="kvm"
     )
     facts = Facts(
-        host, Profile("server", "no bulk flow seen"), 60.0, (nic,), (queue,), cores, paths=(path,)
-    )
+        host, Profile("server", "no bulk flow seen"), 60.0, (nic,), (queue,), cores,
+        paths=(path,), limits=limits.HEALTHY,
+    )  # fmt: skip
     return Scene(facts, Frame(60.0, WALL, {}), (), SILENT, {}, wall=WALL)
 
 

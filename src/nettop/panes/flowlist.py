@@ -1,0 +1,95 @@
+"""The busiest flows for the overview: what limits each one, and its rate over the last minute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..facts.kinds.flow import Flow
+from ..facts.limits.words import LONG
+from ..terms import braille
+from ..terms.text import Line, fit_line
+from ..terms.units import UNKNOWN, seconds, share
+from ..views.scene import Scene
+from ..views.timeline import trace
+from .parts import Cell, Column
+from .table import fitted
+
+COLUMNS: Final = (
+    Column("PROCESS", 15, grow=2),
+    Column("FLOW", 24, grow=2),
+    Column("RATE", 10, ">"),
+    Column("LAST MINUTE", 11),
+    Column("LIMITED BY", 21, grow=1),
+    Column("LIMIT", 11),
+    Column("RTT", 8, ">"),
+    Column("RETR", 6, ">"),
+    Column("CORE ← IRQ", 10, ">"),
+    Column("DISTANCE", 12),
+    Column("WHY", 30, grow=6),
+)
+WIDE: Final = 110  # columns from which there is room for the last minute
+NARROW: Final = ("process", "flow", "rate", "limit", "rtt", "retr", "core ← irq")
+LEAST: Final = 62  # columns from which there is room for the addresses
+SPAN: Final = 8  # cells of the last minute
+STEP: Final = 4.0  # seconds of a dot
+SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
+
+
+def busiest(scene: Scene) -> list[Flow]:
+    """The flows that carry or lose data, by rate."""
+    flows = scene.facts.flows if scene.facts is not None else ()
+    shown = [one for one in flows if rate(one) >= SMALL or one.drops_per_s or one.notsent]
+    return sorted(shown, key=lambda one: (-rate(one), -(one.drops_per_s or 0.0), one.id))
+
+
+def rate(flow: Flow) -> float:
+    """Both directions together, bytes/s."""
+    return (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+
+
+def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int) -> list[Line]:
+    """A heading, and the flows for which there is room."""
+    if height < 2 or not flows:
+        return []
+    wide = width >= WIDE
+    every = tuple(column.title.lower() for column in COLUMNS)
+    names = tuple(name for name in every if name != "limit") if wide else NARROW
+    if width < LEAST:
+        names = tuple(name for name in NARROW if name != "flow")
+    table = fitted(COLUMNS, width, names)
+    rows = [table.row(_cells(scene, one, wide)) for one in flows[: height - 1]]
+    return [fit_line(row, width) for row in (table.heading(), *rows)]
+
+
+def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
+    name = flow.process or "?"
+    arrow = "→" if (flow.tx_per_s or 0.0) >= (flow.rx_per_s or 0.0) else "←"
+    place = f":{flow.local_port} {arrow} {flow.remote}:{flow.remote_port}"
+    limit = flow.limit or UNKNOWN
+    calm = limit in (UNKNOWN, "none", "application", "peer", "wire")
+    words = LONG.get(limit, limit).removeprefix("the ")
+    known = flow.tx_per_s is not None or flow.rx_per_s is not None
+    drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else share(flow.retransmit_ratio)
+    bad = bool(flow.far and flow.bulk)
+    cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
+    return (
+        (f"{name}[{flow.pid}]" if flow.pid is not None else name, "user"),
+        place,
+        (scene.units.rate(rate(flow)) if known else UNKNOWN, "strong"),
+        (_minute(scene, flow) if wide else "", "rx-3" if arrow == "←" else "tx-3"),
+        (words, "dim" if calm else "warn"),
+        (limit, "dim" if calm else "warn"),
+        seconds(flow.rtt),
+        (drops, "bad" if flow.drops_per_s or (flow.loss_ratio or 0.0) > 0.001 else "dim"),
+        (f"{cores[0]} ← {cores[1]}", "bad" if bad else ""),
+        ((flow.distance or UNKNOWN).upper() if bad else flow.distance or UNKNOWN,
+         "bad" if bad else "dim"),
+        (flow.limit_why or "", "dim"),
+    )  # fmt: skip
+
+
+def _minute(scene: Scene, flow: Flow) -> str:
+    values = trace(scene.past, flow.id, 2 * SPAN, STEP)
+    top = max((value for value in values if value), default=0.0)
+    return braille.area(values, 1, top)[0] if top else ""

@@ -1,0 +1,161 @@
+"""The wide graph: rates received above the axis, rates sent below it, losses under both.
+
+All three share one axis of time. Under it stand the marks of findings and changes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+from ..advice.rules.severity import MARKS
+from ..facts.kinds.nic import Nic
+from ..terms import braille
+from ..terms.text import LEVELS, Line, cells, fit, line
+from ..terms.units import Units, brief, seconds, share
+from ..views.scene import Scene
+from ..views.timeline import Event, Timeline, events, timeline
+from .grid import merge
+from .parts import ROLES
+from .path import load_of
+
+LABEL: Final = 12  # columns of the scale
+SHADES: Final = 4  # of the gradient: roles rx-0 … rx-3 and tx-0 … tx-3
+_IDLE: Final = 0.01  # share of the link that the scale has at least: noise stays low
+_UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
+_ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
+_LEAST: Final = 3  # rows of the rates, and of the whole graph two more
+_MINUTE: Final = 60.0
+_EVENTS: Final = {"change": ("◆", "key"), "ended": ("○", "dim")}
+
+
+def room(width: int) -> int:
+    """The cells of the graph beside its scale."""
+    return max(0, width - LABEL - 2)
+
+
+def title(scene: Scene, nic: Nic) -> str:
+    """The rates now, with their share of what TCP can carry, and what is lost."""
+    parts = []
+    for name, rate in (("rx", nic.per_s.rx_bytes), ("tx", nic.per_s.tx_bytes)):
+        load = load_of(nic, name)
+        part = f" ({share(load)})" if load is not None and load >= 0.01 else ""
+        parts.append(f"{name} {scene.units.rate(rate)}{part}")
+    return " · ".join(parts)
+
+
+def rounded(value: float) -> float:
+    """The next round number, so that a scale rarely changes."""
+    if value <= 0:
+        return 1.0
+    unit = 10.0 ** math.floor(math.log10(value))
+    return next((unit * step for step in _ROUND if value <= unit * step * 1.0005), unit * 10)
+
+
+def split(rows: int, up: float, down: float) -> int:
+    """The rows above the axis, of `rows`: the larger rate has more, but both have at least one."""
+    if rows < 2 or up + down <= 0:
+        return max(1, rows - 1)
+    return max(1, min(rows - 1, round(rows * up / (up + down))))
+
+
+def lines(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
+    """The graph in `height` lines of `width` cells; [] where it has no room or no two samples."""
+    if len(scene.past.fine) < 2 or height < _LEAST + 2 or room(width) < 20:
+        return []
+    track = timeline(scene.past, nic.name, 2 * room(width), scene.interval)
+    known = tuple(events(scene, track.end, track.step * len(track.rx)))
+    least = (nic.speed or _UNKNOWN) * _IDLE / 8
+    return [*_rates(track, scene.units, height - 2, least), _losses(track), _axis(track, known)]
+
+
+@lru_cache(maxsize=4)  # nothing of it changes for a second or more
+def _rates(track: Timeline, units: Units, rows: int, least: float) -> tuple[Line, ...]:
+    """Both directions on one scale, so that they can be compared; `least` is its least top."""
+    most = [max((v for v in values if v), default=0.0) for values in (track.rx, track.tx)]
+    upper = split(rows, *most)
+    each = max(most[0] / upper, most[1] / (rows - upper), least / rows)
+    larger = max(upper, rows - upper)
+    each = rounded(8 * each * larger) / larger / 8
+    rx = _area("rx", track.rx, upper, each, units)
+    return (*rx, *_area("tx", track.tx, rows - upper, each, units))
+
+
+def _area(
+    name: str, values: Sequence[float | None], rows: int, each: float, units: Units
+) -> list[Line]:
+    """One direction: `rx` grows upward, `tx` downward; `each` is the rate that a row stands for."""
+    down = name == "tx"
+    drawn = braille.area(values, rows, each * rows, down=down)
+    out = []
+    for row, text in enumerate(drawn):
+        above = row if down else rows - 1 - row  # rows between this one and the axis
+        shade = above * (SHADES - 1) // max(1, rows - 1)
+        label, role = ("", "dim")
+        if above == rows - 1 and rows > 1:
+            label = units.rate(each * rows)
+        elif rows >= 2 * _LEAST and 2 * (above + 1) == rows:
+            label = units.rate(each * (above + 1))
+        elif above == 0:
+            label, role = f"{name} {'▼' if down else '▲'}", f"{name}-{SHADES - 1}"
+        out.append(line((fit(label, LABEL, ">"), role), " ", (text, f"{name}-{shade}")))
+    return out
+
+
+@lru_cache(maxsize=4)
+def _losses(track: Timeline) -> Line:
+    """The packets lost, in one row; a dot where none was."""
+    lost = track.lost
+    pairs = [max((v for v in lost[i : i + 2] if v is not None), default=None)
+             for i in range(0, len(lost), 2)]  # fmt: skip
+    most = max((v for v in pairs if v), default=0.0)
+    parts = [
+        (" ", "")
+        if value is None
+        else ("·", "faint")
+        if not value
+        else (LEVELS[min(7, int(value / most * 7.99))], "bad")
+        for value in pairs
+    ]
+    known = any(value is not None for value in pairs)
+    label = f"lost {brief(round(most))}/s" if most else "lost 0" if known else "lost ?"
+    head = (fit(label, LABEL, ">"), "bad" if most else "dim")
+    return line(head, " ", *merge(parts))
+
+
+@lru_cache(maxsize=4)
+def _axis(track: Timeline, known: tuple[Event, ...]) -> Line:
+    """Minutes before now, and over them the marks of events with their names if there is room."""
+    count = len(track.rx) // 2
+    each = 2 * track.step
+    text = ["─" if any(v is not None for v in track.rx[2 * at : 2 * at + 2]) else " "
+            for at in range(count)]  # fmt: skip
+    roles = ["faint"] * count
+    step = _MINUTE * max(1, math.ceil(8 * each / _MINUTE))
+    for number in range(1, int(count * each / step) + 1):
+        _put(text, roles, count - 1 - round(number * step / each), f"┴{_ago(number * step)}", "dim")
+    _put(text, roles, count - 3, "now", "dim")
+    for event, following in _spaced(known, count, each):
+        at = count - 1 - int(event.ago / each)
+        mark, role = _EVENTS.get(event.kind) or (MARKS[event.kind], ROLES[event.kind])
+        name = f" {event.text} " if at + cells(event.text) + 3 < following else ""
+        _put(text, roles, at, mark + name, role)
+    return line(" " * (LABEL + 1), *merge(list(zip(text, roles, strict=True))))
+
+
+def _spaced(known: Sequence[Event], count: int, each: float) -> list[tuple[Event, int]]:
+    """Each event with the column of the next one."""
+    places = [count - 1 - int(event.ago / each) for event in known]
+    return list(zip(known, [*places[1:], count], strict=False))
+
+
+def _ago(duration: float) -> str:
+    return seconds(duration).removesuffix(" 00 s")
+
+
+def _put(text: list[str], roles: list[str], at: int, mark: str, role: str) -> None:
+    for offset, char in enumerate(mark):
+        if 0 <= at + offset < len(text):
+            text[at + offset], roles[at + offset] = char, role

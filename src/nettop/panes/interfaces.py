@@ -1,0 +1,110 @@
+"""Interfaces as a table: the ones that matter as rows, the others together in one line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from ..facts.kinds.nic import Nic
+from ..terms.text import Line, bar, fit_line, line
+from ..terms.units import UNKNOWN, brief, per_second
+from ..views.past import lost
+from ..views.scene import Scene, View, nic_of
+from . import path
+from .parts import Cell, Column
+from .table import fitted
+
+MATTERS: Final = 0.01  # of the busiest interface's rate
+COLUMNS: Final = (
+    Column("INTERFACE", 13, grow=1),
+    Column("rx", 10, ">"),
+    Column("rx load", 8),
+    Column("tx", 10, ">"),
+    Column("tx load", 8),
+    Column("lost", 9, ">"),
+    Column("rx / tx pps", 15, ">"),
+    Column("LINK", 26, grow=2),
+)
+NARROW: Final = ("interface", "rx", "tx", "lost", "link")
+WIDE: Final = 76  # columns from which there is room for the loads
+BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
+
+
+def known(scene: Scene) -> list[Nic]:
+    """The interfaces, those that lose packets first, then by rate; loopback only if it is busy."""
+    nics = scene.facts.nics if scene.facts is not None else ()
+    shown = (one for one in nics if one.kind != "loopback" or rate(one) > BUSY)
+    return sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name))
+
+
+def rate(nic: Nic) -> float:
+    """Both directions together, bytes/s."""
+    return (nic.per_s.rx_bytes or 0.0) + (nic.per_s.tx_bytes or 0.0)
+
+
+def needs(scene: Scene, view: View) -> int:
+    """The lines for all that matter, with heading and the line of the others; 0 for one alone."""
+    every = known(scene)
+    if len(every) < 2:
+        return 0
+    shown = len(mattering(every, nic_of(scene, view)))
+    return 1 + shown + (shown < len(every))
+
+
+def mattering(every: Sequence[Nic], chosen: Nic | None) -> list[Nic]:
+    """Interfaces that lose, the chosen one, those with a share of the traffic; at least two."""
+    least = MATTERS * max(map(rate, every), default=0.0)
+    out = [
+        one for one in every
+        if lost(one.per_s) or one is chosen or (rate(one) >= least and rate(one) > 0)
+    ]  # fmt: skip
+    return out if len(out) > 1 else list(every[:2])
+
+
+def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The table in at most `height` lines; [] for one interface, or where there is no room."""
+    every = known(scene)
+    if len(every) < 2 or height < 3:
+        return []
+    chosen = nic_of(scene, view)
+    shown = mattering(every, chosen)
+    room = height - 1 - (len(shown) < len(every) or len(shown) > height - 1)
+    shown = shown[:room]
+    if chosen is not None and chosen in every and chosen not in shown:
+        shown[-1] = chosen
+    table = fitted(COLUMNS, width, () if width >= WIDE else NARROW)
+    out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
+    rest = [one for one in every if one not in shown]
+    if rest:
+        text = f"   {len(rest)} more: {scene.units.rate(sum(map(rate, rest)))} together"
+        gone = sum(lost(one.per_s) or 0.0 for one in rest)
+        out.append(line((text, "dim"), (f", {per_second(gone, 'lost')}" if gone else "", "bad")))
+    return [fit_line(one, width) for one in out]
+
+
+def _cells(scene: Scene, nic: Nic, chosen: bool) -> tuple[Cell, ...]:
+    drops = lost(nic.per_s)
+    pps = f"{_brief(nic.per_s.rx_packets)} / {_brief(nic.per_s.tx_packets)}"
+    text = per_second(drops) if drops else "0" if drops == 0 else UNKNOWN
+    return (
+        (("▸" if chosen else " ") + nic.name, "head" if nic.carrier is not False else "dim"),
+        scene.units.rate(nic.per_s.rx_bytes),
+        _load(path.load_of(nic, "rx")),
+        scene.units.rate(nic.per_s.tx_bytes),
+        _load(path.load_of(nic, "tx")),
+        (text, "bad" if drops else "dim"),
+        (pps, "dim"),
+        (path.title(nic), "dim"),
+    )
+
+
+def _brief(per_s: float | None) -> str:
+    return brief(None if per_s is None else round(per_s))
+
+
+def _load(load: float | None) -> tuple[str, str]:
+    if load is None:
+        return "", ""
+    filled, rest = bar(load, 3)
+    text = f"{filled}{rest} {min(999, load * 100):>3.0f}%"
+    return text[:8], "good" if load < 0.98 else "accent"

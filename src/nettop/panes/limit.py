@@ -1,0 +1,214 @@
+"""What limits the interface shown: the limit in words, what to do, the next limit, the stages."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..facts.limits import Limit, words
+from ..terms.text import Line, bar, crop, ends, fit_line, line, line_cells
+from ..terms.units import brief, packets, per_second, scaled, share
+from ..views.scene import Scene
+from ..views.stages import Bar, at_fault, bars, flow_of, moves
+from .parts import severity
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+
+ADVICE: Final = {  # what to do about a limit for which there is no finding; in few words
+    "application": "nothing to fix: it wants no more",
+    "thread": "more threads, or less work per byte",
+    "sndbuf": "larger net.ipv4.tcp_wmem or SO_SNDBUF",
+    "rcvbuf": "a larger buffer, or read sooner",
+    "pacing": "the program or the qdisc paces it",
+    "cwnd": "see loss and round trip (4 Flows)",
+    "rwnd": "tune the peer's receive buffer",
+    "qdisc": "raise its rate or length: tc -s qdisc",
+    "tx-ring": "the card takes packets too slowly",
+    "pause": "the switch or the peer pauses it",
+    "core": "spread the interrupts (key 2)",
+    "backlog": "raise net.core.netdev_max_backlog",
+    "ring": "a larger ring, or a less loaded core",
+    "port": "look at pause frames, bus, firmware",
+    "slot": "more lanes, or a newer slot",
+    "wire": "nothing to fix: the link is full",
+    "provider": "a larger instance",
+    "path": "packets are lost on the way",
+    "peer": "not this host: look at the other end",
+    "unknown": "look at the other end, or for longer",
+}
+READS: Final = "the program reads too slowly"
+NAMES: Final = {
+    "peer": "PEER", "unknown": "PEER", "rwnd": "PEER", "path": "PATH", "provider": "PROVIDER",
+    "wire": "WIRE", "slot": "SLOT", "port": "PORT", "ring": "RING", "tx-ring": "RING",
+    "core": "CORE", "backlog": "BACKLOG", "rcvbuf": "SOCKET", "sndbuf": "SOCKET",
+    "pacing": "PACING", "cwnd": "CWND", "qdisc": "QDISC", "pause": "PAUSE",
+    "thread": "PROCESS", "application": "PROCESS",
+}  # fmt: skip
+_FLOW: Final = (
+    "its largest flow, "  # before the measurement of a flow that stands for its interface
+)
+WARM: Final = 0.7  # of a bar: what is above is in another colour
+HOT: Final = 0.9
+SERIOUS: Final = ("critical", "warning", "advice")
+LEAST: Final = 10  # columns of a stage
+MOST: Final = 28
+
+
+def mark(limit: Limit) -> tuple[str, str]:
+    """Glyph and role: data is lost here, this host limits, or something else does."""
+    if at_fault(limit):
+        loses = limit.stage.kind == "told" or limit.over == "socket"
+        return ("✗", "bad") if loses else ("!", "warn")
+    return "●", "accent"
+
+
+def about(finding: Finding, limit: Limit, flow: Limit) -> bool:
+    """Whether a finding concerns the interface, the process or the flow that limits."""
+    name = str(finding.target)
+    near = (limit.nic, limit.target, str(limit.pid))
+    return name.partition("/")[0] in near or name.endswith(f":{flow.target.replace('>', '-')}")
+
+
+def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
+    """One line: the limit in words, its measurement, and the keys of its finding."""
+    glyph, role = mark(limit)
+    text = words.limited(limit)
+    head = line((f" {glyph} {text[0].upper()}{text[1:]}", role if role == "bad" else "strong"))
+    because = limit.stage.because
+    if because.startswith(_FLOW):
+        because = because[len(_FLOW) :].partition(": ")[2]
+    rest = f": {because}" if because else ""
+    room = width - line_cells(head) - (line_cells(keys) + 1 if keys else 0)
+    if room < 12:
+        keys, room = (), width - line_cells(head)
+    return ends((*head, *line((crop(rest, room), ""))), keys, width)
+
+
+def further(limit: Limit) -> str:
+    """`next: the link, ≤ 921 Mb/s`."""
+    if limit.next is None or limit.next.capacity is None:
+        return ""
+    return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+
+
+def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
+    """What to do: the first change of the finding, else a sentence; the next limit at the right."""
+    after = further(limit)
+    taken = len(after) + 1
+    late = limit.stage.stage == "application" and limit.direction == "rx"
+    text: Line = line("   ", (READS if late else ADVICE.get(limit.stage.stage, ""), "dim"))
+    if finding is not None:
+        steps = scene.steps(finding.id)
+        if steps:
+            step = steps[0]
+            setting = step.setting.partition("@")[0]
+            text = line("   ", (f"{setting} {step.before} → {step.after}", "strong"))
+            shell = line((f"   # {step.shell}", "dim"))
+            risk = line(("   reverts unless confirmed", "dim")) if step.risk == "link" else ()
+            for more in (shell, risk):
+                if step.shell and line_cells(text) + line_cells(more) + taken <= width:
+                    text += more
+        else:
+            glyph, role = severity(finding)
+            text = line((f"   {glyph} ", role), finding.title)
+    room = width - taken
+    return ends(fit_line(text, room) if line_cells(text) > room else text,
+                line((after, "head")), width)  # fmt: skip
+
+
+def stages(scene: Scene, limit: Limit, width: int) -> list[Line]:
+    """Three lines: the stages in order, how full each one is, and what passes or is lost there."""
+    facts = scene.facts
+    shown = bars(facts, limit) if facts is not None else []
+    most = max(1, (width - 2) // LEAST)
+    while len(shown) > most:  # the least full of those that do not limit
+        shown.remove(min(shown, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
+    if not shown:
+        return []
+    each = min(MOST, (width - 2) // len(shown))
+    rows: list[Line] = [line(" "), line(" "), line(" ")]
+    for number, one in enumerate(shown):
+        last = number == len(shown) - 1
+        cells = (
+            _name(one, limit, each, last=last),
+            _fill(one, limit, each),
+            _figure(one, limit, each),
+        )
+        rows = [
+            (*row, *fit_line(cell, each - 1), (" ", ""))
+            for row, cell in zip(rows, cells, strict=True)
+        ]
+    return [fit_line(row, width) for row in rows]
+
+
+def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:
+    """The name of a stage, and a line to the next one."""
+    limits = one.limits and moves(limit)
+    name = NAMES[one.stage]
+    if one.stage in ("thread", "application") and one.owner:
+        name = one.owner
+    elif one.stage in ("thread", "application") and one.passed is not None:
+        name = one.passed.detail.partition(" ")[0] if "[" in one.passed.detail else name
+    elif one.stage == "core" and one.reading is not None:
+        name = one.reading.name.partition(",")[0].upper()
+    glyph, role = mark(limit)
+    text = crop(f"{glyph} {name}" if limits else name, each - 1)
+    head = line((text, role if limits else "head"))
+    room = each - line_cells(head) - 2
+    return head if last or room < 1 else line(*head, " ", ("─" * room, "faint"))
+
+
+def _fill(one: Bar, limit: Limit, each: int) -> Line:
+    """A bar with its share; where no share is known, whether the stage loses or limits."""
+    if one.full is None:
+        if one.limits and moves(limit):
+            return line(("limits", mark(limit)[1]))
+        if one.lost is None and one.passed is not None and one.passed.why:
+            return line(("lost ?", "dim"))
+        return line(("✓ no loss", "good")) if one.lost == 0 else line(("·" * (each - 6), "idle"))
+    size = max(3, each - 7)
+    filled, rest = bar(one.full, size)
+    calm = (one.limits and not at_fault(limit)) or one.stage == "wire"
+    warm, hot = round(size * WARM), round(size * HOT)
+    pieces = [
+        (filled[:warm], "accent" if calm else "good"),
+        (filled[warm:hot], "accent" if calm else "warn"),
+        (filled[hot:], "accent" if calm else "bad"),
+    ]
+    return line(*pieces, (rest, "idle"), (f" {share(one.full)}", "strong" if one.limits else ""))
+
+
+def _figure(one: Bar, limit: Limit, each: int) -> Line:
+    """What is lost at a stage; else what passes it, or what it could carry."""
+    if one.lost:
+        return line((f"-{per_second(one.lost)}", "bad"))
+    passed = one.passed
+    if passed is not None and passed.rate is not None and passed.unit == "packets/s":
+        return line((packets(passed.rate), "dim"))
+    if one.stage in ("thread", "application") and limit.rate:
+        return line((scaled(limit.rate, "b/s"), "dim"))
+    if one.stage == "core" and passed is not None and passed.rate is not None:
+        return line((f"{passed.rate:.0f}% {'si' if each < 13 else 'softirq'}", "dim"))
+    if one.reading is not None and one.reading.capacity is not None:
+        return line((f"≤ {scaled(one.reading.capacity[1], 'b/s')}", "dim"))
+    if passed is not None and passed.rate is not None:
+        return line((f"{brief(round(passed.rate))} {passed.unit}", "dim"))
+    return line(("0 lost", "dim")) if one.lost == 0 else ()
+
+
+def lines(
+    scene: Scene, limit: Limit, finding: Finding | None, width: int, keys: Line = ()
+) -> list[Line]:
+    """The whole band: verdict, what to do, and the stages in three lines."""
+    out = [verdict(limit, width, keys), remedy(scene, limit, finding, width)]
+    return [*(fit_line(row, width) for row in out), *stages(scene, limit, width)]
+
+
+def related(scene: Scene, limit: Limit) -> Finding | None:
+    """The first serious finding about what limits; None where the limit needs no cure."""
+    facts = scene.facts
+    if facts is None or not at_fault(limit) or not moves(limit):
+        return None
+    flow = flow_of(facts, limit)
+    serious = (one for one in scene.findings if one.severity in SERIOUS)
+    return next((one for one in serious if about(one, limit, flow)), None)

@@ -1,0 +1,73 @@
+"""Filled graphs of braille dots: two values to a cell, four dots to a row.
+
+The dots of a cell are those of Unicode's block "Braille Patterns": bits 0x01 0x02 0x04 0x40 are the
+left column from the top, bits 0x08 0x10 0x20 0x80 the right column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Final
+
+DOTS: Final = 4  # of a row
+_LEFT: Final = (0x01, 0x02, 0x04, 0x40)  # from the top
+_RIGHT: Final = (0x08, 0x10, 0x20, 0x80)
+
+
+def _cells(*, down: bool) -> str:
+    """The characters of all pairs of heights from 0 to 4, at left * 5 + right."""
+
+    def bits(column: tuple[int, ...], filled: int) -> int:
+        return sum(column[:filled] if down else column[DOTS - filled :])
+
+    return "".join(
+        chr(0x2800 + bits(_LEFT, left) + bits(_RIGHT, right)) if left or right else " "
+        for left in range(DOTS + 1)
+        for right in range(DOTS + 1)
+    )
+
+
+_UP: Final = _cells(down=False)
+_DOWN: Final = _cells(down=True)
+MOST: Final = 63  # rows: a height is a byte
+
+
+def heights(values: Sequence[float | None], rows: int, top: float) -> bytes:
+    """The dots of each value; what is above zero has at least one, an unknown value none."""
+    most = rows * DOTS
+    each = most / top if top > 0 else 0.0
+    return bytes(
+        [0 if not v or v < 0 or not each else max(1, min(most, round(v * each))) for v in values]
+    )
+
+
+def area(
+    values: Sequence[float | None], rows: int, top: float, *, down: bool = False
+) -> tuple[str, ...]:
+    """A graph of `rows` lines from the top, a cell for two values; `down`: it hangs from the top.
+
+    `top` is the value that fills all rows. An odd number of values ends with half a cell.
+    """
+    rows = min(rows, MOST)
+    dots = heights(values, rows, top)
+    return _drawn(dots + bytes(len(dots) % 2), rows, down)
+
+
+@lru_cache(maxsize=64)  # a graph stays the same for a second or more
+def _drawn(dots: bytes, rows: int, down: bool) -> tuple[str, ...]:
+    """The lines of pairs of heights."""
+    glyphs = _DOWN if down else _UP
+    out = []
+    for row in range(rows):
+        floor = (row if down else rows - 1 - row) * DOTS
+        part = bytes([min(DOTS, max(0, height - floor)) for height in range(256)])
+        inside = dots.translate(part)
+        pairs = zip(inside[::2], inside[1::2], strict=True)
+        out.append("".join([glyphs[left * (DOTS + 1) + right] for left, right in pairs]))
+    return tuple(out)
+
+
+def ascii_of(char: str) -> str:
+    """The ASCII character for a braille pattern, by the number of its dots."""
+    return " .:=#"[min(4, ((ord(char) - 0x2800).bit_count() + 1) // 2)]

@@ -1,0 +1,161 @@
+"""What limits an interface, and the stages that its data passes, with how full each one is.
+
+The verdict is that of `facts.limits`, the model of `nettop why`; rates and losses at a stage are
+those of `facts.kinds.path` where the interface has such a path.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ..facts import Facts
+from ..facts.kinds.path import Stage
+from ..facts.limits import Limit, Reading
+from ..facts.limits.judge import MOST
+from ..facts.limits.looks import QUIET
+from .scene import Scene, View, nic_of
+
+IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
+SMALL: Final = 0.1  # of the other direction's rate: less is what acknowledges it
+# stages in the order in which data passes them; several of one place share a bar
+WAYS: Final[Mapping[str, tuple[tuple[str, ...], ...]]] = {
+    "rx": (
+        ("peer", "unknown"), ("path",), ("provider",), ("wire",), ("slot",), ("port",), ("ring",),
+        ("core",), ("backlog",), ("rcvbuf",), ("thread", "application"),
+    ),
+    "tx": (
+        ("thread", "application"), ("sndbuf",), ("pacing",), ("cwnd",), ("qdisc",), ("tx-ring",),
+        ("core",), ("pause",), ("slot",), ("wire",), ("provider",), ("path",),
+        ("rwnd", "peer", "unknown"),
+    ),
+}  # fmt: skip
+ALWAYS: Final[Mapping[str, tuple[str, ...]]] = {  # bars that are shown whatever is known of them
+    "rx": ("peer", "ring", "core", "backlog", "rcvbuf", "thread"),
+    "tx": ("thread", "sndbuf", "qdisc", "tx-ring", "rwnd"),
+}
+CARD: Final = ("wire", "ring", "tx-ring", "port", "slot")  # only a network card has them
+_PATH: Final = {"rcvbuf": "socket", "sndbuf": "socket", "thread": "process"}  # other names there
+SELDOM: Final = 0.25  # full by that much: a bar that is not always shown
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One stage. `full` is its utilisation from 0 to 1, `lost` packets/s; None: unknown."""
+
+    stage: str
+    limits: bool
+    reading: Reading | None = None
+    passed: Stage | None = None  # of the interface's path
+    full: float | None = None
+    lost: float | None = None
+    owner: str = ""  # the process of the flow that stands for the interface
+
+
+def foremost(scene: Scene, view: View) -> Limit | None:
+    """The limit that the screen names: that of the direction of the interface which carries most.
+
+    A direction that this host limits comes before a larger one that it does not. Datagrams lost at
+    a socket come before an interface on which nothing of this host is full.
+    """
+    facts, nic = scene.facts, nic_of(scene, view)
+    if facts is None or nic is None:
+        return None
+    known = [one for one in facts.limits if nic.name in (one.nic, one.target) or _nowhere(one)]
+    ways = [one for one in known if one.over == "nic"]
+    if view.spot.invert:  # the other direction is wanted
+        shown = _first(ways, known)
+        return next((one for one in ways if shown and one.direction != shown.direction), shown)
+    return _first(ways, known)
+
+
+def _nowhere(limit: Limit) -> bool:
+    """Whether it is of a datagram socket whose interface is not known."""
+    return limit.over == "socket" and limit.nic is None
+
+
+def _first(ways: list[Limit], known: list[Limit]) -> Limit | None:
+    most = max((one.rate or 0.0 for one in ways), default=0.0)
+    moving = [one for one in ways if (one.rate or 0.0) >= max(IDLE, SMALL * most)]
+    here = [one for one in moving if at_fault(one)]
+    sockets = [one for one in known if one.over == "socket"]
+    rate = lambda one: one.rate or 0.0  # noqa: E731
+    for some in (here, sockets, moving, ways):
+        if some:
+            return max(some, key=rate)
+    return None
+
+
+def at_fault(limit: Limit) -> bool:
+    """Whether a stage of this host limits other than its link and its programs, or a socket drops.
+
+    A program that reads too slowly loses datagrams; of TCP its peer only waits.
+    """
+    other = limit.stage.end == "here" and limit.stage.stage not in ("application", "wire")
+    return other or limit.over == "socket"
+
+
+def moves(limit: Limit) -> bool:
+    """Whether the target loses data, or carries enough that something may limit it."""
+    least = QUIET if limit.stage.kind == "inferred" else IDLE
+    return limit.over == "socket" or (limit.rate or 0.0) >= least or at_fault(limit)
+
+
+def bars(facts: Facts, limit: Limit) -> list[Bar]:
+    """The stages of the limit's direction in the order in which data passes them."""
+    nic = next((one for one in facts.nics if one.name == limit.nic), None)
+    card = nic is not None and nic.kind == "nic"
+    path = next((one for one in facts.paths
+                 if one.nic == limit.nic and one.direction == limit.direction), None)  # fmt: skip
+    passed = {stage.name: stage for stage in path.stages} if path is not None else {}
+    flow = flow_of(facts, limit)
+    alone = flow is limit or (flow.rate or 0.0) >= MOST * (limit.rate or 0.0)
+    readings: dict[str, Reading] = {}
+    for reading in (*limit.ladder, *flow.ladder) if alone else limit.ladder:
+        readings.setdefault(reading.stage, reading)
+    owner = ""
+    if alone and flow.process is not None:
+        owner = flow.process if flow.pid is None else f"{flow.process}[{flow.pid}]"
+    out = []
+    for place in WAYS[limit.direction]:
+        stage = limit.stage.stage if limit.stage.stage in place else next(
+            (name for name in place if name in readings), place[0]
+        )  # fmt: skip
+        known = readings.get(stage)
+        way = passed.get(_PATH.get(place[0], place[0]))
+        limits = stage == limit.stage.stage
+        bar = Bar(stage, limits, known, way, _full(stage, known, way), _lost(facts, place[0],
+                  way), owner)  # fmt: skip
+        seldom = bar.limits or bar.lost or (bar.full or 0.0) >= SELDOM or place[0] == "wire"
+        if (seldom or place[0] in ALWAYS[limit.direction]) and (
+            card or place[0] not in CARD or known is not None
+        ):
+            out.append(bar)
+    return out
+
+
+def _full(stage: str, known: Reading | None, way: Stage | None) -> float | None:
+    if known is not None and known.utilisation is not None:
+        return max(0.0, min(1.0, known.utilisation))
+    if stage == "core" and way is not None and way.unit == "% softirq" and way.rate is not None:
+        return way.rate / 100
+    if known is not None and known.held > 0:
+        return known.held
+    return None
+
+
+def _lost(facts: Facts, place: str, way: Stage | None) -> float | None:
+    if place == "backlog" and way is None:
+        counted = [core.backlog_drops for core in facts.cores if core.backlog_drops is not None]
+        return sum(counted) if counted else None
+    return way.lost if way is not None else None
+
+
+def flow_of(facts: Facts, limit: Limit) -> Limit:
+    """The limit of the largest flow of an interface's direction; the limit itself without one."""
+    if limit.over != "nic":
+        return limit
+    flows = [one for one in facts.limits if one.over == "flow" and one.nic == limit.nic
+             and one.direction == limit.direction and limit.pid in (None, one.pid)]  # fmt: skip
+    return max(flows, key=lambda one: one.rate or 0.0, default=limit)

@@ -1,0 +1,145 @@
+"""Rates and losses of an interface by equal steps of time, and the events on the same axis.
+
+Steps are bound to absolute time, and only whole pairs of steps are given. A graph with two steps to
+a cell therefore moves by whole cells, every second step, and stays as it is in between.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from operator import attrgetter
+from typing import Final
+
+from .past import Moment, Past
+from .scene import Scene
+
+LONGEST: Final = 15  # steps for which a rate may stand: it is a mean since the sample before
+_Values = tuple[float | None, float | None, float | None]
+_NONE: Final[_Values] = (None, None, None)
+SERIOUS: Final = ("critical", "warning")
+START: Final = 5.0  # seconds; what holds since the start began at an unknown time
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Timeline:
+    """Values by step, the oldest first; None where there is no sample. `end` is a time as `at`.
+
+    It is equal only to itself, so that what is drawn of it can be cached.
+    """
+
+    step: float  # seconds
+    end: float
+    rx: Sequence[float | None] = ()  # bytes/s
+    tx: Sequence[float | None] = ()
+    lost: Sequence[float | None] = ()  # packets/s
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What happened `ago` seconds before the end of the axis."""
+
+    ago: float
+    kind: str  # the severity of a finding that began, "change" or "ended"
+    text: str
+
+
+def timeline(past: Past, nic: str, steps: int, interval: float = 1.0) -> Timeline:
+    """The last `steps` steps of an interface; a step is `interval`, at least a second.
+
+    The same object is given as long as nothing in it changes.
+    """
+    step = max(1.0, interval)
+    moments = past.fine
+    if not moments or steps < 2:
+        return Timeline(step, 0.0)
+    last = int(moments[-1].at // step)
+    last -= 1 - last % 2  # the end of a pair
+    first = bisect_left(moments, (last - steps + 1) * step, key=_at)
+    end = bisect_left(moments, (last + 1) * step, key=_at)
+    if end < len(moments) and (not end or moments[end - 1].at < last * step):
+        end += 1  # the last steps have no sample of their own
+    return _track(moments[first:end], nic, steps, step, last)
+
+
+_at: Final = attrgetter("at")
+
+
+@lru_cache(maxsize=4)
+def _track(moments: tuple[Moment, ...], nic: str, steps: int, step: float, last: int) -> Timeline:
+    """The steps up to number `last`; a rate stands since the sample before it."""
+    start = last - steps + 1
+    known: list[_Values | None] = [None] * steps
+    before: int | None = None
+    for moment in moments:
+        number = int(moment.at // step)
+        values = _values(moment, nic)
+        if number == before:
+            known[number - start] = _larger(known[number - start], values)
+            continue
+        if before is not None and number - before <= LONGEST:
+            for place in range(before + 1, min(number, last + 1)):
+                known[place - start] = values
+        if number <= last:
+            known[number - start] = values
+        before = number
+    columns = zip(*[_NONE if values is None else values for values in known], strict=True)
+    return Timeline(step, (last + 1) * step, *columns)
+
+
+@lru_cache(maxsize=2048)  # the same moments are drawn again each second
+def _values(moment: Moment, nic: str) -> _Values | None:
+    """The rates of an interface at one moment; None if it was not there."""
+    port = moment.ports.get(nic)
+    return None if port is None else (port.rx, port.tx, port.lost)
+
+
+def _larger(one: _Values | None, other: _Values | None) -> _Values | None:
+    """The larger of each value, for a step with two samples."""
+    if one is None or other is None:
+        return one or other
+    pairs = zip(one, other, strict=True)
+    rx, tx, lost = (max((v for v in pair if v is not None), default=None) for pair in pairs)
+    return rx, tx, lost
+
+
+def events(scene: Scene, end: float, seconds: float) -> list[Event]:
+    """The findings that began or ended and the changes made in the `seconds` before `end`."""
+    moments = scene.past.fine
+    if not moments:
+        return []
+    offset = moments[-1].wall - moments[-1].at
+    begun = moments[0].at + START
+    known: list[tuple[float, str, str]] = [
+        (entry.wall - offset, "change", entry.setting) for entry in scene.journal
+    ]
+    for finding in scene.findings:
+        began = moments[-1].at - finding.held
+        if began > begun and finding.severity in SERIOUS:
+            known.append((began, finding.severity, finding.rule))
+    known += [(one.wall - offset, "ended", one.finding.rule) for one in scene.ended]
+    shown = [Event(end - at, kind, text) for at, kind, text in known]
+    return sorted((one for one in shown if 0 <= one.ago < seconds), key=lambda one: -one.ago)
+
+
+def trace(past: Past, flow: str, steps: int, step: float) -> list[float | None]:
+    """The rate of a flow (bytes/s) at the last sample of each of the last `steps` steps."""
+    values: list[float | None] = [None] * steps
+    moments = past.fine
+    if not moments:
+        return values
+    last = int(moments[-1].at // step)
+    last -= 1 - last % 2
+    number = last + 1
+    for moment in reversed(moments):
+        at = int(moment.at // step)
+        if at > last or at == number:
+            continue
+        if at <= last - steps:
+            break
+        number = at
+        kept = moment.flows.get(flow)
+        values[at - last - 1] = None if kept is None else kept.rate
+    return values

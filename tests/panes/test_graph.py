@@ -1,0 +1,116 @@
+"""The wide graph: scale, rows of each direction, losses, marks."""
+
+from __future__ import annotations
+
+from dataclasses import astuple, replace
+
+import pytest
+from pane_text import words
+from scenes import lately, lossy, storied
+
+from nettop.panes import graph
+from nettop.terms.text import line_cells, text_of
+from nettop.views.past import Past
+from nettop.views.scene import Scene, View, nic_of
+
+
+def drawn(scene: Scene, width: int = 118, height: int = 10) -> list[str]:
+    nic = nic_of(scene, View())
+    assert nic is not None
+    rows = graph.lines(scene, nic, width, height)
+    assert not rows or {line_cells(row) for row in rows} == {width - 1}
+    assert not rows or len(rows) == height
+    return [text_of(row) for row in rows]
+
+
+@pytest.mark.parametrize("width", [60, 78, 118, 198])
+@pytest.mark.parametrize("height", [5, 6, 17, 50])
+def test_it_fills_its_place(width: int, height: int) -> None:
+    assert drawn(storied(), width, height)
+
+
+def test_there_is_none_before_two_samples_or_without_room() -> None:
+    assert drawn(lossy()) == []
+    assert drawn(storied(), 118, 4) == []
+    assert drawn(storied(), 30, 10) == []
+
+
+def test_both_directions_stand_on_one_axis_with_one_scale() -> None:
+    rows = drawn(storied())
+    up = next(at for at, row in enumerate(rows) if "rx ▲" in row)
+    assert "tx ▼" in rows[up + 1]
+    assert rows[0].split()[:2] == ["1", "Gb/s"]
+    assert up == 6  # the larger direction has more rows
+    assert set(rows[up + 1].split()[-1]) == {"⠉"}  # a little, at the axis
+
+
+def test_the_top_of_the_larger_direction_is_round() -> None:
+    scene = lately()
+    moments = []
+    for moment in scene.past.fine:
+        port = replace(moment.ports["eth0"], rx=5e5, tx=25e6)
+        moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(port)})))
+    rows = drawn(replace(scene, past=Past(tuple(moments))), height=14)
+    assert "rx ▲" in rows[0]
+    assert rows[11].split()[:2] == ["200", "Mb/s"]
+
+
+def test_losses_stand_under_the_rate_of_their_time() -> None:
+    rows = drawn(storied())
+    lost, axis = rows[-2], rows[-1]
+    assert lost.startswith(" lost 1.2k/s ███")
+    change = axis.index("◆")
+    assert lost[change - 2] == "█"
+    assert set(lost[change + 2 :].strip()) == {"·"}  # none since the change
+    assert "◆ ring.rx@eth0" in axis
+    assert axis.rstrip().endswith("now")
+    assert "┴2 m" in axis
+
+
+def test_an_unknown_loss_is_not_called_none() -> None:
+    scene = lately()
+    moments = []
+    for moment in scene.past.fine:
+        port = replace(moment.ports["eth0"], lost=None)
+        moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(port)})))
+    assert "lost ?" in drawn(replace(scene, past=Past(tuple(moments))))[-2]
+
+
+def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
+    scene = lately()
+    moments = []
+    for number, moment in enumerate(scene.past.fine):
+        noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
+        moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(noise)})))
+    pasts = [Past(tuple(moments[:count])) for count in range(len(moments) - 20, len(moments))]
+    graphs = {"\n".join(drawn(replace(scene, past=past, findings=()))) for past in pasts}
+    assert len(graphs) == 1
+
+
+def test_a_scale_has_a_round_top_that_holds_the_value() -> None:
+    tops = {1.0: 1.0, 941.5e6: 1e9, 9.4e9: 10e9, 23.5e9: 25e9, 94.1e9: 100e9, 1234.0: 1500.0}
+    assert {value: graph.rounded(value) for value in tops} == tops
+    assert graph.rounded(0.0) > 0
+
+
+def test_each_direction_has_at_least_a_row() -> None:
+    assert graph.split(10, 1e9, 0.0) == 9
+    assert graph.split(10, 0.0, 1e9) == 1
+    assert graph.split(10, 5.0, 5.0) == 5
+    assert graph.split(3, 0.0, 0.0) == 2
+
+
+def test_marks_that_are_close_lose_their_names_but_not_their_place() -> None:
+    scene = storied()
+    entry = scene.journal[0]
+    close = tuple(replace(entry, id=str(n), wall=entry.wall + 4 * n) for n in range(3))
+    axis = drawn(replace(scene, journal=close))[-1]
+    assert axis.count("◆") == 3
+    assert axis.count("ring.rx@eth0") == 1
+
+
+def test_the_title_has_the_rates_now_and_their_share() -> None:
+    nic = nic_of(lossy(), View())
+    assert nic is not None
+    assert graph.title(lossy(), nic) == "rx 616.4 Mb/s (65%) · tx 12.1 Mb/s (1.3%)"
+    assert "lost" in words([*graph.lines(storied(), nic, 118, 10)])

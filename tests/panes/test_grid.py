@@ -1,0 +1,64 @@
+"""Cores: rows of a few, a heat map of many with the outliers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import big, lossy
+
+from nettop.facts import Facts
+from nettop.panes import grid
+from nettop.terms.text import line_cells, text_of
+
+
+def host(*loads: float) -> Facts:
+    """A host with a core for each load."""
+    facts = big().facts
+    assert facts is not None
+    shape = replace(facts.cores[0], queues=(), processes=(), softirq=0.0, node=0, l3=())
+    cores = [
+        replace(shape, cpu=cpu, user=load, system=0.0, idle=100.0 - load)
+        for cpu, load in enumerate(loads)
+    ]
+    return replace(facts, cores=tuple(cores))
+
+
+def test_of_many_cores_at_most_eight_are_rows() -> None:
+    facts = host(*[90.0] * 20, *[5.0] * 236)
+    assert len(grid.outliers(facts.cores)) == grid.OUTLIERS == 8
+    assert words(grid.block(facts, 118, 20)).count("%") == 8
+
+
+def test_cores_of_about_the_same_load_have_no_list() -> None:
+    facts = host(*[40.0, 45.0, 49.0] * 80)
+    assert grid.outliers(facts.cores) == []
+    assert "%" not in words(grid.block(facts, 118, 20))
+
+
+@pytest.mark.parametrize("cpus", [1, 2, 7, 32, 33, 256, 1152])
+@pytest.mark.parametrize("width", [28, 57, 78, 98, 198])
+def test_what_cores_need_is_what_they_take(cpus: int, width: int) -> None:
+    facts = host(*[3.0] * (cpus - 1), 95.0)
+    rows = grid.block(facts, width, 60)
+    assert len(rows) <= grid.needs(facts, width)
+    assert {line_cells(row) for row in rows} == {width}
+
+
+def test_few_rows_set_cores_side_by_side_before_they_become_a_heat_map() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    assert len(grid.block(facts, 57, 10)) == 10
+    assert len(grid.block(facts, 57, 5)) == 5
+    assert "97%" in words(grid.block(facts, 57, 5))
+    assert "3 ────" not in words(grid.block(facts, 57, 4))
+
+
+def test_one_line_names_the_busiest() -> None:
+    facts = lossy().facts
+    assert facts is not None
+    (row,) = grid.brief(facts, 80)
+    assert text_of(row).split()[:5] == ["CORES", "▁▁▆▁▁▂█▂", "6", "97%", "eth0/rx-0"]
+    assert line_cells(row) == 80
+    assert grid.brief(replace(facts, cores=()), 80) == []

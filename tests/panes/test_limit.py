@@ -1,0 +1,105 @@
+"""The band that says what limits: the words that decide come first and are never cut."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import FAR, RING, lossy
+from scenes.limits import LOSSY, SENDERS, WIRE
+
+from nettop.facts.limits import STAGES, Limit, Reading
+from nettop.panes import limit
+from nettop.terms.text import cells, text_of
+from nettop.views.stages import WAYS
+
+(RX, TX, _) = LOSSY
+
+
+def test_every_stage_has_a_name_an_advice_and_a_place_on_a_way() -> None:
+    assert set(limit.NAMES) == set(STAGES)
+    assert set(limit.ADVICE) == set(STAGES)
+    assert {stage for way in WAYS.values() for place in way for stage in place} == set(STAGES)
+
+
+@pytest.mark.parametrize("width", [58, 78, 118, 198])
+def test_the_limit_the_fix_and_the_next_limit_are_never_cut(width: int) -> None:
+    told = [text_of(row) for row in limit.lines(lossy(), RX, RING, width)]
+    assert told[0].startswith(" ✗ Limited by the receive ring: 1,204/s packets")
+    assert told[1].startswith("   ring.rx 256 → 512 ")
+    assert told[1].rstrip().endswith("next: core 6, ≤ 660 Mb/s")
+    assert "✗ RING" in told[2]
+    assert "100%" in told[3]
+    assert "-1,204/s" in told[4]
+    assert {cells(row) for row in told} == {width}
+
+
+def test_the_command_is_whole_or_absent() -> None:
+    for width in range(50, 130):
+        told = text_of(limit.lines(lossy(), RX, RING, width)[1])
+        assert ("# ethtool -G eth0 rx 512 " in told) == ("#" in told), width
+
+
+def test_where_no_setting_helps_that_is_said() -> None:
+    busy = replace(TX, rate=3e8)
+    told = words(limit.lines(lossy(), busy, None, 118))
+    assert "● Limited by the application" in told
+    assert "nothing to fix" in told
+
+
+def test_a_program_that_loses_datagrams_is_at_fault_and_has_its_fix() -> None:
+    late = Reading("application", "here", "voip[3391]", "measured", "datagrams wait", 1.0)
+    one = Limit("socket", "192.0.2.1:53", "rx", None, 0.0, late, (), None, (late,), None, 3391)
+    assert "✗ Limited by the application voip[3391]" in text_of(limit.verdict(one, 118))
+    assert limit.related(lossy(), one) is FAR
+    assert "reads too slowly" in text_of(limit.remedy(lossy(), one, None, 118))
+
+
+def test_the_flow_of_an_interface_is_not_part_of_the_sentence() -> None:
+    stage = replace(SENDERS, because="its largest flow, [::1]:5201>[::1]:9: its window was full")
+    told = text_of(limit.verdict(replace(RX, stage=stage), 118))
+    assert told.rstrip() == " ● Limited by the peer: its window was full"
+
+
+def test_advice_and_the_next_limit_fit_80_columns() -> None:
+    later = Reading("rcvbuf", "here", "b", "computed", "", 0.1, (1e9, 941.5e9))
+    for stage in STAGES:
+        one = replace(TX, stage=Reading(stage, "there", "x", "told", "y"), next=later)
+        told = text_of(limit.remedy(lossy(), one, None, 80))
+        assert "…" not in told, stage
+        assert told.rstrip().endswith("next: the receive buffer, ≤ 941.5 Gb/s")
+
+
+def test_a_finding_is_related_if_it_is_about_the_interface_process_or_flow() -> None:
+    scene = lossy()
+    assert limit.related(scene, RX) is RING
+    assert limit.related(replace(scene, findings=(FAR,)), RX) is FAR  # of the process
+    assert limit.related(scene, replace(RX, nic="eth1", target="eth1", pid=1)) is None
+    assert limit.related(scene, replace(RX, stage=WIRE)) is None  # a full link needs no cure
+    flow = Limit("flow", "192.0.2.1:9>192.0.2.2:5", "tx", 1e9, 0.0, RX.stage, nic="eth7", pid=5)
+    about = replace(RING, target="tcp:192.0.2.1:9-192.0.2.2:5")
+    assert limit.related(replace(scene, findings=(about,)), flow) is about
+
+
+def test_few_columns_keep_the_stage_that_limits_and_those_that_lose() -> None:
+    told = limit.stages(lossy(), RX, 34)
+    assert "✗ RING" in text_of(told[0])
+    assert "-1,204/s" in text_of(told[2])
+
+
+def test_a_stage_without_a_share_says_whether_it_lost_or_limits() -> None:
+    told = text_of(limit.stages(lossy(), RX, 118)[1])
+    assert "✓ no loss" in told  # the backlog counts its drops
+    assert "·····" in told  # of the peer nothing is known
+    silent = replace(RX, stage=SENDERS, ladder=(SENDERS,))
+    assert text_of(limit.stages(lossy(), silent, 118)[1]).startswith(" limits")
+
+
+def test_a_bar_is_as_long_as_its_share() -> None:
+    def filled(share: float) -> int:
+        wire = Reading("wire", "here", "link", "computed", "", share)
+        row = limit.stages(lossy(), replace(RX, ladder=(RX.stage, wire)), 118)[1]
+        return text_of(row)[16:32].count("█")
+
+    assert [filled(share) for share in (0.0, 0.5, 1.0)] == [0, 4, 9]

@@ -1,0 +1,139 @@
+"""The limit that the screen names, and the stages of its direction."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import SCENES, WALL, healthy, lossy
+from scenes.limits import IDLE, RING, THREAD, WIRE
+
+from nettop.facts.limits import Limit, Reading
+from nettop.views.scene import Scene, View
+from nettop.views.stages import at_fault, bars, flow_of, foremost, moves
+
+PEER = Reading("peer", "there", "senders", "inferred", "no data waits at this end")
+DROPS = Reading("application", "here", "python[2]", "measured", "waits", 1.0, None, 1.0)
+
+
+def limit(
+    direction: str, rate: float, stage: Reading, *ladder: Reading, nic: str = "eth0"
+) -> Limit:
+    return Limit("nic", nic, direction, rate, WALL, stage, (), None, (stage, *ladder), nic)
+
+
+def scene_of(*limits: Limit) -> Scene:
+    scene = lossy()
+    assert scene.facts is not None
+    return replace(scene, facts=replace(scene.facts, limits=limits))
+
+
+def named(*limits: Limit, invert: bool = False) -> tuple[str, str]:
+    found = foremost(scene_of(*limits), View().at(invert=invert))
+    assert found is not None
+    return found.target, found.direction
+
+
+def test_the_direction_that_carries_most_is_named_and_the_other_on_request() -> None:
+    ways = limit("rx", 9e9, PEER), limit("tx", 3e8, IDLE)
+    assert named(*ways) == ("eth0", "rx")
+    assert named(*ways, invert=True) == ("eth0", "tx")
+    assert named(ways[0], invert=True) == ("eth0", "rx")  # there is no other
+
+
+def test_a_limit_of_this_host_comes_first_unless_that_direction_only_acknowledges() -> None:
+    assert named(limit("rx", 9e9, PEER), limit("tx", 2e9, THREAD)) == ("eth0", "tx")
+    assert named(limit("rx", 9e9, PEER), limit("tx", 2e8, THREAD)) == ("eth0", "rx")
+    assert named(limit("rx", 9e9, WIRE), limit("tx", 3e9, THREAD)) == ("eth0", "tx")
+
+
+def test_datagrams_lost_at_a_socket_come_before_an_interface_that_is_not_full() -> None:
+    socket = Limit("socket", "192.0.2.1:53", "rx", None, WALL, DROPS, (), None, (DROPS,), "eth0")
+    assert named(limit("rx", 9e9, PEER), socket)[0] == "192.0.2.1:53"
+    assert named(limit("rx", 9e9, PEER), replace(socket, nic=None))[0] == "192.0.2.1:53"
+    assert named(limit("rx", 9e9, RING), socket)[0] == "eth0"
+
+
+def test_without_a_limit_of_the_interface_there_is_none() -> None:
+    assert foremost(scene_of(limit("rx", 9e9, PEER, nic="eth1")), View()) is None
+    assert foremost(Scene(), View()) is None
+
+
+def test_an_idle_direction_is_not_called_limited() -> None:
+    assert not moves(limit("rx", 27e3, PEER))
+    assert moves(limit("rx", 27e6, PEER))
+    assert moves(limit("rx", 0.0, RING))
+    assert not at_fault(limit("tx", 9e9, IDLE))
+    assert not at_fault(limit("rx", 9e9, WIRE))
+
+
+def shown(scene: Scene, view: View = View()) -> list[str]:  # noqa: B008
+    found = foremost(scene, view)
+    assert found is not None
+    assert scene.facts is not None
+    return [bar.stage for bar in bars(scene.facts, found)]
+
+
+def test_the_stages_stand_in_the_order_in_which_data_passes_them() -> None:
+    assert shown(lossy()) == ["peer", "wire", "ring", "core", "backlog", "rcvbuf", "thread"]
+    sending = View().at(invert=True)
+    assert shown(lossy(), sending) == ["application", "sndbuf", "qdisc", "tx-ring", "wire", "rwnd"]
+
+
+@pytest.mark.parametrize("direction", ["rx", "tx"])
+def test_a_veth_has_no_stages_of_a_card(direction: str) -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    (nic,) = scene.facts.nics
+    facts = replace(scene.facts, nics=(replace(nic, kind="veth"),), paths=(),
+                    limits=(limit(direction, 9e9, THREAD),))  # fmt: skip
+    stages = shown(replace(scene, facts=facts))
+    assert "thread" in stages
+    assert not {"wire", "ring", "tx-ring"} & set(stages)
+
+
+def test_a_bar_has_the_utilisation_of_the_limit_model_and_the_loss_of_the_path() -> None:
+    scene = lossy()
+    found = foremost(scene, View())
+    assert found is not None
+    assert scene.facts is not None
+    known = {bar.stage: bar for bar in bars(scene.facts, found)}
+    assert known["wire"].full == 0.65
+    assert (known["ring"].full, known["ring"].lost, known["ring"].limits) == (1.0, 1204.0, True)
+    assert (known["backlog"].full, known["backlog"].lost) == (None, 0.0)
+    assert sum(bar.limits for bar in known.values()) == 1
+
+
+def test_the_flow_that_stands_for_an_interface_is_its_largest_of_that_process() -> None:
+    flows = [
+        Limit("flow", name, "rx", rate, WALL, THREAD, (), None, (), "eth0", 3391, "iperf3")
+        for name, rate in (("a>b", 1e8), ("a>c", 5e8))
+    ]
+    whole = replace(limit("rx", 6e8, THREAD), pid=3391)
+    facts = scene_of(*flows, whole).facts
+    assert facts is not None
+    assert flow_of(facts, whole).target == "a>c"
+    assert flow_of(facts, flows[0]) is flows[0]
+
+
+def test_stages_of_the_largest_flow_fill_those_that_the_interface_lacks() -> None:
+    qdisc = Reading("qdisc", "here", "tbf", "told", "", 1.0, None, 1.0)
+    flow = Limit("flow", "a>b", "tx", 2e8, WALL, qdisc, (), None, (qdisc, THREAD), "eth0", 7, "cp")
+    whole = limit("tx", 2e8, qdisc)
+    facts = scene_of(flow, whole).facts
+    assert facts is not None
+    known = {bar.stage: bar for bar in bars(facts, whole)}
+    assert (known["thread"].full, known["thread"].owner) == (0.65, "cp[7]")
+    others = scene_of(flow, replace(whole, rate=9e8)).facts  # the flow is a small part of it
+    assert others is not None
+    known = {bar.stage: bar for bar in bars(others, others.limits[1])}
+    assert (known["thread"].full, known["thread"].owner) == (None, "")
+
+
+@pytest.mark.parametrize("host", SCENES)
+def test_every_host_has_at_most_one_limiting_bar(host: str) -> None:
+    scene = SCENES[host]()
+    found = foremost(scene, View())
+    if found is not None and scene.facts is not None:
+        assert sum(bar.limits for bar in bars(scene.facts, found)) == 1
+    assert (found is None) == (host == "bare")

@@ -1,0 +1,100 @@
+"""Samples by equal steps of time, and the events on their axis."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import RING, WALL, lately, lossy, storied
+
+from nettop.facts.kinds.nic import Counters
+from nettop.views.past import Past
+from nettop.views.scene import Ended, Scene
+from nettop.views.timeline import LONGEST, events, timeline, trace
+
+
+def past(*samples: tuple[float, float]) -> Past:
+    """A past in which eth0 receives these bytes/s at these times."""
+    facts = lossy().facts
+    assert facts is not None
+    out = Past()
+    for at, rate in samples:
+        nic = replace(facts.nics[1], per_s=Counters(rx_bytes=rate, tx_bytes=1.0, ring_drops=2.0))
+        out = out.add(replace(facts, at=at, nics=(nic,)), WALL + at)
+    return out
+
+
+def test_only_whole_pairs_of_steps_are_given_so_that_every_second_sample_moves_the_graph() -> None:
+    samples = [(at + 0.01, float(at)) for at in range(100, 112)]
+    seen = [timeline(past(*samples[:count]), "eth0", 4).rx for count in (8, 9, 10)]
+    assert seen == [(104, 105, 106, 107), (104, 105, 106, 107), (106, 107, 108, 109)]
+
+
+def test_what_does_not_change_is_the_same_object() -> None:
+    known = past(*((float(at), 5.0) for at in range(100, 110)))
+    more = Past((*known.fine, replace(known.fine[-1], at=110.0)))
+    assert timeline(known, "eth0", 6) is timeline(known, "eth0", 6)
+    assert timeline(more, "eth0", 6) is timeline(known, "eth0", 6)
+
+
+def test_a_rate_stands_since_the_sample_before_it() -> None:
+    assert timeline(past((100.0, 1.0), (103.0, 7.0)), "eth0", 4).rx == (1.0, 7.0, 7.0, 7.0)
+    late = timeline(past((100.0, 1.0), (101.9, 2.0), (104.2, 7.0)), "eth0", 4)
+    assert late.rx == (1.0, 2.0, 7.0, 7.0)
+
+
+def test_a_long_gap_and_the_time_before_the_first_sample_are_not_known() -> None:
+    end = 100.0 + LONGEST + 6
+    drawn = timeline(past((100.0, 1.0), (end, 7.0)), "eth0", LONGEST + 9)
+    assert drawn.rx[-1] == 7.0
+    assert set(drawn.rx[3:-1]) == {None}
+    assert drawn.rx[2] == 1.0
+    assert drawn.rx[:2] == (None, None)
+
+
+def test_of_two_samples_in_a_step_the_larger_rate_is_kept() -> None:
+    known = past((99.0, 1.0), (100.01, 9.0), (100.97, 4.0), (102.0, 1.0))
+    assert timeline(known, "eth0", 2).rx == (9.0, 1.0)
+
+
+def test_losses_and_both_directions_share_the_axis() -> None:
+    drawn = timeline(past((100.0, 1.0), (101.0, 2.0)), "eth0", 2)
+    assert (drawn.rx, drawn.tx, drawn.lost) == ((1.0, 2.0), (1.0, 1.0), (2.0, 2.0))
+    assert timeline(past((100.0, 1.0), (101.0, 2.0)), "eth9", 2).rx == (None, None)
+    assert timeline(Past(), "eth0", 2).rx == ()
+
+
+@pytest.mark.parametrize("interval", [2.0, 5.0, 10.0])
+def test_a_longer_interval_makes_longer_steps(interval: float) -> None:
+    known = past(*((at * interval, float(at)) for at in range(20, 30)))
+    drawn = timeline(known, "eth0", 6, interval)
+    assert drawn.step == interval
+    assert drawn.rx == (24, 25, 26, 27, 28, 29)
+
+
+def test_events_are_what_began_ended_and_was_changed_in_the_time_shown() -> None:
+    scene = storied()
+    end = scene.past.fine[-1].at
+    known = [(one.kind, one.text) for one in events(scene, end, 400.0)]
+    assert ("change", "ring.rx@eth0") in known
+    assert ("change", "sysctl.net.core.rmem_max") not in known  # eight minutes ago
+    assert ("critical", "rx-ring-overrun") in known
+    over = replace(scene, findings=(), ended=(Ended(RING, (), scene.wall - 40),))
+    (ended,) = (one for one in events(over, end, 400.0) if one.kind == "ended")
+    assert ended.ago == pytest.approx(39.0, abs=1.5)
+    assert events(Scene(), 0.0, 400.0) == []
+
+
+def test_a_finding_of_the_start_has_no_mark_because_it_may_be_older() -> None:
+    scene = replace(lately(), findings=(replace(RING, held=419.0),))
+    assert events(scene, scene.past.fine[-1].at, 500.0) == []
+
+
+def test_a_trace_has_the_last_sample_of_each_step() -> None:
+    scene = lately()
+    assert scene.facts is not None
+    values = trace(scene.past, scene.facts.flows[0].id, 4, 4.0)
+    rates = {int(m.at // 4): m.flows[scene.facts.flows[0].id].rate for m in scene.past.fine}
+    last = max(rates) - (1 - max(rates) % 2)
+    assert values == [rates[last - 3], rates[last - 2], rates[last - 1], rates[last]]
+    assert trace(Past(), "x", 4, 4.0) == [None] * 4
