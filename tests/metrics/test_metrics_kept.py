@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from nettop.changes import context
-from nettop.changes.journal import Entry, Journal
+from nettop.changes.journal import Journal, JournaledChange
 from nettop.metrics import kept
 from nettop.metrics.families import CHANGES, DRIFT
 
@@ -24,7 +24,7 @@ def journal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Journal:
 def write(journal: Journal, netns: str) -> None:
     with journal.lock():
         entry = journal.begin(
-            Entry(0, 0.0, SETTING, "1 2 3", "4 5 6", netns=netns, boot=context.boot())
+            JournaledChange(0, 0.0, SETTING, "1 2 3", "4 5 6", netns=netns, boot=context.boot())
         )
         journal.note(entry.id, "end", state="applied", after="4 5 6")
 
@@ -59,7 +59,7 @@ def test_another_namespace_costs_no_process(
 def test_a_journal_that_cannot_be_read_has_no_zeros(
     journal: Journal, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def entries(self: Journal) -> tuple[Entry, ...]:
+    def entries(self: Journal) -> tuple[JournaledChange, ...]:
         raise PermissionError(13, "Permission denied", self.path)
 
     monkeypatch.setattr(Journal, "entries", entries)

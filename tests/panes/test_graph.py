@@ -10,7 +10,7 @@ from scenes import lately, lossy, storied
 
 from nettop.panes import graph
 from nettop.terms.text import line_cells, text_of
-from nettop.views.past import Past
+from nettop.views.past import History
 from nettop.views.scene import Scene, View, nic_of
 
 
@@ -50,7 +50,7 @@ def test_the_top_of_the_larger_direction_is_round() -> None:
     for moment in scene.past.fine:
         port = replace(moment.ports["eth0"], rx=5e5, tx=25e6)
         moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(port)})))
-    rows = drawn(replace(scene, past=Past(tuple(moments))), height=14)
+    rows = drawn(replace(scene, past=History(tuple(moments))), height=14)
     assert "rx ▲" in rows[0]
     assert rows[11].split()[:2] == ["200", "Mb/s"]
 
@@ -73,7 +73,7 @@ def test_an_unknown_loss_is_not_called_none() -> None:
     for moment in scene.past.fine:
         port = replace(moment.ports["eth0"], lost=None)
         moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(port)})))
-    assert "lost ?" in drawn(replace(scene, past=Past(tuple(moments))))[-2]
+    assert "lost ?" in drawn(replace(scene, past=History(tuple(moments))))[-2]
 
 
 def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
@@ -82,7 +82,7 @@ def test_an_idle_link_draws_a_low_graph_that_does_not_change() -> None:
     for number, moment in enumerate(scene.past.fine):
         noise = replace(moment.ports["eth0"], rx=300.0 + number % 7, tx=90.0, lost=0.0)
         moments.append(replace(moment, ports=moment.ports.then({"eth0": astuple(noise)})))
-    pasts = [Past(tuple(moments[:count])) for count in range(len(moments) - 20, len(moments))]
+    pasts = [History(tuple(moments[:count])) for count in range(len(moments) - 20, len(moments))]
     graphs = {"\n".join(drawn(replace(scene, past=past, findings=()))) for past in pasts}
     assert len(graphs) == 1
 

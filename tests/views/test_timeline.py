@@ -8,16 +8,16 @@ import pytest
 from scenes import RING, WALL, lately, lossy, storied
 
 from nettop.facts.kinds.nic import Counters
-from nettop.views.past import Past
+from nettop.views.past import History
 from nettop.views.scene import Ended, Scene
 from nettop.views.timeline import LONGEST, events, timeline, trace
 
 
-def past(*samples: tuple[float, float]) -> Past:
+def past(*samples: tuple[float, float]) -> History:
     """A past in which eth0 receives these bytes/s at these times."""
     facts = lossy().facts
     assert facts is not None
-    out = Past()
+    out = History()
     for at, rate in samples:
         nic = replace(facts.nics[1], per_s=Counters(rx_bytes=rate, tx_bytes=1.0, ring_drops=2.0))
         out = out.add(replace(facts, at=at, nics=(nic,)), WALL + at)
@@ -32,7 +32,7 @@ def test_only_whole_pairs_of_steps_are_given_so_that_every_second_sample_moves_t
 
 def test_what_does_not_change_is_the_same_object() -> None:
     known = past(*((float(at), 5.0) for at in range(100, 110)))
-    more = Past((*known.fine, replace(known.fine[-1], at=110.0)))
+    more = History((*known.fine, replace(known.fine[-1], at=110.0)))
     assert timeline(known, "eth0", 6) is timeline(known, "eth0", 6)
     assert timeline(more, "eth0", 6) is timeline(known, "eth0", 6)
 
@@ -61,7 +61,7 @@ def test_losses_and_both_directions_share_the_axis() -> None:
     drawn = timeline(past((100.0, 1.0), (101.0, 2.0)), "eth0", 2)
     assert (drawn.rx, drawn.tx, drawn.lost) == ((1.0, 2.0), (1.0, 1.0), (2.0, 2.0))
     assert timeline(past((100.0, 1.0), (101.0, 2.0)), "eth9", 2).rx == (None, None)
-    assert timeline(Past(), "eth0", 2).rx == ()
+    assert timeline(History(), "eth0", 2).rx == ()
 
 
 @pytest.mark.parametrize("interval", [2.0, 5.0, 10.0])
@@ -97,4 +97,4 @@ def test_a_trace_has_the_last_sample_of_each_step() -> None:
     rates = {int(m.at // 4): m.flows[scene.facts.flows[0].id].rate for m in scene.past.fine}
     last = max(rates) - (1 - max(rates) % 2)
     assert values == [rates[last - 3], rates[last - 2], rates[last - 1], rates[last]]
-    assert trace(Past(), "x", 4, 4.0) == [None] * 4
+    assert trace(History(), "x", 4, 4.0) == [None] * 4

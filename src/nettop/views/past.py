@@ -1,6 +1,6 @@
 """The last minutes and hours: one moment per second for 15 minutes, before that one per 10 s.
 
-`Past` is immutable: `add` gives a new one. Moments hold totals as well as rates, so the bytes
+`History` is immutable: `add` gives a new one. Summaries hold totals as well as rates, so the bytes
 between two moments are an exact difference of counters, even if samples between them are missing.
 """
 

@@ -13,7 +13,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Final
 
-from .past import Moment, Past
+from .past import History, Summary
 from .scene import Scene
 
 LONGEST: Final = 15  # steps for which a rate may stand: it is a mean since the sample before
@@ -46,7 +46,7 @@ class Event:
     text: str
 
 
-def timeline(past: Past, nic: str, steps: int, interval: float = 1.0) -> Timeline:
+def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Timeline:
     """The last `steps` steps of an interface; a step is `interval`, at least a second.
 
     The same object is given as long as nothing in it changes.
@@ -68,7 +68,7 @@ _at: Final = attrgetter("at")
 
 
 @lru_cache(maxsize=4)
-def _track(moments: tuple[Moment, ...], nic: str, steps: int, step: float, last: int) -> Timeline:
+def _track(moments: tuple[Summary, ...], nic: str, steps: int, step: float, last: int) -> Timeline:
     """The steps up to number `last`; a rate stands since the sample before it."""
     start = last - steps + 1
     known: list[_Values | None] = [None] * steps
@@ -90,7 +90,7 @@ def _track(moments: tuple[Moment, ...], nic: str, steps: int, step: float, last:
 
 
 @lru_cache(maxsize=2048)  # the same moments are drawn again each second
-def _values(moment: Moment, nic: str) -> _Values | None:
+def _values(moment: Summary, nic: str) -> _Values | None:
     """The rates of an interface at one moment; None if it was not there."""
     port = moment.ports.get(nic)
     return None if port is None else (port.rx, port.tx, port.lost)
@@ -124,7 +124,7 @@ def events(scene: Scene, end: float, seconds: float) -> list[Event]:
     return sorted((one for one in shown if 0 <= one.ago < seconds), key=lambda one: -one.ago)
 
 
-def trace(past: Past, flow: str, steps: int, step: float) -> list[float | None]:
+def trace(past: History, flow: str, steps: int, step: float) -> list[float | None]:
     """The rate of a flow (bytes/s) at the last sample of each of the last `steps` steps."""
     values: list[float | None] = [None] * steps
     moments = past.fine
