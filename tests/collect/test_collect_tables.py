@@ -7,7 +7,7 @@ from flow_tables import socket
 from net_files import host
 
 from nettop.collect import bonds, isolation, neighbours, socket_owners, sockets_tcp, tcp_files
-from nettop.collect.socket_owners import _Held
+from nettop.collect.socket_owners import _ProcessSockets
 
 
 def test_neighbours_sum_the_counters_of_cpus_and_take_the_entries_once() -> None:
@@ -31,9 +31,9 @@ Max open files            1024                 524288               files
 
 def test_open_files_of_processes_that_listen() -> None:
     held = {
-        "7": _Held(names=("0", "1", "3"), inodes={"3": 101}),
-        "8": _Held(names=("0", "4"), inodes={"4": 102}),
-        "9": _Held(names=("0", "1", "2", "5"), inodes={"5": 103}),
+        "7": _ProcessSockets(names=("0", "1", "3"), inodes={"3": 101}),
+        "8": _ProcessSockets(names=("0", "4"), inodes={"4": 102}),
+        "9": _ProcessSockets(names=("0", "1", "2", "5"), inodes={"5": 103}),
     }
     rows = [
         socket(inode=101, state="listen"),
