@@ -32,8 +32,8 @@ def after(facts: Facts, changes: Iterable[Wanted]) -> Facts:
         if kind == "sysctl":
             facts = replace(facts, sysctls={**facts.sysctls, rest: change.value})
             if rest in _OF_HOST:
-                more: dict[str, Any] = {_OF_HOST[rest]: int(change.value)}
-                host = replace(facts.host, **more)
+                known: dict[str, Any] = {_OF_HOST[rest]: int(change.value)}
+                host = replace(facts.host, **known)
                 facts = replace(facts, host=host)
         elif held(change):
             nics = tuple(
