@@ -50,6 +50,11 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
                           "cwnd", "here"),
     "loss": ({"gauges": {"unacked": 380, "min_rtt": 4000, "rtt": 4500},
               "rates": {"total_retrans": 800}}, "path", "there"),
+    "loss under BBR, which paces": (
+        {"gauges": {"unacked": 200, "min_rtt": 4000, "rtt": 4500, "congestion": "bbr",
+                    "delivery_rate": 130_000_000}, "rates": {"total_retrans": 8000}},
+        "path", "there",
+    ),
     "nothing visible": ({}, "unknown", "there"),
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ from ..window import mean
 LOSSY: Final = 1e-4  # of the segments
 MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
+REACHED: Final = 0.7  # of the bandwidth that BBR measured
 SPREAD: Final = 1.4  # the formula is right by this factor
 
 
@@ -42,7 +43,8 @@ def readings(look: Look) -> Iterator[Reading]:
     model = "BBR's estimate" if bbr else "Mathis' formula"
     capacity = (speed / SPREAD, speed * SPREAD) if speed else None
     waits = look.often("notsent")
-    held = max(full, waits) if full >= FLIGHT and waits >= 0.5 else 0.0
+    reached = bbr and bool(speed) and look.rate >= REACHED * speed  # it paces: its window has room
+    held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
     used = min(1.0, look.rate / speed) if speed else None
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
     yield Reading("path", "there", name, "computed", why, used, capacity, held)
