@@ -36,15 +36,15 @@ class Shot:
             return stories.scene_and_view(int(self.host[-1]))
         if self.host in SCENES:
             return SCENES[self.host](), self.view
-        return recorded(self.host, self.view), self.view
+        return recorded(self.host, self.view.pane), self.view
 
 
 @cache
-def recorded(host: str, view: View) -> Scene:
+def recorded(host: str, pane: str) -> Scene:
     """The end of a recorded host, read and judged as the screen does it."""
     told: list[Scene] = []
     source = Replay(load(str(pathlib.Path(__file__).parents[2] / host)))
-    Engine(source, told.append, 1.0, view).run()
+    Engine(source, told.append, 1.0, View(pane=pane)).run()
     return replace(told[-1], origin=f"replay of {source.host}")
 
 
