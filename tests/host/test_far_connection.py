@@ -18,6 +18,8 @@ from nettop.host.connection import Connection
 from nettop.host.distant import FILE, Distant
 from nettop.host.far import wire
 from nettop.host.far.mirror import Mirror
+from nettop.host.netlink import diag
+from nettop.host.request import Space
 from nettop.host.source import HostLostError
 
 HERE = ("env",)
@@ -219,6 +221,8 @@ def test_files_are_read_as_by_this_host(far: Distant) -> None:
         assert errors[1] == (2, "No such file or directory", "/sys/class/net/none/mtu")
     with pytest.raises(PermissionError, match="no program is loaded"):
         far.drops()
+    with pytest.raises(PermissionError, match="other network namespaces are not entered"):
+        diag.tcp(far, Space("/proc/1/ns/net", 4026531840))
 
 
 def error_of(work: Callable[[str], str], path: str) -> tuple[int | None, str | None, str | None]:

@@ -304,7 +304,10 @@ class Distant:
         return os.fsdecode(self._answer((LINK, os.fsencode(path)), path))
 
     def netlink(self, request: Request) -> bytes:
-        """The answer of the kernel there."""
+        """The answer of the kernel there; PermissionError for another namespace than the reader's."""
+        if request.space is not None:  # the reader enters none: it would answer for its own
+            why = "other network namespaces are not entered through --host"
+            raise PermissionError(errno.EPERM, why, request.space.path)
         return self._answer(_message(request), "")
 
     def statistics(self, interface: str, request: bytes, name: str) -> bytes:  # noqa: ARG002
