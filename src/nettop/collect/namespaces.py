@@ -41,10 +41,19 @@ class Row:
 class Known:
     """What the last reading found."""
 
+    read: bool = False  # since the first reading that succeeded
     turn: int = -1
     by_pid: dict[str, int] = field(default_factory=dict)  # inode; _CLOSED: not to be read
     spaces: list[Space] = field(default_factory=list)
     rows: dict[int, Row] = field(default_factory=dict)  # by inode
+
+
+def known_of(memory: Memory) -> Known:
+    """What `namespaces` found before, for the tables of their sockets; OSError if nothing."""
+    known = recall(memory, Known)
+    if not known.read:
+        raise OSError("the network namespaces are not known")
+    return known
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -56,6 +65,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     known.turn = (known.turn + 1) % _TURNS
     own = of_process(source, "self")
     pids = [pid for pid in source.listing("/proc") if pid.isdecimal()]
+    known.read = True
     known.by_pid = {
         pid: found for pid in pids if (found := _namespace(source, pid, known)) is not None
     }

@@ -41,7 +41,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     `Partly` when some cannot be entered; a namespace that ended has no sockets.
     """
     last = recall(memory, Known)
-    around = recall(memory, namespaces.Known)
+    around = namespaces.known_of(memory)
     rows: list[Row] = []
     now: dict[int, dict[bytes, sockets_tcp.Seen]] = {}
     closed: list[int] = []

@@ -48,7 +48,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
     """
     last = recall(memory, Known)
     texts: dict[str, tuple[str, list[Row]]] = {}
-    for row in recall(memory, namespaces.Known).rows.values():
+    for row in namespaces.known_of(memory).rows.values():
         for name in ("udp", "udp6"):
             path = f"/proc/{row.pid}/net/{name}"
             with suppress(OSError):

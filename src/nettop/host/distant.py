@@ -304,7 +304,7 @@ class Distant:
         return os.fsdecode(self._answer((LINK, os.fsencode(path)), path))
 
     def netlink(self, request: Request) -> bytes:
-        """The answer of the kernel there; PermissionError for another namespace than the reader's."""
+        """The answer of the kernel there; PermissionError for another network namespace."""
         if request.space is not None:  # the reader enters none: it would answer for its own
             why = "other network namespaces are not entered through --host"
             raise PermissionError(errno.EPERM, why, request.space.path)

@@ -105,7 +105,7 @@ class Replay:
         try:
             body = self._tree[name]
         except KeyError:
-            raise FileNotFoundError(2, "not in the recording", name) from None
+            raise FileNotFoundError(2, "not in the recording", name.removesuffix("@")) from None
         if len(body) > bounds.BOUNDS[bound].most:
             raise bounds.exceeded(bound, name)
         if body.startswith(b"!"):
