@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, words
@@ -120,6 +121,8 @@ def stages(scene: Scene, limit: Limit, width: int) -> list[Line]:
     """Three lines: the stages in order, how full each one is, and what passes or is lost there."""
     facts = scene.facts
     shown = bars(facts, limit) if facts is not None else []
+    if scene.shortfall:  # counters that nothing moved do not show that nothing is lost
+        shown = [replace(one, lost=one.lost or None) for one in shown]
     most = max(1, (width - 2) // LEAST)
     while len(shown) > most:  # the least full of those that do not limit
         shown.remove(min(shown, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
