@@ -6,10 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from advice.test_cases import cases, hosts, over, rules, told
+from advice.test_cases import cases, facts_of, rules
 from applied import after, quiet
 
-from nettop.advice.judge import inline_facts as inline
 from nettop.advice.judge.judge import Judge
 from nettop.advice.rules.rule import Finding
 from nettop.facts import Facts
@@ -21,23 +20,18 @@ def judged(facts: Facts) -> tuple[Finding, ...]:
     return Judge(rules(), window=0.0).judge(facts).findings
 
 
-def of(case: Mapping[str, Any]) -> Facts:
-    table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
-    return inline.facts(table, case["profile"], 1000.0)
-
-
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", cases().values(), ids=cases())
 def test_no_two_findings_set_one_setting_differently(case: Mapping[str, Any]) -> None:
     values: dict[str, set[str]] = {}
-    for finding in judged(of(case)):
+    for finding in judged(facts_of(case)):
         for wanted in finding.wanted:
             values.setdefault(wanted.setting, set()).add(wanted.value)
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
 
 
-@pytest.mark.parametrize("case", cases())
+@pytest.mark.parametrize("case", cases().values(), ids=cases())
 def test_a_fix_ends_its_finding_and_begins_no_other(case: Mapping[str, Any]) -> None:
-    facts = of(case)
+    facts = facts_of(case)
     found = judged(facts)
     for finding in quiet(found):
         left = judged(after(facts, finding.wanted))

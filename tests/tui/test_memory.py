@@ -86,7 +86,7 @@ def test_what_is_gone_is_forgotten(interfaces: bool, monkeypatch: pytest.MonkeyP
     for name, value in (("FINE", 40), ("COARSE", 40), ("STEP", 2.0)):  # soon full
         monkeypatch.setattr(past, name, value)
     found: list[tuple[int, Counter[str]]] = []
-    Watched(dict.fromkeys((FRAMES, 2 * FRAMES), lambda _: found.append(held())), interfaces)
+    Watched(dict.fromkeys((2 * FRAMES, 3 * FRAMES), lambda _: found.append(held())), interfaces)
     (blocks, kinds), (more, then) = found
     assert more - blocks < BOUND, (then - kinds).most_common(12)
 

@@ -48,7 +48,7 @@ _PORT: Final = Layout(PortRates, "fffffQQQQ")
 _TRACE: Final = Layout(Trace, "ffff")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)
 class Summary:
     """One summary. `busy` and `softirq` are percent, one byte per CPU in the order of `cpus`.
 

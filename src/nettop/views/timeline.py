@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from operator import attrgetter
 from typing import Final
+from weakref import WeakKeyDictionary
 
 from .past import History, Summary
 from .scene import Scene
@@ -89,11 +90,19 @@ def _track(moments: tuple[Summary, ...], nic: str, steps: int, step: float, last
     return Timeline(step, (last + 1) * step, *columns)
 
 
-@lru_cache(maxsize=2048)  # the same moments are drawn again each second
+_KNOWN: Final[WeakKeyDictionary[Summary, dict[str, _Values | None]]] = WeakKeyDictionary()
+
+
 def _values(moment: Summary, nic: str) -> _Values | None:
-    """The rates of an interface at one moment; None if it was not there."""
-    port = moment.ports.get(nic)
-    return None if port is None else (port.rx, port.tx, port.lost)
+    """The rates of an interface at one moment; None if it was not there.
+
+    The same moments are drawn again each second: their rates are kept as long as they are.
+    """
+    known = _KNOWN.setdefault(moment, {})
+    if nic not in known:
+        port = moment.ports.get(nic)
+        known[nic] = None if port is None else (port.rx, port.tx, port.lost)
+    return known[nic]
 
 
 def _larger(one: _Values | None, other: _Values | None) -> _Values | None:

@@ -11,7 +11,7 @@ import re
 import stat
 from functools import lru_cache
 
-_PROCESS = rb"(?:stat|statm|status|comm|cgroup|cmdline|schedstat)"
+_PROCESS = rb"(?:stat|statm|status|comm|cgroup|cmdline|schedstat|limits)"
 _NETWORK = rb"net/(?!rpc)\w[\w.-]*(?:/[\w.-]+)?"
 _FIRST = rb"1/root"  # the root directory of the first process: its cgroups only
 _CGROUP = rb"sys/fs/cgroup/"
@@ -31,7 +31,7 @@ _FILE = re.compile(
     re.DOTALL,
 )
 _FOLDER = re.compile(
-    rb"/(?:proc(?:/irq|/net(?:/stat)?|/(?:self|\d+)(?:/fd|/task|/net(?:/stat)?)?"
+    rb"/(?:proc(?:/irq|/net(?:/stat|/bonding)?|/(?:self|\d+)(?:/fd|/task|/net(?:/stat|/bonding)?)?"
     rb"|/irq/\d+|/sys(?:/(?:net|kernel|vm)(?:/.+)?)?)?"
     rb"|sys/(?:class|devices|bus|module|hypervisor|kernel/iommu_groups|fs/cgroup)(?:/.+)?"
     rb"|proc/" + _FIRST + rb"/sys/fs/cgroup(?:/.+)?|etc"
