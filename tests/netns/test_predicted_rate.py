@@ -45,7 +45,7 @@ def nettop(stage: Stage, state: Path, *words: str) -> dict[str, Any]:
 def test_a_small_send_buffer_is_lifted_to_what_was_predicted(tmp_path: Path) -> None:
     with Stage("predict") as stage:
         stage.link(0.01)
-        stage.tc(*f"qdisc add dev tun0 root tbf rate {SHAPER:.0f} burst 64k latency 50ms".split())
+        stage.tc(f"qdisc add dev tun0 root tbf rate {SHAPER:.0f} burst 64k latency 50ms")
         sysctl = ("sysctl", "-qw", "net.ipv4.tcp_wmem=4096 16384 65536")
         subprocess.run(stage.inside(stage.here, *sysctl), check=True)
         peer = f"nsenter --net=/run/netns/{stage.there}"
