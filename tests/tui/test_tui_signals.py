@@ -34,6 +34,7 @@ def stopped(terminal: Terminal) -> None:
     while state(terminal.pid) != "T":
         terminal.read(0.05)
         assert time.monotonic() < end, "it did not stop"
+    terminal.read(0.5)  # what it wrote just before
 
 
 def takes_keys(terminal: Terminal) -> None:
