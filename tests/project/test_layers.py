@@ -19,7 +19,7 @@ MODULES = sorted(SRC.rglob("*.py"))
 ALLOWED = {
     "textual": ("tui",),
     "rich": ("tui",),
-    "subprocess": ("trials", "changes", "settings", "host/connection.py"),
+    "subprocess": ("trials", "changes", "settings", "host/connection.py", "host/prefix.py"),
     "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
     "fcntl": ("host", "settings", "trials", "changes"),
     "pyroute2": ("settings",),

@@ -23,7 +23,6 @@ from pathlib import Path
 from typing import Final
 
 from ..files.bounds import BOUNDS
-from ..files.trust import program
 from ..terms.text import safe
 from . import prefix
 from .far import wire
@@ -68,15 +67,7 @@ class Connection:
         job = json.dumps(prefix.job(_PACKAGE, _FAR, "reader", options)).encode() + b"\n"
         argv = prefix.command(words, (*_PYTHON, _START))
         try:
-            self._process = subprocess.Popen(
-                [program(argv[0]), *argv[1:]],
-                env=prefix.environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=not first,
-            )
+            self._process = prefix.start(argv, apart=not first)
         except OSError as error:
             reason = os.strerror(error.errno or 0)
             hint = "; a prefix is a command such as `ssh web1`" if error.errno == ENOENT else ""

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from ..files.trust import path
+from ..files.trust import path, program
 
 # Read one line with all sources, then run them. `python3 -` would read until end of file, but that
 # means that nettop has ended.
@@ -77,6 +78,22 @@ def environment() -> dict[str, str]:
     """
     inherited = {key: text for key, text in os.environ.items() if not key.startswith("SSH_C")}
     return {**inherited, "PATH": path()}
+
+
+def start(argv: Sequence[str], *, apart: bool) -> subprocess.Popen[bytes]:
+    """Start a command line with three pipes; OSError if it cannot be run.
+
+    `apart`: in a session of its own, so that Ctrl-C reaches only nettop, which ends the program.
+    """
+    return subprocess.Popen(
+        [program(argv[0]), *argv[1:]],
+        env=environment(),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        bufsize=0,
+        start_new_session=apart,
+    )
 
 
 def job(

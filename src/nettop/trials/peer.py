@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
 import sys
 import threading
 from collections.abc import Sequence
@@ -18,7 +17,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from ..files.trust import program
 from ..host import prefix
 from ..terms.text import safe as printable
 from .end import Absent, Cancelled, End, PeerError
@@ -53,15 +51,7 @@ class Peer:
         # -I -S: ignore the environment and installed packages of that host; it also starts faster
         argv = self.command([python, "-I", "-S", "-u", "-c", prefix.START])
         try:
-            process = subprocess.Popen(
-                [program(argv[0]), *argv[1:]],
-                env=prefix.environment(),
-                stdin=subprocess.PIPE,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.PIPE,
-                bufsize=0,
-                start_new_session=True,  # Ctrl-C reaches only nettop, which ends its programs
-            )
+            process = prefix.start(argv, apart=True)
         except OSError as error:
             why = os.strerror(error.errno or 0)
             raise PeerError(f"cannot run {printable(argv[0])}: {why}") from None
