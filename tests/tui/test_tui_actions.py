@@ -111,6 +111,9 @@ def test_a_change_is_shown_before_it_is_made() -> None:
 def test_another_device_with_the_name_that_was_shown_is_left_alone(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    from nettop.changes import privilege
+
+    monkeypatch.setattr(privilege, "needed", lambda _address: False)
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
     nic = tmp_path / "host/sys/class/net/eth0"
     heard = Heard(lossy())
