@@ -72,7 +72,7 @@ def test_the_ruler_is_exact() -> None:
 
 def test_history_marks_changes_and_marks() -> None:
     scene = storied()
-    view = replace(View(pane="history"), zoom=2, marks=(100.0, 160.0))
+    view = replace(View(pane="history"), span=2, marks=(100.0, 160.0))
     told = words(panes.pane("history").lines(scene, view, 120, 38))
     assert "◆" in told
     assert "A–B" in told
@@ -92,7 +92,7 @@ def test_hot_queues_of_many_come_first_with_their_cores() -> None:
     hot = {c.cpu for c in scene.facts.cores if (c.idle or 100) < 10 and c.queues}
     first = cores.rows_of(scene, View(pane="cores"))[: len(hot)]
     assert {group[0].cpu for _, group in first} == hot
-    columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold=True)
+    columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold_idle=True)
     assert {c.cpu for c in columns[: len(hot)]} == hot
 
 

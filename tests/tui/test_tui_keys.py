@@ -32,11 +32,11 @@ def places(scene: Scene) -> Iterator[View]:
     """Every pane at its second and last row, with and without a filter, and in the past."""
     for pane in panes.names():
         items = panes.pane(pane).items(scene, View(pane=pane))
-        plain = replace(View(pane=pane), zoom=1).at(left=1)
+        plain = replace(View(pane=pane), span=1).at(left=1)
         yield plain.at(filter="x")
         for row in (1, len(items) - 1):
             if row < len(items):
-                yield replace(plain, zoom=3).at(on=items[row], index=row)
+                yield replace(plain, span=3).at(on=items[row], index=row)
 
 
 @pytest.mark.parametrize("name", [name for key in keys.KEYS for name in key.keys])

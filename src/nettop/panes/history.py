@@ -31,12 +31,12 @@ QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer r
 
 def span(view: View) -> float:
     """The length of the time shown, in seconds."""
-    return SPANS[max(0, min(len(SPANS) - 1, view.zoom))]
+    return SPANS[max(0, min(len(SPANS) - 1, view.span))]
 
 
 def zoomed(view: View, by: int) -> Next:
     """Show the next shorter (-1) or longer (1) span."""
-    return replace(view, zoom=max(0, min(len(SPANS) - 1, view.zoom + by))), None
+    return replace(view, span=max(0, min(len(SPANS) - 1, view.span + by))), None
 
 
 KEYS: Final = (

@@ -139,7 +139,7 @@ def theme(configured: str) -> str:
     return "dark" if rich_colours else "ansi"
 
 
-SAVED = ("pane", "nic", "fold", "raw", "zoom")
+SAVED = ("pane", "nic", "fold_idle", "driver_names", "span")
 
 
 def initial_view(settings: Mapping[str, object]) -> View:

@@ -42,7 +42,7 @@ KEYS: Final = (
     Key(("i",), "interface", "next interface", "looking"),
     Key(("P",), "profile", "next profile (or detected)", "looking"),
     Key(("z",), "fold", "fold or unfold idle cores", "looking"),
-    Key(("R",), "raw", "the driver's counter names", "looking"),
+    Key(("R",), "driver_names", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops by reason", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),

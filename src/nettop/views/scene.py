@@ -275,10 +275,10 @@ class View:
     paused: bool = False
     typing: bool = False  # keys go into the filter
     help: bool = False
-    fold: bool = True  # idle cores folded
-    raw: bool = False  # the driver's own counter names
+    fold_idle: bool = True  # one line for all idle cores
+    driver_names: bool = False  # the driver's own counter names
     reasons: bool = False  # count packet drops by kernel reason
-    zoom: int = 0  # index of the history's span
+    span: int = 0  # of the history pane, an index of its SPANS
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen, by pane
