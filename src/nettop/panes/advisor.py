@@ -192,7 +192,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return waits or []
     if view.spot.open:
         out = page(scene, view, width, height)
-    elif width >= ABREAST:
+    elif width >= ABREAST and shown(scene, view):
         out = abreast(scene, view, width, height)
     else:
         rows = shown(scene, view)
@@ -209,7 +209,7 @@ def abreast(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     least = min(len(rows) + 1, max(2, height * 2 // 3))
     left = findings(scene, view, rows, half - 1, least)
     left += rest(scene, half - 1, height - len(left))
-    right = page(scene, view, width - half, height) if rows else []
+    right = page(scene, view, width - half, height)
     deep = max(len(left), len(right))
     left += [()] * (deep - len(left))
     right += [()] * (deep - len(right))

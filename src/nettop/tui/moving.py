@@ -69,7 +69,7 @@ CHANGES: Final[dict[str, Change]] = {
     "first": _move(-(10**9)), "last": _move(10**9), "escape": _escape,
     "filter": lambda v, _s: replace(v, typing=True),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
-    "profile": _profile, "fold": lambda v, _s: replace(v, fold=not v.fold),
+    "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
     "raw": lambda v, _s: replace(v, raw=not v.raw),
     "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
