@@ -12,7 +12,7 @@ from ..terms.units import seconds
 from ..views.ask import Key, Next
 from ..views.enough import unjudged
 from ..views.scene import Scene, View, under
-from . import listed
+from . import listed, silence
 from .clock import clock
 from .listed import Listed
 from .parts import RISKS, listing, matches, section, severity, waiting
@@ -29,7 +29,7 @@ LEGEND: Final = (
 NEEDS: tuple[str, ...] = ()
 LAZY = ("silent",)
 BOUND = PAGED = True
-ABREAST: Final = 170  # columns from which findings and silent rules are side by side
+ABREAST: Final = 120  # columns from which the list and one finding are side by side
 
 
 def shown(scene: Scene, view: View) -> list[Listed]:
@@ -105,6 +105,20 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
     return out
 
 
+def likelihood(finding: Finding, scene: Scene) -> str:
+    """What proofs on this host say about the fix of a rule; "" where it has nothing to prove."""
+    proofs = [
+        one for one in scene.results
+        if one.tool == "prove" and one.title.partition("@")[0] == finding.rule and one.verdict
+    ]  # fmt: skip
+    if proofs:
+        better = sum(one.verdict == "better" for one in proofs)
+        last = max(proofs, key=lambda one: one.wall)
+        many = "s" * (len(proofs) > 1)
+        return f"better in {better} of {len(proofs)} proof{many} here; the last {last.middle:+.0%}"
+    return "not proved on this host yet (p)" if finding.wanted else ""
+
+
 def state(one: Listed, width: int) -> list[Line]:
     """The state of a finding that is done, ended or muted, and what can be done."""
     mark, role = listed.MARKS[one.state]
@@ -126,9 +140,12 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     if finding is None:
         return [*out, line(f"   {one.id}", ("   does not hold now", "dim"))]
     mark, role = severity(finding)
-    title = line((f" {mark} {finding.title}", "" if one.state in ("done", "ended") else role))
-    since = line((f"for {seconds(round(finding.held))} ", "dim"))
-    out.append(title if one.state in ("done", "ended") else ends(title, since, width))
+    over = one.state in ("done", "ended")
+    since = "" if over else f"  for {seconds(round(finding.held))} "
+    texts = wrap(finding.title, max(20, width - 3 - cells(since)))
+    head, *more = [line((f" {mark if not at else ' '} {text}", "" if over else role))
+                   for at, text in enumerate(texts)]  # fmt: skip
+    out += [ends(head, line((since, "dim")), width), *more]
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
         longest = max(cells(field_name(item["field"])) for item in finding.evidence)
@@ -141,6 +158,8 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     out += remedy(finding, scene, width)
     if text := prediction(finding):
         out += paragraph(f"Predicted: {text}", width, "strong")
+    if text := likelihood(finding, scene):
+        out += paragraph(f"Likelihood: {text}", width)
     if finding.expected:
         out += paragraph(f"Expected: {finding.expected}", width, "good")
     if finding.why:
@@ -166,68 +185,77 @@ def nothing(scene: Scene, view: View) -> Line:
     return line((" ✓ no findings on this host now", "good"))
 
 
-def silence(scene: Scene, width: int, height: int) -> list[Line]:
-    """The rules without a finding, with their reasons."""
-    silent = [result for result in scene.silent if result.applies]
-    out = [section("SILENT RULES", f"{len(silent)}", width)]
-    shown = silent[: max(0, height - 1)]
-    names = [f"{result.rule}@{result.target}" if result.target else result.rule for result in shown]
-    wide = min(38, max(map(len, names), default=0) + 2)
-    for result, name in zip(shown, names, strict=True):
-        out.append(line((fit(f"  {name}", wide), "dim"), (" ", ""), (result.because, "")))
-    return out
-
-
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The list, and below it the finding under the cursor; or the opened finding alone."""
+    """The list beside the finding under the cursor, or above it; or the opened finding alone."""
     waits = waiting(scene.facts, width)
     if waits is not None or scene.facts is None:
         return waits or []
-    rows = shown(scene, view)
-    if not rows and not view.spot.open:
-        out = [section("FINDINGS", "", width), nothing(scene, view)]
-        return [fit_line(one, width) for one in (out + silence(scene, width, height - 2))[:height]]
-    if width >= ABREAST and scene.silent:  # silent rules at the right
-        half = width * 3 // 5
-        left = findings(scene, view, rows, half - 1, height)
-        right = silence(scene, width - half, height)
-        left += [()] * (height - len(left))
-        bar = line(("│", "faint"))
-        return [
-            fit_line(fit_line(a, half - 1) + bar + b, width)
-            for a, b in zip(left, right + [()] * (height - len(right)), strict=True)
-        ]
-    out = findings(scene, view, rows, width, height)
-    if height - len(out) > 4 and scene.silent:
-        out.append(())
-        out += silence(scene, width, height - len(out))
+    if view.spot.open:
+        out = page(scene, view, width, height)
+    elif width >= ABREAST and shown(scene, view):
+        out = abreast(scene, view, width, height)
+    else:
+        rows = shown(scene, view)
+        out = findings(scene, view, rows, width, max(2, (height - 1) // 3 + 1))
+        out += page(scene, view, width, height - len(out)) if rows else []
+        out += rest(scene, width, height - len(out))
     return [fit_line(one, width) for one in out[:height]]
 
 
+def abreast(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """At the left the findings and below them the silent rules, at the right one finding."""
+    half = width * 2 // 5
+    rows = shown(scene, view)
+    least = min(len(rows) + 1, max(2, height * 2 // 3))
+    left = findings(scene, view, rows, half - 1, least)
+    left += rest(scene, half - 1, height - len(left))
+    right = page(scene, view, width - half, height)
+    deep = max(len(left), len(right))
+    left += [()] * (deep - len(left))
+    right += [()] * (deep - len(right))
+    bar = line(("│", "faint"))
+    return [fit_line(a, half - 1) + bar + b for a, b in zip(left, right, strict=True)]
+
+
+def rest(scene: Scene, width: int, height: int) -> list[Line]:
+    """The silent rules below other lines; [] where there is little room."""
+    return [(), *silence.lines(scene.silent, width, height - 1)] if height > 4 else []
+
+
 def findings(scene: Scene, view: View, rows: list[Listed], width: int, height: int) -> list[Line]:
-    """The list and the finding under the cursor, in at most `height` lines."""
-    out: list[Line] = []
-    if view.spot.open:
-        every = listed.listed(scene)
-        one = next((one for one in every if one.id == view.spot.open), None)
-        full = detail(one, scene, width) if one is not None else gone(view.spot.open)
+    """The heading and the rows around the cursor, in at most `height` lines."""
+    if not rows:
+        return [section("FINDINGS", "", width), nothing(scene, view)]
+    cursor = under(tuple(one.id for one in rows), view.spot)
+    longest = max(len(one.id) for one in rows)
+    table = [listed.row(one, width, held(one), longest) for one in rows]
+    head = section("FINDINGS", listed.count(rows), width)
+    return [head, *listing(table, cursor, width, height - 1)]
+
+
+def held(one: Listed) -> str:
+    """How long a finding has held."""
+    return f"{seconds(round(one.finding.held))} " if one.finding is not None else ""
+
+
+def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The finding that is open or under the cursor, scrolled, in at most `height` lines."""
+    name = view.spot.open
+    if name:
+        one = next((one for one in listed.listed(scene) if one.id == name), None)
     else:
+        rows = shown(scene, view)
         cursor = under(tuple(one.id for one in rows), view.spot)
-        room = min(len(rows), max(1, (height - 1) // 3))
-        out.append(section("FINDINGS", listed.count(rows), width))
-        longest = max(len(one.id) for one in rows)
-        table = [listed.row(one, width, "", longest) for one in rows]
-        out += listing(table, cursor, width, room)
-        full = detail(rows[cursor], scene, width) if cursor >= 0 else gone(view.spot.on)
-    left = height - len(out)
-    top = max(0, min(view.spot.top, len(full) - left))
-    body = full[top : top + left]
-    if top + left < len(full) and body:
+        one, name = (rows[cursor], "") if cursor >= 0 else (None, view.spot.on)
+    full = detail(one, scene, width) if one is not None else gone(name)
+    top = max(0, min(view.spot.top, len(full) - height))
+    body = full[top : top + height]
+    if top + height < len(full) and body:
         how = "PgDn" if view.spot.open else "Enter, then PgDn"
-        rest = len(full) - top - left + 1
-        more = f"{rest} more line{'s' * (rest > 1)}: {how} "
+        left = len(full) - top - height + 1
+        more = f"{left} more line{'s' * (left > 1)}: {how} "
         body[-1] = ends((), line((more, "dim")), width)
-    return out + body
+    return body
 
 
 def gone(name: str) -> list[Line]:

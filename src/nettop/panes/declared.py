@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from types import ModuleType
 
 from ..terms.text import Line
@@ -22,6 +22,11 @@ def _escape(view: View, scene: Scene) -> View:  # noqa: ARG001
     if view.spot.open:
         return view.at(open="", top=0)
     return view.at(filter="") if view.spot.filter else view
+
+
+def _fold(view: View) -> View:
+    """Fold or unfold idle cores."""
+    return replace(view, fold_idle=not view.fold_idle)
 
 
 def _itself(here: str) -> str:
@@ -52,6 +57,7 @@ class Pane:
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
     sideways: Callable[[View, Scene, int], View] = _sideways  # ← →: -1 or 1
     escape: Callable[[View, Scene], View] = _escape
+    fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default

@@ -7,27 +7,27 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.kinds.flow import Flow
-from ..facts.limits import words
-from ..facts.limits.looks import name
-from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
-from ..terms.units import UNKNOWN, amount, count, seconds, share, size
+from ..terms.text import Line, fit_line, line
+from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Next
-from ..views.past import History, Trace
 from ..views.scene import Scene, View, chosen
-from .grid import beside, in_columns
-from .parts import Cell, Column, listing, matches, section, sort_rows, waiting
+from . import flowgroups, flowpage
+from .columnfilter import advice, parsed
+from .parts import Cell, Column, listing, section, sort_rows, waiting
 from .table import fitted
 
 TITLE = "Flows"
 KEY = "4"
 LEGEND: Final = (
     "LIMIT is what limits the flow. APP and IRQ are the cores of its process and its interrupts, "
-    "DISTANCE is the distance between them. –: unknown."
+    "DISTANCE is the distance between them. –: unknown. z: by process. A filter may name columns: "
+    "limit:cwnd peer:10.0.0.2"
 )
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
 SORTS = 8
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2),
+    Column("LOCAL", 6, ">"),
     Column("PEER", 21, grow=3),
     Column("RECEIVES", 10, ">"),
     Column("SENDS", 10, ">"),
@@ -44,16 +44,8 @@ COLUMNS: Final = (
     Column("CONTROL", 7),
     Column("WHY", 34, grow=6),
 )
-UNLIMITED: Final = (None, "none", "application")
 SPLIT: Final = 28  # lines from which the flow under the cursor is always shown below the list
 BELOW: Final = 14  # lines that it needs
-WIDE: Final = 110  # columns from which the figures of an opened flow are in two columns
-TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
-    ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
-    ("rtt", "accent", lambda t: t.rtt, "s"),
-    ("cwnd", "system", lambda t: t.cwnd, "segments"),
-    ("retransmits", "bad", lambda t: t.retransmits, "segments/s"),
-)
 _ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
@@ -65,7 +57,7 @@ def _key(flow: Flow, column: int) -> float | str | None:
     )[column % 8]  # fmt: skip
 
 
-_SORTED: Final = {1: 2, 2: 3, 3: 5, 4: 6, 5: 7, 6: 0, 7: 1}  # sort order → its column
+_SORTED: Final = {1: 3, 2: 4, 3: 6, 4: 7, 5: 8, 6: 0, 7: 2}  # sort order → its column
 
 
 def rows_of(scene: Scene, view: View) -> list[Flow]:
@@ -73,11 +65,12 @@ def rows_of(scene: Scene, view: View) -> list[Flow]:
     facts = scene.facts
     if facts is None:
         return []
+    wanted = parsed(view.spot.filter, FILTERS)
     flows = [
         f
         for f in facts.flows
         if (not view.nic or f.nic == view.nic)
-        and matches(view.spot.filter, f.id, f.process, f.nic, f.limit, f.distance, f.queue)
+        and wanted.passes(f, (f.id, f.process, f.nic, f.limit, f.distance, f.queue))
     ]
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
@@ -85,15 +78,47 @@ def rows_of(scene: Scene, view: View) -> list[Flow]:
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """The flows in the order shown."""
+    """The flows, or their processes, in the order shown."""
     if view.spot.open:
         return ()
+    if view.spot.mode:
+        return tuple(one.id for one in flowgroups.grouped(rows_of(scene, view)))
     return tuple(flow.id for flow in rows_of(scene, view))
 
 
-def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
-    """Open the flow."""
+def fold(view: View) -> View:
+    """Flows by process, or each flow."""
+    return view.at(mode=1 - view.spot.mode, on="", index=0, open="")
+
+
+def enter(view: View, scene: Scene, here: str) -> Next:
+    """Open the flow; of a process, list its flows."""
+    if view.spot.mode:
+        return flowgroups.opened(view, flowgroups.grouped(rows_of(scene, view)), here), None
     return (view.at(open=here, top=0) if here and not view.spot.open else view), None
+
+
+def peer(flow: Flow) -> str:
+    """Address and port of the other end; a UDP socket may have none."""
+    if flow.protocol == "tcp":
+        return f"{flow.remote}:{flow.remote_port}"
+    return f"udp {flow.remote}:{flow.remote_port}" if flow.remote_port else "udp, any"
+
+
+FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a filter may name
+    "process": lambda f: f.process,
+    "pid": lambda f: UNKNOWN if f.pid is None else str(f.pid),
+    "local": lambda f: f"{f.local}:{f.local_port}",
+    "peer": peer,
+    "limit": lambda f: f.limit,
+    "nic": lambda f: f.nic,
+    "queue": lambda f: f.queue,
+    "control": lambda f: f.congestion,
+    "distance": lambda f: f.distance,
+    "app": lambda f: UNKNOWN if f.app_cpu is None else str(f.app_cpu),
+    "irq": lambda f: UNKNOWN if f.irq_cpu is None else str(f.irq_cpu),
+    "why": lambda f: f.limit_why,
+}
 
 
 def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
@@ -105,10 +130,11 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     retr = flow.retransmits_per_s
     return (
         (process, "user" if flow.bulk else ""),
-        f"{flow.remote}:{flow.remote_port}",
+        (f":{flow.local_port}", "dim"),
+        peer(flow),
         (scene.units.rate(flow.rx_per_s), "strong" if (flow.rx_per_s or 0) > 1e5 else "dim"),
         (scene.units.rate(flow.tx_per_s), "strong" if (flow.tx_per_s or 0) > 1e5 else "dim"),
-        (limit, "dim" if limit in (*UNLIMITED, UNKNOWN) else "warn"),
+        (limit, "dim" if limit in (*flowpage.CALM, UNKNOWN) else "warn"),
         seconds(flow.rtt),
         (UNKNOWN if retr is None else f"{retr:.0f}", "bad" if retr else "dim"),
         UNKNOWN if flow.cwnd is None else str(flow.cwnd),
@@ -124,122 +150,6 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
     )
-
-
-def limit_of(flow: Flow, scene: Scene, width: int) -> list[Line]:
-    """What limits the flow, what would limit it next, and the measurement behind the limit."""
-    if not flow.limit and not flow.limit_why:
-        return []
-    limits = scene.facts.limits if scene.facts is not None else ()
-    key = ("flow", name(flow), None)  # the namespace: this one
-    limit = next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
-    text = f"limited by {words.LONG[flow.limit]}" if flow.limit in words.LONG else "not limited"
-    if limit is not None:
-        text = words.verdict(limit)
-    why = flow.limit_why or ""
-    role = "dim" if flow.limit in UNLIMITED else "warn"
-    both = line((f" {text}", role), f"  {why}")
-    if line_cells(both) <= width:
-        return [both]
-    return [
-        line((f" {row}", kind))
-        for sentence, kind in ((text, role), (why, ""))
-        for row in wrap(sentence, max(20, width - 2))
-    ]
-
-
-def detail(
-    flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 6
-) -> list[Line]:
-    """One flow in full: its limit, its cores, its figures, graphs of the last minutes.
-
-    A graph has at most `most` rows: every second all of its rows are written to the terminal.
-    """
-    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
-    out.append(
-        line(
-            f" {flow.local}:{flow.local_port}  ",
-            ("←→", "accent"),
-            f"  {flow.remote}:{flow.remote_port}",
-            (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
-        )
-    )
-    out += limit_of(flow, scene, width)
-    app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
-    where = f" process on core {app}, interrupt on core {irq}"
-    where += f" (queue {flow.queue or '?'})"
-    out.append(
-        line(
-            (where, ""),
-            (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
-            (f"  {flow.queue_why or ''}", "dim"),
-        )
-    )
-    facts = [
-        ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
-        ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
-        (
-            "window",
-            f"{amount(flow.cwnd)} segments of {amount(flow.mss)}, ssthresh {amount(flow.ssthresh)}",
-        ),
-        (
-            "retransmits",
-            f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of segments"
-            + (f", {share(flow.needless)} spurious" if flow.needless else ""),
-        ),
-        ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
-        ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
-        (
-            "buffers",
-            f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}",
-        ),
-        (
-            "waited for",
-            f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}",
-        ),
-        (
-            "pacing",
-            " delivery ".join(map(scene.units.speed, (flow.pacing_rate, flow.delivery_rate))),
-        ),
-        (
-            "control",
-            ", ".join(
-                (
-                    flow.congestion or UNKNOWN,
-                    f"timestamps {amount(flow.timestamps)}",
-                    f"SACK {amount(flow.sack)}",
-                    f"scaling {amount(flow.wscale)}",
-                )
-            ),
-        ),
-    ]
-    shown = facts if height >= 20 or width >= WIDE else facts[:4]
-    rows = [line((fit(f" {label}", 13), "dim"), text) for label, text in shown]
-    out += in_columns(rows, 2, width // 2, width) if width >= WIDE else rows
-    out += traces(flow, scene.past, (width, height - len(out)), most)
-    return [fit_line(one, width) for one in out[:height]]
-
-
-def traces(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[Line]:
-    """Graphs of the last minutes in `size` columns and rows; side by side if there is room."""
-    width, height = size
-    across = 2 if width >= WIDE else 1
-    each = width // across
-    rows = max(1, min(most, height * across // 4 - 1))
-    blocks: list[list[Line]] = []
-    for label, role, value, unit in TRACES:
-        values = past.flow(flow.id, value)
-        known = [v for v in values if v is not None]
-        top = max(known, default=0.0)
-        remark = "not known yet"
-        if known:
-            span = "" if blocks else f" in {seconds(past.fine[-1].at - past.moments()[0].at)}"
-            remark = f"now {amount(known[-1], unit)}, peak {amount(top, unit)}{span}"
-        drawn = area(values, each - 2, rows, top or 1.0) if known else []
-        blocks.append([section(label, remark, each), *(line((f" {t}", role)) for t in drawn)])
-    shown = blocks[: height // (rows + 1) * across]
-    deep = [beside(shown[at : at + across], each, width) for at in range(0, len(shown), across)]
-    return [row for block in deep for row in block]
 
 
 def counted(shown: int, facts: Facts) -> str:
@@ -264,13 +174,15 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         flow = next((f for f in facts.flows if f.id == view.spot.open), None)
         if flow is None:
             return [fit_line(line((" this flow has ended", "dim"), ("   Esc back", "key")), width)]
-        return detail(flow, scene, width, height)
+        return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
     total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
     remark = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
+    if view.spot.mode:
+        return by_process(scene, view, shown, width, height)
     cursor = chosen(tuple(f.id for f in shown), view.spot)
     roomy = height >= SPLIT or len(shown) + 2 + BELOW <= height
     below = max(BELOW, height - 2 - max(5, len(shown))) if shown and roomy else 0
@@ -283,13 +195,31 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
-        out += detail(shown[cursor], scene, width, below, "Enter the whole screen", 3)
+        out += flowpage.lines(shown[cursor], scene, width, below, "Enter the whole screen", 6)
     if not shown:
-        why = facts.missing.get("sockets_tcp")
-        text = (
-            f" flows cannot be read: {why}"
-            if why
-            else " no flow" + " matches" * bool(view.spot.filter)
-        )
-        out.append(line((text, "dim")))
+        out.append(nothing(facts, view))
     return [fit_line(one, width) for one in out[:height]]
+
+
+def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
+    """A row for each process instead of each flow."""
+    groups = flowgroups.grouped(shown)
+    many = f"{len(shown)} flows of {len(groups)} process{'es' * (len(groups) != 1)}"
+    head, *rows = flowgroups.lines(groups, scene, width)
+    cursor = chosen(tuple(one.id for one in groups), view.spot)
+    out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]
+    out += listing(rows, cursor, width, height - 2)
+    if scene.facts is not None and not groups:
+        out.append(nothing(scene.facts, view))
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def nothing(facts: Facts, view: View) -> Line:
+    """The line in place of the rows: flows cannot be read, or none matches."""
+    why = facts.missing.get("sockets_tcp")
+    if why:
+        return line((f" flows cannot be read: {why}", "dim"))
+    if not view.spot.filter:
+        return line((" no flow", "dim"))
+    hint = advice(view.spot.filter, FILTERS)
+    return line((" no flow matches", "dim"), (f": {hint}" if hint else "", "warn"))

@@ -18,7 +18,7 @@ from ..terms.text import Line, line
 from ..views.ask import Ask
 from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
-from ..views.scene import Question, Scene, View
+from ..views.scene import JournalEntry, Question, Scene, View
 from .changing import Changing, changes_of
 from .notes import Post, ask_question, note, recording
 from .planning import Planning
@@ -129,6 +129,14 @@ class Actions:
             entries, pending = (*entries, *root_entries), (*pending, *root_pending)
         results = stored()
         self.post(lambda scene: replace(scene, journal=entries, pending=pending, results=results))
+
+    def changes_made(self) -> tuple[JournalEntry, ...]:
+        """The journal as it is now; empty if it cannot be read."""
+        try:
+            entries = journal(self.changing.host())[0]
+        except OSError:
+            entries = ()
+        return (*entries, *root_journal()[0]) if self.changing.used_sudo else entries
 
     def _studies(self) -> None:
         from ..trials import names, tool

@@ -60,6 +60,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
+    from . import leaving
     from .actions import Actions
     from .engine import Engine
     from .processor import learn
@@ -86,6 +87,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         timer = threading.Timer(PROCESSOR_AFTER, learn, arguments)
         timer.daemon = True
         timer.start()
+    started = time.time()
     mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
     code = app.run(mouse=mouse)
     if engine.recording is not None:  # the engine keeps it when it ends
@@ -94,6 +96,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
+    if source.live and not app.read_only:
+        for text in leaving.in_force(actions.changes_made(), started):
+            print(text, file=sys.stderr)
     return int(code or 0)
 
 

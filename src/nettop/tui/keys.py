@@ -41,7 +41,7 @@ KEYS: Final = (
     Key(("I",), "invert", "invert the order", "looking"),
     Key(("i",), "interface", "next interface", "looking"),
     Key(("P",), "profile", "next profile (or detected)", "looking"),
-    Key(("z",), "fold", "fold or unfold idle cores", "looking"),
+    Key(("z",), "fold", "fold cores; group flows", "looking"),
     Key(("R",), "driver_names", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops by reason", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),

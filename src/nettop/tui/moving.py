@@ -69,7 +69,7 @@ CHANGES: Final[dict[str, Change]] = {
     "first": _move(-(10**9)), "last": _move(10**9), "escape": _escape,
     "filter": lambda v, _s: replace(v, typing=True),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
-    "profile": _profile, "fold": lambda v, _s: replace(v, fold_idle=not v.fold_idle),
+    "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
     "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),
     "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
     "pause": lambda v, _s: replace(v, paused=not v.paused),

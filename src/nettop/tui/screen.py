@@ -22,7 +22,7 @@ from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene, View
-from . import guide, internals, keys, mouse, palette, signals, themes
+from . import guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
@@ -256,7 +256,7 @@ class Nettop(App[int]):
     def carry_out(self, ask: Ask) -> None:
         """Carry out a request: those of the screen here, the others by `actions`."""
         if ask.verb == "quit":
-            self.leave()
+            self._quit()
         elif ask.verb == "palette":
             self.action_command_palette()
         elif ask.verb == "suspend":
@@ -274,9 +274,22 @@ class Nettop(App[int]):
         elif self.actions is not None:
             self.actions.do(ask, self.view, self.target_scene())
 
+    def _quit(self) -> None:
+        """Leave; ask first if a test runs or a change is not confirmed."""
+        question = None if self.read_only else leaving.question(self.scene)
+        if question is None:
+            self.leave()
+            return
+        self.scene = replace(self.scene, question=question)
+        self.view = self.reading.forget(self.view)
+
     def _answered(self, ask: Ask) -> None:
         """Close the answered question; carry it out if the user agreed."""
-        if ask.verb == "agree" and self.actions is not None:
+        question = self.scene.question
+        if question is not None and question.verb == leaving.QUIT:
+            if ask.verb == "agree":
+                self.leave()
+        elif ask.verb == "agree" and self.actions is not None:
             self.actions.do(ask, self.view, self.scene)
         elif ask.verb == "dismiss":
             self.add_note("nothing was changed", "dim")

@@ -14,7 +14,7 @@ from operator import attrgetter
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from .past import History, Summary
+from .past import History, Summary, Trace
 from .scene import Scene
 
 LONGEST: Final = 15  # steps for which a rate may stand: it is a mean since the sample before
@@ -133,22 +133,34 @@ def events(scene: Scene, end: float, seconds: float) -> list[Event]:
     return sorted((one for one in shown if 0 <= one.ago < seconds), key=lambda one: -one.ago)
 
 
-def trace(past: History, flow: str, steps: int, step: float) -> list[float | None]:
-    """The rate of a flow (bytes/s) at the last sample of each of the last `steps` steps."""
-    values: list[float | None] = [None] * steps
+def traces(past: History, flow: str, steps: int, step: float) -> list[Trace | None]:
+    """A flow at the last sample of each of the last `steps` steps of `step` seconds.
+
+    A step without a sample has that of the next step with one: rates are means since the sample
+    before.
+    """
+    values: list[Trace | None] = [None] * steps
     moments = past.fine
     if not moments:
         return values
     last = int(moments[-1].at // step)
     last -= 1 - last % 2
     number = last + 1
+    after: Trace | None = None
     for moment in reversed(moments):
         at = int(moment.at // step)
         if at > last or at == number:
             continue
         if at <= last - steps:
             break
-        number = at
         kept = moment.flows.get(flow)
-        values[at - last - 1] = None if kept is None else kept.rate
+        if after is not None and number - at <= LONGEST:
+            values[at - last : number - last - 1] = [after] * (number - at - 1)
+        number, after = at, kept
+        values[at - last - 1] = kept
     return values
+
+
+def trace(past: History, flow: str, steps: int, step: float) -> list[float | None]:
+    """The rate of a flow (bytes/s) at the last sample of each of the last `steps` steps."""
+    return [None if one is None else one.rate for one in traces(past, flow, steps, step)]

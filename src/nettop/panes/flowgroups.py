@@ -1,0 +1,94 @@
+"""Flows by process: one row for all flows of a process, with their sums (key `z`)."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..facts.kinds.flow import Flow
+from ..terms.text import Line
+from ..terms.units import UNKNOWN, seconds
+from ..views.scene import Scene, View
+from .parts import Cell, Column, heading, row, widths
+
+PREFIX: Final = "process."  # of the id of a row
+COLUMNS: Final = (
+    Column(" PROCESS", 20, grow=2), Column("FLOWS", 5, ">"), Column("RECEIVES", 10, ">"),
+    Column("SENDS", 10, ">"), Column("LIMIT", 14, grow=1), Column("MAX RTT", 9, ">"),
+    Column("RETR/s", 7, ">"), Column("CORES", 12, grow=1), Column("PEERS", 24, grow=3),
+)  # fmt: skip
+BULK: Final = 1e5  # bytes/s
+_CALM: Final = ("none", "application", UNKNOWN)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The flows of one process; rates are sums in bytes/s."""
+
+    name: str
+    pid: int | None
+    flows: tuple[Flow, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the row."""
+        return f"{PREFIX}{self.name}" if self.pid is None else f"{PREFIX}{self.pid}"
+
+    @property
+    def filter(self) -> str:
+        """The filter that shows the flows of the process."""
+        return f"process:{self.name}" if self.pid is None else f"pid:{self.pid}"
+
+
+def grouped(flows: Iterable[Flow]) -> list[Group]:
+    """The flows by process, in the order in which each process has its first flow."""
+    known: dict[tuple[str, int | None], list[Flow]] = {}
+    for flow in flows:
+        known.setdefault((flow.process or "?", flow.pid), []).append(flow)
+    groups = [Group(name, pid, tuple(members)) for (name, pid), members in known.items()]
+    return sorted(groups, key=lambda one: -sum(_rates(one.flows)))
+
+
+def lines(groups: Sequence[Group], scene: Scene, width: int) -> list[Line]:
+    """The heading and a row for each process."""
+    sizes = widths(COLUMNS, width)
+    return [heading(COLUMNS, sizes), *(row(_cells(one, scene), COLUMNS, sizes) for one in groups)]
+
+
+def opened(view: View, groups: Iterable[Group], here: str) -> View:
+    """The view after Enter: the flows of the process under the cursor."""
+    group = next((one for one in groups if one.id == here), None)
+    if group is None:
+        return view
+    return view.at(mode=0, filter=group.filter, on="", index=0)
+
+
+def _rates(flows: Iterable[Flow]) -> tuple[float, float]:
+    rows = tuple(flows)
+    return sum(f.rx_per_s or 0.0 for f in rows), sum(f.tx_per_s or 0.0 for f in rows)
+
+
+def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:
+    rx, tx = _rates(one.flows)
+    known = any(flow.rx_per_s is not None or flow.tx_per_s is not None for flow in one.flows)
+    limits = Counter(flow.limit or UNKNOWN for flow in one.flows if flow.limit != "none")
+    limit, count = limits.most_common(1)[0] if limits else ("none", len(one.flows))
+    times = [flow.rtt for flow in one.flows if flow.rtt is not None]
+    again = sum(flow.retransmits_per_s or 0.0 for flow in one.flows)
+    cores = sorted({flow.app_cpu for flow in one.flows if flow.app_cpu is not None})
+    peers = list(dict.fromkeys(flow.remote for flow in one.flows))
+    name = one.name if one.pid is None else f"{one.name}[{one.pid}]"
+    return (
+        (f" {name}", "user"),
+        str(len(one.flows)),
+        (scene.units.rate(rx if known else None), "strong" if rx > BULK else "dim"),
+        (scene.units.rate(tx if known else None), "strong" if tx > BULK else "dim"),
+        (limit if count == len(one.flows) else f"{limit} ({count})",
+         "dim" if limit in _CALM else "warn"),
+        (seconds(max(times)) if times else UNKNOWN, ""),
+        (f"{again:.0f}", "bad" if again else "dim"),
+        ",".join(map(str, cores)) or UNKNOWN,
+        (" ".join(peers), "dim"),
+    )  # fmt: skip

@@ -1,0 +1,217 @@
+"""One flow in full: its limit, the stages as a checklist, its process, figures and graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import zip_longest
+from typing import Final
+
+from ..facts.kinds.flow import Flow
+from ..facts.limits import Limit, Reading, words
+from ..facts.limits.looks import name
+from ..terms import braille
+from ..terms.text import Line, bar, cells, fit, fit_line, line, line_cells, wrap
+from ..terms.units import UNKNOWN, amount, percent, seconds, share, size
+from ..views.past import History, Trace
+from ..views.scene import Scene
+from ..views.stages import WAYS
+from ..views.timeline import traces
+from .graph import rounded
+from .grid import beside
+from .limit import mark
+from .parts import flow_words, section
+
+CALM: Final = (None, "none", "application")  # limits that nothing here can lift
+WIDE: Final = 110  # columns from which stages and figures are side by side
+ROOMY: Final = 70  # columns from which a stage has a bar
+TALL: Final = 20  # lines from which all figures are shown in fewer columns
+STEP: Final = 1.0  # seconds of a dot of a graph
+SCALE: Final = 11  # columns of the scale of a graph
+LEAST: Final = 2  # rows of a graph
+TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]] = (
+    ("rate", "good", lambda t: None if t.rate is None else t.rate * 8, "bit/s"),
+    ("rtt", "accent", lambda t: t.rtt, "s"),
+    ("cwnd", "system", lambda t: t.cwnd, "segments"),
+    ("retransmits", "bad", lambda t: t.retransmits, "segments/s"),
+)
+
+
+def limit_of(flow: Flow, scene: Scene) -> Limit | None:
+    """The verdict of the model on this flow; None where it wants to move no more."""
+    limits = scene.facts.limits if scene.facts is not None else ()
+    key = ("flow", name(flow), None)  # the namespace: this one
+    return next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
+
+
+def verdict(flow: Flow, limit: Limit | None, width: int) -> list[Line]:
+    """What limits the flow, what would limit it next, and the measurement behind the limit."""
+    if not flow.limit and not flow.limit_why:
+        return []
+    text = f"limited by {words.LONG[flow.limit]}" if flow.limit in words.LONG else "not limited"
+    if limit is not None:
+        text = words.verdict(limit)
+    why = flow.limit_why or ""
+    role = "dim" if flow.limit in CALM else "warn"
+    both = line((f" {text}", role), f"  {why}")
+    if line_cells(both) <= width:
+        return [both]
+    return [
+        line((f" {row}", kind))
+        for sentence, kind in ((text, role), (why, ""))
+        for row in wrap(sentence, max(20, width - 2))
+    ]
+
+
+def checklist(limit: Limit, width: int) -> list[Line]:
+    """The stages in the order in which data passes them: mark, how full, capacity, what it is."""
+    order = [stage for place in WAYS[limit.direction] for stage in place]
+    known: dict[str, Reading] = {}
+    for reading in (limit.stage, *limit.ladder):
+        known.setdefault(reading.stage, reading)
+    place = lambda one: order.index(one.stage) if one.stage in order else len(order)  # noqa: E731
+    return [_stage(one, limit, width) for one in sorted(known.values(), key=place)]
+
+
+def _stage(one: Reading, limit: Limit, width: int) -> Line:
+    limits = one.stage in (limit.stage.stage, *limit.joint)
+    known = one.utilisation is not None or one.held > 0
+    glyph, role = mark(limit) if limits else ("✓", "good") if known else ("·", "dim")
+    full = one.utilisation if one.utilisation is not None else one.held if known else None
+    size = 8 if width >= ROOMY else 0
+    filled, rest = bar(full, size) if full is not None and size else ("", " " * size)
+    capacity = words.interval(one.capacity) if one.capacity is not None else ""
+    return fit_line(
+        line(
+            (f" {glyph} ", role), (fit(one.stage, 12), role if limits else ""),
+            (filled, role if limits else "accent"), (rest, "idle"),
+            (fit(share(full), 7, ">"), "strong" if limits else "dim"),
+            (fit(f"  {capacity}", 19), "dim"), one.because or one.name,
+        ),
+        width,
+    )  # fmt: skip
+
+
+def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
+    """The cores of process and interrupt; the threads of the process, their cores, its cgroup."""
+    app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
+    where = line(
+        f" process on core {app}, interrupt on core {irq} (queue {flow.queue or '?'})",
+        (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
+        (f"  {flow.queue_why or ''}", "dim"),
+    )
+    entries = scene.frame.tables.get("threads", ()) if scene.frame is not None else ()
+    own = [entry for entry in entries if entry.now.pid == flow.pid]
+    if not own:
+        return [where]
+    count, group = own[0].now.threads, own[0].now.cgroup
+    own.sort(key=lambda entry: -(entry.rate("ran") or 0.0))
+    parts = [line((f"{count} thread{'s' * (count != 1)}", "head"))]
+    for entry in own[:8]:
+        ran, waited, now = entry.rate("ran"), entry.rate("waited"), entry.now
+        text = f"{now.name} core {UNKNOWN if now.cpu is None else now.cpu}"
+        busy = UNKNOWN if ran is None else percent(100 * ran)
+        waits = f" waits {percent(100 * waited)}" if waited is not None and waited >= 0.01 else ""
+        parts.append(line(text, (f" {busy}", "strong"), (waits, "warn")))
+    parts += [line(("cgroup ", "dim"), group.rpartition(":")[2])] if group else []
+    return [where, *flow_words(parts, width)[:2]]
+
+
+def figures(flow: Flow, scene: Scene) -> list[Line]:
+    """The figures of the socket, the most useful first."""
+    facts = [
+        ("rate", f"{scene.units.rate(flow.rx_per_s)} in, {scene.units.rate(flow.tx_per_s)} out"),
+        ("rtt", f"{seconds(flow.rtt)}, least {seconds(flow.min_rtt)}, ± {seconds(flow.rtt_var)}"),
+        ("window",
+         f"{amount(flow.cwnd)} segments of {amount(flow.mss)}, ssthresh {amount(flow.ssthresh)}"),
+        ("retransmits",
+         f"{amount(flow.retransmits_per_s)}/s, {share(flow.retransmit_ratio)} of segments"
+         + (f", {share(flow.needless)} spurious" if flow.needless else "")),
+        ("in flight", f"{amount(flow.unacked)} segments, {size(flow.notsent)} not sent yet"),
+        ("BDP", f"{size(flow.bdp)}; windows allow {scene.units.speed(flow.window_cap)}"),
+        ("buffers",
+         f"receive {size(flow.rcvbuf)} ({size(flow.recv_q)} unread), send {size(flow.sndbuf)}"),
+        ("waited for",
+         f"peer's window {share(flow.rwnd_limited)}, own buffer {share(flow.sndbuf_limited)}"),
+        ("pacing",
+         " delivery ".join(map(scene.units.speed, (flow.pacing_rate, flow.delivery_rate)))),
+        ("control",
+         ", ".join((flow.congestion or UNKNOWN, f"timestamps {amount(flow.timestamps)}",
+                    f"SACK {amount(flow.sack)}", f"scaling {amount(flow.wscale)}"))),
+    ]  # fmt: skip
+    return [line((fit(f" {label}", 13), "dim"), text) for label, text in facts]
+
+
+def lines(
+    flow: Flow, scene: Scene, width: int, height: int, hint: str = "Esc back", most: int = 99
+) -> list[Line]:
+    """One flow in full; a graph has at most `most` rows."""
+    out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
+    out.append(
+        line(
+            f" {flow.local}:{flow.local_port}  ",
+            ("←→", "accent"),
+            f"  {flow.remote}:{flow.remote_port}",
+            (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
+        )
+    )
+    limit = limit_of(flow, scene)
+    out += verdict(flow, limit, width)
+    out += process(flow, scene, width)
+    known = figures(flow, scene)
+    wide = width >= WIDE
+    half = width * 3 // 5 if limit is not None else width // 2
+    stages = checklist(limit, half if wide else width) if limit is not None else []
+    if wide:
+        middle = len(known) // 2
+        sides = (stages, known) if stages else (known[:middle], known[middle:])
+        rows = zip_longest(*sides, fillvalue=())
+        out += [fit_line(a, half) + fit_line(b, width - half) for a, b in rows]
+    else:
+        out += stages if height >= TALL else []
+        out += known if height >= 2 * TALL or (height >= TALL and not stages) else known[:4]
+    out += graphs(flow, scene.past, (width, height - len(out)), most)
+    return [fit_line(one, width) for one in out[:height]]
+
+
+def graphs(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[Line]:
+    """Graphs of the last minutes that fill `size`, columns and rows; side by side if wide.
+
+    Dots are bound to absolute time, two to a cell: a graph moves every second second only.
+    """
+    width, height = size
+    across = 2 if width >= WIDE else 1
+    down = max(1, min(len(TRACES) // across, height // (LEAST + 1)))
+    each, rows = width // across, min(most, height // down - 1)
+    if rows < 1:
+        return []
+    known = traces(past, flow.id, 2 * max(1, each - SCALE - 2), STEP)
+    blocks = [_graph(one, known, each, rows) for one in TRACES[: across * down]]
+    deep = [beside(blocks[at : at + across], each, width) for at in range(0, len(blocks), across)]
+    return [row for block in deep for row in block]
+
+
+def _graph(
+    one: tuple[str, str, Callable[[Trace], float | None], str],
+    known: Sequence[Trace | None],
+    width: int,
+    rows: int,
+) -> list[Line]:
+    """One graph with its heading and scale."""
+    label, role, value, unit = one
+    values = [None if trace is None else value(trace) for trace in known]
+    seen = [v for v in values if v is not None]
+    if not seen:
+        return [section(label, "not known yet", width), *[()] * rows]
+    most = max(seen)
+    top = rounded(most)
+    remark = f"now {amount(seen[-1], unit)}, peak {amount(most, unit)}"
+    drawn = braille.area(values, rows, top)
+    scale = amount(top, unit)
+    if cells(scale) >= SCALE:
+        scale = amount(top)
+    marks = {0: scale, rows - 1: "0"} if rows > 1 else {0: scale}
+    return [
+        section(label, remark, width),
+        *(line((fit(marks.get(at, ""), SCALE, ">"), "dim"), " ", (text, role))
+          for at, text in enumerate(drawn)),
+    ]  # fmt: skip

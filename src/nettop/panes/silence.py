@@ -1,0 +1,73 @@
+"""Rules without a finding: how many could not be evaluated and why, then the others."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from ..terms.text import Line, crop, fit, line, wrap
+from .parts import section
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Silent
+
+UNEVALUATED: Final = "not evaluated: "
+OTHER: Final = "a value is unknown"
+_REASON: Final = re.compile(r"unknown \(([^()]*)\)(?:;|$)")
+_LONGEST: Final = 38  # columns of the name of a rule
+_NARROW: Final = 60  # columns below which the names stand alone
+
+
+def reasons(silent: Iterable[Silent]) -> Counter[str]:
+    """The rules that could not be evaluated on a target, counted by the first reason."""
+    texts = (one.because for one in silent if one.because.startswith(UNEVALUATED))
+    return Counter(_reason(text.removeprefix(UNEVALUATED)) for text in texts)
+
+
+def _reason(text: str) -> str:
+    known = _REASON.search(text)
+    if known is not None:
+        return known[1]
+    return OTHER if " unknown" in text else text
+
+
+def unevaluated(silent: Iterable[Silent]) -> str:
+    """`9 not evaluated: 6 not reported by the driver, 3 …`, most frequent first; "" for none."""
+    counts = reasons(silent)
+    if not counts:
+        return ""
+    parts = (f"{count} {text.replace(',', '')}" for text, count in counts.most_common())
+    return f"{counts.total()} not evaluated: {', '.join(parts)}"
+
+
+def lines(silent: Sequence[Silent], width: int, height: int) -> list[Line]:
+    """The rules that apply here in at most `height` lines: first those that cannot be evaluated.
+
+    A rule has one line, with the reason on its first target and the number of targets.
+    """
+    known = [one for one in silent if one.applies]
+    rest: dict[str, list[Silent]] = {}
+    for one in known:
+        if not one.because.startswith(UNEVALUATED):
+            rest.setdefault(one.rule, []).append(one)
+    out = [section("SILENT RULES", f"{len(rest)} do not hold", width)]
+    out += [line((f" {row}", "dim")) for row in wrap(unevaluated(known), max(10, width - 2))]
+    shown = list(rest.items())[: max(0, height - len(out))]
+    names = [_name(rule, targets) for rule, targets in shown]
+    longest = max((len(name) for name in names), default=0)
+    wide = min(_LONGEST, longest + 2)
+    for (_, targets), name in zip(shown, names, strict=True):
+        if width < _NARROW:
+            out.append(line((crop(f"  {name}", width), "dim")))
+        else:
+            out.append(line((fit(f"  {name}", wide), "dim"), (f" {targets[0].because}", "dim")))
+    return out[: max(0, height)]
+
+
+def _name(rule: str, targets: Sequence[Silent]) -> str:
+    """`link-full@eth0`; of several targets `link-full × 3`."""
+    if len(targets) > 1:
+        return f"{rule} × {len(targets)}"
+    return f"{rule}@{targets[0].target}" if targets[0].target else rule

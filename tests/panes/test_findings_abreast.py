@@ -1,0 +1,72 @@
+"""Findings: the list and one finding side by side, and what could not be evaluated in words."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from pane_text import words
+from scenes import RING, lossy
+
+from nettop.advice.rules.rule import Silent
+from nettop.panes import advisor, silence
+from nettop.views.scene import Ended, StoredResult, View
+
+UNKNOWN = "not evaluated: receive ring maximum unknown (not reported by the driver); x unknown"
+SILENT = (
+    Silent("ring-small", "eth0", UNKNOWN),
+    Silent("ring-small", "eth1", UNKNOWN),
+    Silent("far-core", "cpu0", "not evaluated: nettop on an interrupt CPU of a NIC unknown"),
+    Silent("no-data", "flow", "not evaluated: no data"),
+    Silent("link-full", "eth0", "needs receive load > 95%; now 3%"),
+    Silent("link-full", "eth1", "needs receive load > 95%; now 4%"),
+    Silent("elsewhere", "eth0", UNKNOWN, applies=False),
+)
+
+
+@pytest.mark.parametrize("width", [120, 160, 200])
+def test_the_list_and_one_finding_are_side_by_side(width: int) -> None:
+    view = View(pane="advisor")
+    rows = words(advisor.lines(lossy(), view, width, 40)).splitlines()
+    left, right = zip(*(row.split("│", 1) for row in rows if "│" in row), strict=True)
+    assert left[0].startswith(" FINDINGS")
+    assert RING.title in right[0] or RING.title[:40] in right[0]
+    assert any("SILENT RULES" in row for row in left)
+    assert any("WHAT TO DO" in row for row in right)
+
+
+def test_below_120_columns_the_finding_is_below_the_list() -> None:
+    rows = words(advisor.lines(lossy(), View(pane="advisor"), 119, 40)).splitlines()
+    assert not any("│" in row for row in rows)
+    assert rows[0].startswith(" FINDINGS")
+
+
+def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
+    scene = replace(lossy(), findings=(), ended=(Ended(RING, (), lossy().wall),))
+    rows = words(advisor.lines(scene, View(pane="advisor"), 120, 40)).splitlines()
+    assert "ended 14:14:20" in rows[1].partition("│")[0]
+
+
+def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
+    text = "4 not evaluated: 2 not reported by the driver, 1 a value is unknown, 1 no data"
+    assert silence.unevaluated(SILENT[:-1]) == text
+    rows = words(silence.lines(SILENT, 110, 10)).splitlines()
+    assert rows[1].strip() == text
+    assert rows[2].split() == ["link-full", "×", "2", *"needs receive load > 95%; now 3%".split()]
+    assert len(rows) == 3
+
+
+def test_without_a_rule_that_could_not_be_evaluated_there_is_no_sentence() -> None:
+    assert silence.unevaluated(SILENT[4:6]) == ""
+
+
+def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
+    proofs = tuple(
+        StoredResult(str(n), float(n), "prove", RING.id, verdict=verdict, middle=0.4 * n)
+        for n, verdict in enumerate(("worse", "better"), 1)
+    )
+    view = View(pane="advisor")
+    assert "not proved on this host yet" in words(advisor.lines(lossy(), view, 200, 50))
+    scene = replace(lossy(), results=proofs)
+    told = words(advisor.lines(scene, view, 200, 50))
+    assert "Likelihood: better in 1 of 2 proofs here; the last +80%" in told

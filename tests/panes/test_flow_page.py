@@ -1,0 +1,109 @@
+"""One flow in full: its stages as a checklist, its threads, graphs that fill the page."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from pane_text import words
+from scenes import storied
+
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.looks import name
+from nettop.panes import flowpage, flows
+from nettop.views.past import History, Trace
+from nettop.views.scene import Scene, View
+from nettop.views.timeline import traces
+
+FULL = Reading("sndbuf", "here", "send buffer", "measured", "64 KiB buffer full", 1.0, (1e7, 2e7))
+CALM = Reading("wire", "here", "link", "computed", "carries 2 %", 0.02, (9e8, 9.4e8))
+TOLD = Reading("tx-ring", "here", "transmit ring", "told", "0/s packets dropped")
+
+
+def limited() -> Scene:
+    scene = storied()
+    assert scene.facts is not None
+    flow = scene.facts.flows[0]
+    limit = Limit("flow", name(flow), "tx", 1.7e7, stage=FULL, ladder=(FULL, CALM, TOLD))
+    return replace(scene, facts=replace(scene.facts, limits=(limit,)))
+
+
+def opened(scene: Scene, width: int, height: int) -> list[str]:
+    assert scene.facts is not None
+    return words(flowpage.lines(scene.facts.flows[0], scene, width, height)).splitlines()
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_the_stages_are_a_checklist_in_the_order_of_the_data(width: int) -> None:
+    rows = [row.split() for row in opened(limited(), width, 40)]
+    marks = [tuple(row[:2]) for row in rows if row[1:2] and row[1] in ("sndbuf", "wire", "tx-ring")]
+    assert marks == [("!", "sndbuf"), ("·", "tx-ring"), ("✓", "wire")]
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (80, 50), (120, 36), (200, 56)])
+def test_graphs_fill_the_page(width: int, height: int) -> None:
+    assert height - 3 <= len(opened(storied(), width, height)) <= height
+
+
+def test_threads_with_their_cores_and_the_cgroup_are_shown() -> None:
+    scene = storied()
+    assert scene.facts is not None
+    pid = scene.facts.flows[0].pid
+
+    def thread(tid: int, cpu: int, ran: float, waited: float) -> Any:
+        row = SimpleNamespace(
+            pid=pid, tid=tid, name=f"w{tid}", cpu=cpu, threads=2, cgroup="/system.slice/x.service"
+        )
+        return SimpleNamespace(now=row, rate={"ran": ran, "waited": waited}.get)
+
+    frame = SimpleNamespace(tables={"threads": (thread(1, 2, 0.1, 0.0), thread(2, 5, 0.9, 0.2))})
+    text = "\n".join(opened(replace(scene, frame=frame), 120, 36))  # type: ignore[arg-type]
+    assert "2 threads   w2 core 5 90% waits 20%   w1 core 2 10%" in text
+    assert "cgroup /system.slice/x.service" in text
+
+
+def test_flows_are_grouped_by_process_and_opened_as_a_filter() -> None:
+    scene = storied()
+    view = flows.fold(View(pane="flows"))
+    rows = flows.items(scene, view)
+    assert rows[0] == "process.3391"
+    text = words(flows.lines(scene, view, 120, 20))
+    assert "FLOWS BY PROCESS" in text
+    after, _ = flows.enter(view, scene, rows[0])
+    assert (after.spot.filter, after.spot.mode) == ("pid:3391", 0)
+    assert [f.pid for f in flows.rows_of(scene, after)] == [3391]
+
+
+def test_a_filter_names_columns() -> None:
+    scene = storied()
+    view = View(pane="flows")
+
+    def shown(text: str) -> list[str | None]:
+        return [f.process for f in flows.rows_of(scene, view.at(filter=text))]
+
+    assert shown("limit:core") == ["iperf3"]
+    assert shown("LIMIT:application peer:198.51") == ["sshd"]
+    assert shown("limit:core peer:198.51") == []
+    assert shown("local:4789") == ["voip"]
+    assert shown("limit: 40112") == ["iperf3"]  # a value that is not typed yet, and other text
+    assert shown("fe80::1") == []
+    text = words(flows.lines(scene, view.at(filter="limt:core"), 100, 20))
+    assert "no flow matches: no column 'limt' (did you mean limit?)" in text
+
+
+def test_the_local_port_tells_parallel_flows_apart() -> None:
+    text = words(flows.lines(storied(), View(pane="flows"), 80, 10))
+    assert "LOCAL" in text
+    assert " :5201 192.0.2.20:40112" in text
+    assert "udp 203.0.113.9:4789" in text
+
+
+def test_a_step_without_a_sample_has_the_rate_of_the_next_one() -> None:
+    def moment(at: float, rate: float) -> Any:
+        return SimpleNamespace(at=at, flows={"f": Trace(rate, None, None, None)})
+
+    past = History(fine=(moment(10.0, 1.0), moment(13.0, 4.0), moment(15.9, 7.0)))
+    rates = [one and one.rate for one in traces(past, "f", 6, 1.0)]
+    assert rates == [1.0, 4.0, 4.0, 4.0, 7.0, 7.0]
