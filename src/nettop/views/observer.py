@@ -84,8 +84,15 @@ class Observer:
         waits = self.refresh_policy.of(self.sampler.last, shown)
         return self._observation(self.sampler.take(self.tables(shown), waits))
 
+    def facts(self, frame: Frame) -> Facts:
+        """The facts of a frame, with the profile and the interface of this observer."""
+        return self.joiner.build(frame, profile=self.profile, interface=self.interface)
+
     def _observation(self, frame: Frame) -> Observation:
-        facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
+        return self.judged(frame, self.facts(frame))
+
+    def judged(self, frame: Frame, facts: Facts) -> Observation:
+        """The frame and its facts with the judgement of the rules."""
         return Observation(frame, facts, self.judge.judge(facts))
 
     def restart(self, wanted: Collection[str] = ()) -> None:
