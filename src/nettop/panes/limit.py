@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, words
+from ..facts.limits.following import bound
 from ..terms.text import Line, bar, crop, ends, fit_line, line, line_cells
 from ..terms.units import brief, packets, per_second, scaled, share
 from ..views.scene import Scene
@@ -86,10 +87,13 @@ def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
 
 
 def further(limit: Limit) -> str:
-    """`next: the link, ≤ 921 Mb/s`."""
-    if limit.next is None or limit.next.capacity is None:
+    """`next: the link, ≤ 921 Mb/s`; `at most 921 Mb/s: the link` where it may not be the next."""
+    if limit.next is not None and limit.next.capacity is not None:
+        return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+    most = bound(limit)
+    if most is None or most.capacity is None:
         return ""
-    return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+    return f"at most {scaled(most.capacity[1], 'b/s')}: {words.stage(most)} "
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:

@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from typing import Final
 
 from ....terms import units
-from .. import Interval, Reading
+from .. import Reading
 from ..looks import Look
 from ..window import mean
+from ._budget import BUSY, carried
 
-BUSY: Final = 0.85  # of wall time: it limits
-HALF: Final = 0.5  # below which no capacity is told
 LISTED: Final = 0.25  # of wall time
 
 
@@ -57,7 +56,5 @@ def _known(look: Look) -> Iterator[tuple[str, float, int | None]]:
 
 def _reading(look: Look, name: str, used: float, held: float) -> Reading:
     why = f"the kernel thread ran {units.share(used)} of the time"
-    capacity: Interval | None = None
-    if held and used >= HALF and look.rate:
-        capacity = max(look.rate, look.rate / used / 1.1), look.rate / used * 1.1
-    return Reading("thread", "here", name, "measured", why, used, capacity, held)
+    capacity, reach = carried(look.rate, used) if held else (None, None)
+    return Reading("thread", "here", name, "measured", why, used, capacity, held, reach)
