@@ -115,6 +115,6 @@ def test_a_receiver_that_merges_is_counted_in_bytes() -> None:
 
 def test_a_kernel_without_the_counters_says_nothing() -> None:
     first, last = look(0.0, sent=1000), look(5.0, sent=9000)
-    row = last.receiver[0]._replace(data_segs_in=None)
+    row: Any = socket(2, data_segs_in=None, bytes_received=9000 * MSS, drops=0)
     assert losses(first, Look(5.0, last.sender, (row, row), last.leaving, last.arriving),
                   sends=True) is None  # fmt: skip

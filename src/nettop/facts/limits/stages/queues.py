@@ -82,7 +82,7 @@ class _Shaper(NamedTuple):
 
 def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
     """The shapers that its packets pass as well: its parent classes, and the qdisc of these."""
-    out = []
+    out: list[_Shaper] = []
     parent = one.parent
     while len(out) < len(shaped):
         owners = (parent, f"{parent.partition(':')[0]}:")
