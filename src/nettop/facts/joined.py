@@ -58,6 +58,7 @@ class Joiner:
     lines: Lines = field(default_factory=Lines)
     ladder: Ladder = field(default_factory=Ladder)
     witness: witness.Witness = field(default_factory=witness.Witness)
+    kept: flows.Kept = field(default_factory=dict)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
 
@@ -116,7 +117,7 @@ class Joiner:
                 {(one.nic, one.name): one.cpu for one in moment.queues},
                 single.triple(still.sysctls.get("net.ipv4.tcp_rmem")),
                 single.triple(still.sysctls.get("net.ipv4.tcp_wmem")),
-                doubts,
+                doubts, self.kept,
             ),
         )  # fmt: skip
         scene = capture.CaptureInputs(

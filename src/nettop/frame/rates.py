@@ -55,6 +55,11 @@ class Entry(Generic[_Row]):
         self._before = None
         return rates
 
+    @property
+    def rated(self) -> bool:
+        """Whether `per_s` is not None, without computing it."""
+        return self._per_s is not None or (self._before is not None and self._seconds > 0)
+
     def rate(self, counter: str) -> float | None:
         """The rate of one counter, without computing the others."""
         before = self._before
