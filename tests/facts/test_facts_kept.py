@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from flow_tables import HOST, Tables, frames, socket, task
+from flow_tables import HOST, Tables, frames, moving, socket, task
 
 from nettop.advice.language.moment import Past
 from nettop.collect import socket_owners
 from nettop.facts.joined import Joiner
-from nettop.facts.limits import window
+from nettop.facts.limits import looks, window
+from nettop.facts.limits.looks import Look
 from nettop.facts.limits.stages import _kernel_threads
 
 IDLE: dict[str, Any] = {
@@ -62,6 +64,30 @@ def test_a_socket_that_rests_for_ten_seconds_is_not_followed() -> None:
         joiner.build(frame)
     assert joiner.ladder.window.tcp.series == {}
     assert joiner.ladder.window.tcp.last_wanted == {}
+
+
+def test_an_idle_socket_is_looked_at_once_until_it_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[Look] = []
+    ours = looks.wanting
+    monkeypatch.setattr(looks, "wanting", lambda look: calls.append(look) or ours(look))
+    joiner = Joiner()
+    first, second = frames(idle(9), idle(9))
+    for at in range(5):
+        joiner.build(replace(first, at=float(at)))
+    assert len(calls) == 9
+    joiner.build(replace(second, at=5.0))
+    assert len(calls) == 18
+
+
+def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
+    joiner = Joiner()
+    for frame in frames(*[moving()[0], moving()[1]]):
+        facts = joiner.build(frame)
+    for at in range(2, 20):
+        facts = joiner.build(replace(frame, at=float(at)))
+    assert facts.flows[0].limit == "peer"
 
 
 def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,8 @@ class Sockets:
     placed: dict[str, dict[str, float]] = field(default_factory=dict)  # bytes/s by port and queue
     known: bool = False
     full: Full | None = None  # the listener whose accept queue overflows most
+    busiest: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
+    uses: dict[int, Use] = field(default_factory=dict)  # the network use of each process by pid
 
     @classmethod
     def of(
@@ -85,6 +87,8 @@ class Sockets:
                 placed = found.placed.setdefault(site.port, {})
                 placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
             found.tcp.append((moved, entry, site))
+        found.busiest = heapq.nlargest(MOST, found.tcp, key=lambda item: item[0])
+        found.uses = _uses(found)
         return found
 
 
@@ -106,8 +110,8 @@ def _fuller(
     return Full(drops, f"{owner[1]}[{owner[0]}], {name}" if owner else name, row.send_q)
 
 
-def uses(sockets: Sockets) -> dict[int, Use]:
-    """The network use of each process by pid, summed over its sockets."""
+def _uses(sockets: Sockets) -> dict[int, Use]:
+    """The network use of each process, summed over its sockets."""
     found: dict[int, Use] = {}
     for moved, entry, site in sockets.tcp:
         owner = sockets.owners.get(entry.now.inode)
@@ -155,11 +159,7 @@ Kept: TypeAlias = "dict[int, tuple[Entry[TcpRow], tuple[object, ...], Flow]]"
 
 def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
     """The busiest flows, and UDP sockets that lose or hold datagrams."""
-    tcp = sockets.tcp
-    if len(tcp) > MOST:
-        tcp = heapq.nlargest(MOST, tcp, key=lambda item: item[0])
-    else:
-        tcp = sorted(tcp, key=lambda item: -item[0])
+    tcp = sockets.busiest
     flows = [_tcp(moved, entry, site, sockets, around) for moved, entry, site in tcp]
     if len(around.kept) > 2 * len(tcp):
         shown = {entry.now.cookie for _, entry, _ in tcp}

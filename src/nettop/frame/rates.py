@@ -213,7 +213,7 @@ def entries(
     rates of zero keeps its entry, which costs one comparison.
     """
     if not rows:
-        return []
+        return before if not before else []  # the same object: what was joined with it stays
     if len(before) == len(rows) and all(
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):

@@ -69,10 +69,15 @@ def looks(window: Window, facts: Facts) -> list[Look]:
     }
     for flow in facts.flows:
         nic = nics.get(flow.nic or "")
+        if flow.inode in window.idle:
+            continue
         if flow.protocol == "tcp" and len(found) < FLOWS:
             entries = window.tcp.entries(flow.inode)
-            found += wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
+            wanted = wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
                                   triples=triples))  # fmt: skip
+            if not wanted:
+                window.idle.add(flow.inode)
+            found += wanted
         elif flow.protocol == "udp":
             entries = window.udp.entries(flow.inode)
             if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:

@@ -33,7 +33,10 @@ class Track:
     wanted: Callable[[Entry[Any]], bool]
     series: dict[Hashable, Series] = field(default_factory=dict)
     last: object = None
+    at: float = 0.0  # when that was read
+    changes: int = 0  # of the entries, so far
     last_wanted: dict[Hashable, float] = field(default_factory=dict)  # when it was, by key
+    oldest: float = float("-inf")  # no entry is older: until that is too old, none is forgotten
 
     def add(self, at: float, table: Any) -> None:
         """Take in a table unless it is the one of last time; forget what is too old.
@@ -41,7 +44,8 @@ class Track:
         A key is followed until none of its entries in the window was wanted.
         """
         if table is not None and table is not self.last:
-            self.last = table
+            self.last, self.at = table, at
+            self.changes += 1
             for entry in table:
                 name = self.key(entry.now)
                 if self.wanted(entry):
@@ -49,12 +53,22 @@ class Track:
                 elif name not in self.series:
                     continue
                 self.series.setdefault(name, deque()).append((at, entry))
+        if at - self.oldest <= SECONDS or self.oldest >= self.at:
+            return
+        self.oldest = at
+        self.changes += 1
         for name in list(self.series):
             series = self.series[name]
-            while series and at - series[0][0] > SECONDS:
+            while series and self._old(series[0][0], at):
                 series.popleft()
-            if not series or at - self.last_wanted[name] > SECONDS:
+            if not series or self._old(self.last_wanted[name], at):
                 del self.series[name], self.last_wanted[name]
+            else:
+                self.oldest = min(self.oldest, series[0][0], self.last_wanted[name])
+
+    def _old(self, when: float, at: float) -> bool:
+        """Whether it is out of the window; the last table stays until it is read again."""
+        return at - when > SECONDS and when < self.at
 
     def entries(self, name: Hashable) -> list[Entry[Any]]:
         """The entries of a key, the oldest first; those without a rate are left out."""
@@ -102,12 +116,14 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # process, by socket inode
+    idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
     _owned: object = None
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
         """Take in one frame, and the interfaces as they are in it."""
         self._frame.clear()
+        before = self.tcp.changes
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
@@ -115,6 +131,8 @@ class Window:
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
+        if self.tcp.changes != before:
+            self.idle.clear()
         self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
         if self._owned is not frame.tables.get("socket_owners"):
             self._owned = frame.tables.get("socket_owners")
