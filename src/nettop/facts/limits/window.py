@@ -159,13 +159,28 @@ class Window:
             lambda: mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ())),
         )
 
+    def rests(self, nic: Nic) -> bool:
+        """Whether nothing of the interface changed in the whole window, and it moves nothing."""
+        series = self.nics.get(nic.name)
+        moved = nic.per_s.rx_bytes or nic.per_s.tx_bytes
+        return bool(series) and not moved and series[0][1] is nic  # type: ignore[index]
+
     def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
         """The entries of each queue (or class) of an interface."""
-        for name in track.series:
-            if isinstance(name, tuple) and name[0] == interface:
-                entries = track.entries(name)
-                if entries:
-                    yield entries
+        names = self.once(("interfaces", id(track)), lambda: _by_interface(track))
+        for name in names.get(interface, ()):
+            entries = track.entries(name)
+            if entries:
+                yield entries
+
+
+def _by_interface(track: Track) -> dict[Hashable, list[Hashable]]:
+    """The keys of a track whose first part is an interface, by that."""
+    found: dict[Hashable, list[Hashable]] = {}
+    for name in track.series:
+        if isinstance(name, tuple):
+            found.setdefault(name[0], []).append(name)
+    return found
 
 
 def _load(series: Sequence[tuple[float, Load]]) -> Mapping[str, float]:
