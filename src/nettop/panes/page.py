@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
@@ -38,6 +38,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
     if scene.recording:
         right.append(("● rec  ", "bad"))
     right.append((f"{seconds(scene.interval)}  ", "dim"))
+    if scene.stretched:
+        right.append((f"{crop(stretched(scene.stretched), max(16, width // 3))}  ", "warn"))
     own = facts.host.nettop_cpu if facts is not None and not scene.origin else None
     if own is not None:
         right.append((f"self {percent(own)} ", "dim"))
@@ -48,6 +50,12 @@ def header(scene: Scene, view: View, width: int) -> Line:
         spare = room - line_cells(tuple(left)) - 3
         left.append((f" ({crop(chosen, spare)})", "dim"))
     return ends(fit_to(tuple(left), room), tail, width)
+
+
+def stretched(waits: Mapping[str, float]) -> str:
+    """The tables that are read less often to keep the budget, those that wait longest first."""
+    longest = sorted(waits.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
 
 
 def fit_to(row: Line, width: int) -> Line:

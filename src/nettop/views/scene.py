@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from ..facts import Facts
@@ -15,7 +15,7 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
-from .past import History, PortRates
+from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -179,6 +179,9 @@ class Scene:
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
+    stretched: Mapping[str, float] = field(
+        default_factory=dict, metadata=_MOMENT
+    )  # seconds between readings of tables that wait longer, to keep the budget
 
     journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
     results: tuple[StoredResult, ...] = field(default=(), metadata=_KEPT)
@@ -213,11 +216,10 @@ class Scene:
             name = str(finding.target).partition("/")[0]
             if finding.severity == "critical" and name in known:
                 return known[name]
-        recent = [m.ports for m in self.past.fine[-10:]]
+        recent = [_moved(moment) for moment in self.past.fine[-10:]]
 
         def rate(nic: Nic) -> float:
-            before = [_bytes(ports[nic.name]) for ports in recent if nic.name in ports]
-            return max(_bytes(nic.per_s), *before) if before else _bytes(nic.per_s)
+            return max([_bytes(nic.per_s), *(rates.get(nic.name, 0.0) for rates in recent)])
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
@@ -329,6 +331,12 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
         return None
     chosen_nic = next((nic for nic in facts.nics if nic.name == view.nic), None)
     return scene.foremost if chosen_nic is None else chosen_nic
+
+
+@lru_cache(maxsize=16)
+def _moved(moment: Summary) -> Mapping[str, float]:
+    """The rate of each interface at that moment, both directions together, bytes/s."""
+    return {name: _bytes(rates) for name, rates in moment.ports.items()}
 
 
 def _bytes(rate: Counters | PortRates) -> float:
