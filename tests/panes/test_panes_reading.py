@@ -18,8 +18,8 @@ from nettop.panes import grid, history, overview, page
 from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
-from nettop.tui.guide import help_lines
-from nettop.tui.keys import KEYS
+from nettop.tui.guide import PAIRS, help_lines
+from nettop.tui.keys import KEYS, OWN
 from nettop.views import kept
 from nettop.views.scene import RunningTest, Scene, View
 from nettop.views.stages import foremost
@@ -182,13 +182,19 @@ def test_a_proof_shows_what_was_predicted_where_something_was() -> None:
         assert "predicted" not in dict(kept.result_of(other).figures)
 
 
+PAIRED = {action for pair in PAIRS for action in pair}
+
+
 @pytest.mark.parametrize("name", panes.names())
 def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -> None:
     told = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 100, 28)).split())
     assert panes.pane(name).LEGEND in told
-    assert all(key.help in told for key in KEYS)
-    small = " ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22))
-    assert all(key.help in small for key in KEYS)
+    assert all(key.help in told for key in KEYS if key.action not in PAIRED)
+    small = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22)).split())
+    assert panes.pane(name).LEGEND in small
+    own = [key for key in KEYS if OWN.get(key.action, (name,))[0] == name]
+    assert all(key.help in small for key in own if key.action not in PAIRED)
+    assert all(f"{keys} {text}" in small for keys, text in PAIRS.values())
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])

@@ -64,6 +64,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from .engine import Engine
     from .processor import learn
     from .screen import Nettop, Tick
+    from .scrub import moments_of
     from .signals import END
 
     app = Nettop(
@@ -76,6 +77,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
     app.engine = engine
+    app.scrub.moments = moments_of(recording=source.ends)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))

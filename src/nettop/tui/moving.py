@@ -17,7 +17,12 @@ PAGE: Final = 10  # rows
 
 def _move(by: int) -> Change:
     """Move the cursor by `by` rows; on an open page, scroll the text."""
-    return lambda view, scene: moved(view, scene, by)
+
+    def move(view: View, scene: Scene) -> View:
+        own = pane(view.pane).updown
+        return moved(view, scene, by) if own is None else own(view, scene, by)
+
+    return move
 
 
 def _page(by: int) -> Change:
@@ -34,7 +39,13 @@ def _sideways(by: int) -> Change:
 
 
 def _escape(view: View, scene: Scene) -> View:
-    return pane(view.pane).escape(view, scene)
+    """What Esc does in the pane; if it has nothing to do there, back to the present."""
+    after = pane(view.pane).escape(view, scene)
+    return replace(view, moment=0.0) if after == view else after
+
+
+def _last(view: View, scene: Scene) -> View:
+    return replace(view, moment=0.0) if view.moment else _move(10**9)(view, scene)
 
 
 def _turn(by: int) -> Change:
@@ -66,7 +77,7 @@ def _profile(view: View, scene: Scene) -> View:  # noqa: ARG001
 CHANGES: Final[dict[str, Change]] = {
     "next": _turn(1), "previous": _turn(-1), "up": _move(-1), "down": _move(1),
     "left": _sideways(-1), "right": _sideways(1), "page_up": _page(-PAGE), "page_down": _page(PAGE),
-    "first": _move(-(10**9)), "last": _move(10**9), "escape": _escape,
+    "first": _move(-(10**9)), "last": _move(10**9), "end": _last, "escape": _escape,
     "filter": lambda v, _s: replace(v, typing=True),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: replace(v, fold=not v.fold),

@@ -192,6 +192,7 @@ class Scene:
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+    ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
@@ -289,6 +290,7 @@ class View:
     read: int = 0  # rows of the sheet that were on the screen
     unread: int = -1  # rows of the sheet that were not yet; -1: none was
     proving: str = ""  # the finding to prove once its address is typed
+    moment: float = 0.0  # the moment shown (wall seconds); 0: the present
 
     @property
     def spot(self) -> Spot:
