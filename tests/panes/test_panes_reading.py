@@ -37,7 +37,7 @@ def first(scene: Scene, width: int = 120) -> str:
 
 def with_facts(scene: Scene, **change: Any) -> Scene:
     assert scene.facts is not None
-    return replace(scene, findings=(), facts=replace(scene.facts, paths=(), **change))
+    return replace(scene, findings=(), facts=replace(scene.facts, **{"paths": (), **change}))
 
 
 @pytest.mark.parametrize("width", range(30, 140))
@@ -64,6 +64,24 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     assert "packet loss is unknown" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
     assert first(healthy()).startswith("✓ no loss; nothing waits to be sent or read")
+
+
+def test_no_loss_is_said_of_what_is_counted_only() -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    paths = tuple(
+        replace(path, stages=tuple(
+            replace(one, lost=None) if one.name in ("ring", "backlog") else one
+            for one in path.stages
+        ))
+        for path in scene.facts.paths
+    )  # fmt: skip
+    text = first(with_facts(scene, paths=paths))
+    assert text.startswith("· no loss in what is counted (not: ring, backlog); nothing waits")
+    veth = tuple(replace(nic, kind="veth") for nic in scene.facts.nics if nic.kind == "nic")
+    part = tuple(replace(nic, per_s=Counters(rx_bytes=0.0, tx_bytes=0.0)) for nic in veth)
+    text = first(with_facts(scene, paths=(), nics=part))
+    assert text.startswith("· no loss in what is counted (not: drops of the interface)")
 
 
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:

@@ -61,8 +61,8 @@ def sideways(view: View, scene: Scene, by: int) -> View:
     at = cursor_at(scene, view)
     near = 0 if at is None else min(range(len(times)), key=lambda i: abs(float(times[i]) - at))
     near = max(0, min(len(times) - 1, near - by))
-    if not times or near == 0:
-        return replace(view, moment=0.0)
+    if not times or near == 0:  # on to the present, or in a recording beyond what was played
+        return view
     moment = next(m for m in visible(scene, view) if f"{m.at:.3f}" == times[near])
     return replace(view, moment=moment.wall)
 

@@ -91,7 +91,9 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
         return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
     if found is None or not moves(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        return [fit_line(verdict.without_limit(scene, width), width)], f"WHAT LIMITS {name}{way}"
+        return [
+            fit_line(verdict.without_limit(scene, width, nic), width)
+        ], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
     every = listed.listed(scene, muted=False)

@@ -38,8 +38,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from ..views.scene import Note, Scene
 
     interval = float(options.interval or settings.get("interval", 1.0))
-    demo = bool(getattr(options, "demo", False))  # ignores the saved view
-    view = initial_view(settings.values) if demo else saved_view(settings.values)
+    demo = bool(getattr(options, "demo", False))
+    kept = source.live and not demo  # a recording opens on the overview
+    view = saved_view(settings.values) if kept else initial_view(settings.values)
     if getattr(options, "interface", None):
         view = replace(view, nic=options.interface)
     if getattr(options, "profile", None):

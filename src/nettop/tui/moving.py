@@ -44,8 +44,10 @@ def _escape(view: View, scene: Scene) -> View:
     return replace(view, moment=0.0) if after == view else after
 
 
-def _last(view: View, scene: Scene) -> View:
-    return replace(view, moment=0.0) if view.moment else _move(10**9)(view, scene)
+def _end(view: View, scene: Scene) -> View:
+    """Back to the present; in the present the last row."""
+    present = view.moment or pane(view.pane).TIMELINE
+    return replace(view, moment=0.0) if present else _move(10**9)(view, scene)
 
 
 def _turn(by: int) -> Change:
@@ -77,7 +79,7 @@ def _profile(view: View, scene: Scene) -> View:  # noqa: ARG001
 CHANGES: Final[dict[str, Change]] = {
     "next": _turn(1), "previous": _turn(-1), "up": _move(-1), "down": _move(1),
     "left": _sideways(-1), "right": _sideways(1), "page_up": _page(-PAGE), "page_down": _page(PAGE),
-    "first": _move(-(10**9)), "last": _move(10**9), "end": _last, "escape": _escape,
+    "first": _move(-(10**9)), "last": _move(10**9), "end": _end, "escape": _escape,
     "filter": lambda v, _s: replace(v, typing=True),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: replace(v, fold=not v.fold),
