@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections import Counter
 from dataclasses import replace
 from functools import cache
@@ -15,7 +16,6 @@ from nettop.facts import Facts
 from nettop.terms.text import text_of
 from nettop.tui.screen import Nettop, Tick
 from nettop.tui.scrub import FIRST, moments_of
-from nettop.views import moments
 from nettop.views.past import History, Summary, moment
 from nettop.views.scene import Note, Question, Scene, View
 
@@ -144,13 +144,13 @@ async def test_a_key_draws_from_one_moment_and_samples_nothing(
     async with app.run_test(size=(120, 40)) as pilot:
         await run(app, range(1, 61))
         opened = Counter[str]()
-        inner = moments.pickle.loads
+        inner = pickle.loads
 
         def counted(data: bytes) -> object:
             opened["moments"] += 1
             return inner(data)
 
-        monkeypatch.setattr(moments.pickle, "loads", counted)
+        monkeypatch.setattr(pickle, "loads", counted)
         await pilot.press(*["left"] * 12)
         assert (
             1 <= opened["moments"] <= 8

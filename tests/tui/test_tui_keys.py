@@ -81,7 +81,7 @@ def test_the_cursor_moves_and_stays_on_its_finding() -> None:
     assert view.spot.on == "pause-off@eth0"
     fewer = replace(scene, findings=scene.findings[1:])
     assert keys.target(view, fewer) == "pause-off@eth0"
-    view, _ = typed("G", view, scene)
+    view, _ = typed("G", replace(view, pane="advisor"), scene)
     assert view.spot.on == "legacy-sack@host"
     view, _ = typed("g", view, scene)
     assert view.spot.on == "rx-ring-overrun@eth0"

@@ -52,6 +52,7 @@ class Pane:
     KEYS: tuple[Key, ...] = ()  # keys of its own
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
     sideways: Callable[[View, Scene, int], View] = columns  # h l: -1 or 1; if declared, also ← →
+    start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
     updown: Callable[[View, Scene, int], View] | None = None  # ↑ ↓: rows; default: the cursor
     escape: Callable[[View, Scene], View] = _escape
     setting: Callable[[str], str] | None = None  # the setting that `e` changes

@@ -20,6 +20,7 @@ PAIRS: Final = {
     ("left", "right"): ("h l", "columns to the left, right"),
     ("page_up", "page_down"): ("PgUp PgDn", "a page up, down"),
     ("first", "last"): ("g G", "first, last row"),
+    ("next_detail", "previous_detail"): ("n N", "next, previous detail"),
     ("sort", "invert"): ("< > I", "sort by a column, invert"),
     ("slower", "faster"): ("+ -", "longer, shorter interval"),
 }

@@ -40,7 +40,9 @@ KEYS: Final = (
     Key(("g", "home"), "first", "first row", "moving", "g"),
     Key(("G",), "last", "last row", "moving"),
     Key(("end",), "end", "the present; last row", "moving", "End"),
-    Key(("enter",), "enter", "open, edit, set a mark", "moving", "Enter"),
+    Key(("enter",), "enter", "open, show its source, edit", "moving", "Enter"),
+    Key(("n",), "next_detail", "next detail", "moving"),
+    Key(("N",), "previous_detail", "previous detail", "moving"),
     Key(("escape",), "escape", "back; clear the filter", "moving", "Esc"),
     Key(("/",), "filter", "filter rows", "looking"),
     Key(("<", ">"), "sort", "sort by another column", "looking", "< >"),
@@ -138,7 +140,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if change is not None:
         return change(view, scene), None
     if action == "open":
-        return replace(view, pane=DIGITS.get(digit, view.pane), help=False), None
+        return replace(view, pane=DIGITS.get(digit, view.pane), help=False, back=()), None
     if action == "enter":
         return _enter(view, scene)
     if action == "sort":
