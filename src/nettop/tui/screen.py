@@ -28,6 +28,7 @@ from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
+from .scrub import FIRST, Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -73,6 +74,7 @@ class Nettop(App[int]):
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # the scene shown while paused
         self.painted = scene  # the scene on the screen: keys act on it
+        self.scrub = Scrub(moments_of(recording=False))
         self.reading = RowsRead()
         self.on_leave: Callable[[View], None] = lambda _view: None
 
@@ -128,7 +130,10 @@ class Nettop(App[int]):
     # -- drawing ----------------------------------------------------------------------------------
 
     def shown(self) -> Scene:
-        """The scene to paint; while paused an older one, with the effects of keys."""
+        """The scene to paint; while paused or in the past an older one, with effects of keys."""
+        earlier = self.scrub.shown(self.view, self.scene)
+        if earlier is not None:
+            return earlier
         if not self.view.paused or self.frozen is None:
             return self.scene
         return keep(self.frozen, self.scene)
@@ -206,8 +211,9 @@ class Nettop(App[int]):
         """Update the scene: a new sample, or a result of an action."""
         before = self.scene.question
         self.scene = message.update(self.scene)
+        self._look_at(self.scrub.add(self.scene, self.view))
         if self.scene.question is not before:
-            self.view = self.reading.forget(self.view)
+            self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:
             fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
@@ -243,20 +249,39 @@ class Nettop(App[int]):
         if self.read_only and refused(self.view, view, ask):
             self.add_note(REFUSED, "warn")
             view, ask = self.view, None
+        if message := forbidden(self.view, view, ask):
+            self.add_note(message, "warn")
+            view, ask = self.view, None
         if view.paused and not self.view.paused:
             self.frozen = self.scene
-        changed = view != self.view
-        self.view = view
-        if changed and self.engine is not None:
-            self.engine.set_view(view)
+        self._look_at(view)
         if ask is not None:
             self.carry_out(ask)
         self.draw()
+
+    def _look_at(self, view: View) -> None:
+        """Take a view, and let the engine know."""
+        changed, self.view = view != self.view, view
+        if changed and self.engine is not None:
+            self.engine.set_view(view)
+
+    def _scrub(self, verb: str) -> None:
+        """Show an earlier or later moment; in a recording, go on beyond the last one."""
+        view = self.scrub.moved(verb, self.view, self.scene)
+        newest = not view.moment and verb.endswith("later")
+        if newest and self.engine is not None and self.engine.advance():
+            view = replace(view, moment=self.scene.wall if self.view.moment else 0.0)
+            self.scrub.follows = bool(view.moment)
+        elif view == self.view and verb.endswith("earlier"):
+            self.add_note(FIRST, "dim")
+        self._look_at(view)
 
     def carry_out(self, ask: Ask) -> None:
         """Carry out a request: those of the screen here, the others by `actions`."""
         if ask.verb == "quit":
             self._quit()
+        elif ask.verb in keys.TIMES:
+            self._scrub(ask.verb)
         elif ask.verb == "palette":
             self.action_command_palette()
         elif ask.verb == "suspend":

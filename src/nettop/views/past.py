@@ -6,8 +6,10 @@ between two moments are an exact difference of counters, even if samples between
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from ..facts import Facts
@@ -103,6 +105,13 @@ class History:
             return every
         start = every[-1].at - seconds
         return tuple(m for m in every if m.at >= start)
+
+    def until(self, wall: float) -> History:
+        """The past of an earlier moment; what was fine then may be coarse now."""
+        every = self.coarse + self.fine
+        end = bisect_right(every, wall + 1e-3, key=attrgetter("wall"))
+        start = bisect_right(every, wall - FINE, hi=end, key=attrgetter("wall"))
+        return History(every[start:end], every[:start])
 
     def flow(
         self, flow: str, value: Callable[[Trace], float | None], seconds: float | None = None

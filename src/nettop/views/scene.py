@@ -195,6 +195,7 @@ class Scene:
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+    ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
@@ -267,6 +268,16 @@ class _Changes(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """A place that Enter on a figure left, for Esc to lead back to."""
+
+    pane: str
+    spots: Mapping[str, Spot]
+    nic: str
+    opened: str  # the detail that was opened at the other place
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What the user looks at: pane, cursor, filter, sort order. Keys and the mouse change it."""
 
@@ -291,6 +302,9 @@ class View:
     read: int = 0  # rows of the sheet that were on the screen
     unread: int = -1  # rows of the sheet that were not yet; -1: none was
     proving: str = ""  # the finding to prove once its address is typed
+    back: tuple[Left, ...] = ()  # the places that Esc leads back to, the last one first
+    full: bool = False  # the graph of the pane on the whole screen
+    moment: float = 0.0  # the moment shown (wall seconds); 0: the present
 
     @property
     def spot(self) -> Spot:
