@@ -15,6 +15,7 @@ import pytest
 from nettop import reports
 from nettop.reports import csv, draw, html
 from nettop.reports.compare import compared
+from nettop.trials import report as trials_report
 
 RESULTS = sorted((Path(__file__).parents[1] / "results").glob("*.json"))
 ASKS = {"script", "link", "img", "iframe", "object", "embed", "audio", "video", "base", "form"}
@@ -216,3 +217,25 @@ def test_the_cores_of_two_tests_stand_side_by_side() -> None:
     assert [point.x for point in figure.series[0].points] == [
         "first: 0", "first: 1", "second: 0", "second: 1",
     ]  # fmt: skip
+
+
+def test_a_study_with_a_baseline_compares_both_changes() -> None:
+    document = study([("on", 200, 100.0), ("off", 100, 40.0), ("other", "negligible", 99.0)])
+    document["rows"] = [
+        row | ({} if row["point"] == "on" else {"against": "on"}) for row in document["rows"]
+    ]
+    report = reports.report(document)
+    (table,) = report.tables
+    assert table.head[-3:] == ("published change", "measured change", "remark")
+    assert [row[-3:-1] for row in table.rows] == [
+        ("", ""), ("-50.0 %", "-60.0 %"), ("negligible", "-1.0 %"),
+    ]  # fmt: skip
+    for text in (trials_report.text(document), trials_report.markdown(document)):
+        assert "published change" in text
+        assert "-60.0 %" in text
+
+
+def test_a_study_whose_baseline_was_not_run_has_no_measured_change() -> None:
+    document = study([("on", 200, None), ("off", 100, 40.0)])
+    document["rows"][1]["against"] = "on"
+    assert trials_report.changes(document["rows"]) == {"off": ("-50.0 %", "")}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+import tomllib
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from typing import Any
@@ -135,3 +136,21 @@ def test_a_study_runs_what_it_can_and_says_the_rest(monkeypatch: pytest.MonkeyPa
     picture = ET.fromstring(report.svg(document))
     bars = [part for part in picture if part.tag.endswith("rect")]
     assert len(bars) == 3  # two figures of the first point, one published of the second
+
+
+def test_every_point_that_is_a_change_names_a_point_of_its_study() -> None:
+    changed = [
+        point for name in study.names() for point in study.load(name).points if point.against
+    ]
+    assert len(changed) > 100
+    nasa = {point.name: point.against for point in study.load("nasa-2").points}
+    assert nasa["gro off, MTU 9000"] == "gro on, MTU 9000"
+    first, *others = study.load("nasa-3").points
+    assert first.against == ""
+    assert {point.against for point in others} == {first.name}
+
+
+def test_a_baseline_that_is_no_point_is_told() -> None:
+    table = tomllib.loads((study.folder() / "nasa-3.toml").read_text())
+    with pytest.raises(study.StudyError, match="nasa-3: there is no point 'nothing'"):
+        study.parse("nasa-3", {**table, "baseline": "nothing"})

@@ -231,6 +231,7 @@ class StudyRow(TypedDict, total=False):
     point: str
     published: object
     suspect: bool
+    against: str  # the point that this one is a change of
     skipped: str
     measured: float
     retransmits: int

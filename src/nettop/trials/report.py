@@ -6,7 +6,7 @@ version lacks a field.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import cast
 
 from .documents import StudyDocument, StudyRow
@@ -28,6 +28,26 @@ def told(stored: Mapping[str, object]) -> tuple[str, str, str]:
     paper = middle(row["published"])
     ratio = f"{row['measured'] / paper:.2f}" if paper else ""
     return _digits(row["measured"]), ratio, remark
+
+
+def changes(stored: Sequence[Mapping[str, object]]) -> dict[str, tuple[str, str]]:
+    """By point its published and its measured change against the study's own baseline, as text.
+
+    Only points that name a baseline. A published change in words stands as it is.
+    """
+    rows = {row["point"]: row for row in cast("Sequence[StudyRow]", stored)}
+    found = {}
+    for name, row in rows.items():
+        base = rows.get(row.get("against", ""))
+        if base is not None:
+            own = row["published"] if middle(row["published"]) is None else ""
+            papers = _change(middle(row["published"]), middle(base["published"]))
+            found[name] = papers or str(own), _change(row.get("measured"), base.get("measured"))
+    return found
+
+
+def _change(value: float | None, base: float | None) -> str:
+    return f"{100 * (value / base - 1):+.1f} %" if value is not None and base else ""
 
 
 def _digits(value: float) -> str:
@@ -63,14 +83,31 @@ def _condition(value: object) -> str:
 def text(stored: Mapping[str, object]) -> str:
     """The table for a terminal."""
     document = cast("StudyDocument", stored)
-    rows = [(str(r["point"]), published(r["published"]), *told(r)) for r in document["rows"]]
-    head = ("point", "published", "measured", "ratio", document["unit"])
-    widths = [max(len(row[i]) for row in (head, *rows)) for i in range(4)]
     lines = [*_header(document), ""]
-    for row in (head, *rows):
-        cells = [row[0].ljust(widths[0]), *(row[i].rjust(widths[i]) for i in (1, 2, 3))]
-        lines.append("  " + "  ".join([*cells, row[4]]).rstrip())
+    every = [list(head(document, f", {document['unit']}")), *map(list, rows(document))]
+    widths = [max(len(row[i]) for row in every) for i in range(len(every[0]) - 1)]
+    for first, *middles, last in every:
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(wide) for cell, wide in zip(middles, widths[1:], strict=True)]
+        lines.append("  " + "  ".join([*cells, last]).rstrip())
     return "\n".join(lines) + "\n"
+
+
+def head(document: StudyDocument, unit: str) -> tuple[str, ...]:
+    """The columns of a study; those of changes only where it has a baseline of its own."""
+    both = ("published change", "measured change") if changes(document["rows"]) else ()
+    return ("point", f"published{unit}", "measured", "ratio", *both, "remark")
+
+
+def rows(document: StudyDocument) -> Iterator[tuple[str, ...]]:
+    """The cells of each point as text, in the order of `head`."""
+    found = changes(document["rows"])
+    for row in document["rows"]:
+        name = str(row["point"])
+        measured, ratio, remark = told(row)
+        both = found.get(name, ("", "")) if found else ()
+        mark = " (suspect)" if row.get("suspect") else ""
+        yield name, published(row["published"]) + mark, measured, ratio, *both, remark
 
 
 def markdown(stored: Mapping[str, object]) -> str:
@@ -78,28 +115,27 @@ def markdown(stored: Mapping[str, object]) -> str:
     document = cast("StudyDocument", stored)
     first, *rest = _header(document)
     lines = [f"# {first}", "", *(f"- {line.strip()}" for line in rest), ""]
-    lines += [f"| point | published, {document['unit']} | measured | ratio | remark |",
-              "|---|---:|---:|---:|---|"]  # fmt: skip
-    for row in document["rows"]:
-        mark = " (suspect)" if row.get("suspect") else ""
-        cells = [row["point"], published(row["published"]) + mark, *told(row)]
-        lines.append("| " + " | ".join(str(cell).replace("|", "\\|") for cell in cells) + " |")
+    columns = head(document, f", {document['unit']}")
+    aligned = ["---", *["---:"] * (len(columns) - 2), "---"]
+    lines += ["| " + " | ".join(columns) + " |", "|" + "|".join(aligned) + "|"]
+    for row in rows(document):
+        lines.append("| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |")
     return "\n".join(lines) + "\n"
 
 
 def svg(stored: Mapping[str, object]) -> str:
     """A bar for the published and the measured value of each point; skipped points have one bar."""
     document = cast("StudyDocument", stored)
-    rows = document["rows"]
-    figures = [v for r in rows for v in (middle(r["published"]), r.get("measured")) if v]
+    points = document["rows"]
+    figures = [v for r in points for v in (middle(r["published"]), r.get("measured")) if v]
     top = max(figures, default=1.0)
-    height = 34 * len(rows) + 60
+    height = 34 * len(points) + 60
     out = [
         _element("svg", None, xmlns="http://www.w3.org/2000/svg", width=760, height=height),
         _element("text", f"{document['study']}: {document['title']}", x=8, y=18),
         _element("text", f"grey: published, blue: measured; {document['unit']}", x=8, y=36),
     ]
-    for number, row in enumerate(rows):
+    for number, row in enumerate(points):
         y = 50 + 34 * number
         out.append(_element("text", str(row["point"])[:38], x=8, y=y + 16))
         bars = ((middle(row["published"]), "#999", 0), (row.get("measured"), "#36c", 13))

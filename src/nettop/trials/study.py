@@ -47,6 +47,7 @@ class _PointTable(TypedDict, total=False):
     """The keys of `[[point]]`."""
 
     name: str
+    against: str
     published: object
     suspect: bool
     options: Mapping[str, object]
@@ -70,6 +71,7 @@ class _StudyTable(TypedDict, total=False):
     scale: float
     encodes: list[str]
     requires: list[str]
+    baseline: str
     conditions: Mapping[str, object]
     options: Mapping[str, object]
     point: list[_PointTable]
@@ -94,6 +96,7 @@ class Point:
     suspect: bool = False
     figure: str = ""
     scale: float | None = None
+    against: str = ""  # name of the point that this one is a change of
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,11 +152,15 @@ def parse(name: str, document: Mapping[str, object]) -> Study:
         if key not in document:
             raise StudyError(f"{name}: {key} is missing")
     table = cast("_StudyTable", document)
+    points = tuple(_point(name, entry, table.get("baseline", "")) for entry in table["point"])
+    for point in points:
+        if point.against and point.against not in {one.name for one in points}:
+            raise StudyError(f"{name}: there is no point {point.against!r}")
     return Study(
         name, table["title"], table["paper"], table["place"], table["tool"], table["figure"],
         table["unit"], float(table["scale"]),
         encodes=tuple(table["encodes"]),
-        points=tuple(_point(name, entry) for entry in table["point"]),
+        points=points,
         requires=tuple(table.get("requires", ())),
         conditions=dict(table.get("conditions", {})),
         options=_options(name, table.get("options", {})),
@@ -172,7 +179,7 @@ def _options(where: str, table: Mapping[str, object]) -> dict[str, object]:
     return {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
 
 
-def _point(where: str, table: _PointTable) -> Point:
+def _point(where: str, table: _PointTable, baseline: str) -> Point:
     name = str(table.get("name", ""))
     place = f"{where}: point {name!r}"
     _known(place, table, _PointTable.__annotations__)
@@ -183,6 +190,7 @@ def _point(where: str, table: _PointTable) -> Point:
         dict(table.get("set", {})), table.get("mtu"), table.get("rtt_ms"),
         str(table.get("skip", "")), bool(table.get("suspect", False)),
         str(table.get("figure", "")), table.get("scale"),
+        str(table.get("against", "" if name == baseline else baseline)),
     )  # fmt: skip
 
 
@@ -286,6 +294,8 @@ def run(
         row: StudyRow = {"point": point.name, "published": point.published}
         if point.suspect:
             row["suspect"] = True
+        if point.against:
+            row["against"] = point.against
         if not why:
             watch(Progress("study", number, len(study.points), note=point.name))
             try:

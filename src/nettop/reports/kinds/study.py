@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Final, cast
 
-from ...trials.report import middle, published, told
+from ...trials.report import head, middle
+from ...trials.report import rows as cells
 from ..figure import Figure, Point, Report, Series, Table
 from ..reading import Document, mapping, number, rows, sequence, when
+
+if TYPE_CHECKING:
+    from ...trials.documents import StudyDocument
 
 # "kernel, MTU 9000, 4 streams": the last part is a number with its unit, the rest names a curve
 _COUNTED: Final = re.compile(r"(?P<curve>.*?),? ?(?P<x>\d+(?:\.\d+)?) (?P<unit>streams?|bytes|µs)$")
@@ -17,16 +21,17 @@ def report(document: Document) -> Report:
     """The report of a `nettop study run` document."""
     points = rows(document["rows"])
     measured = [row for row in points if "measured" in row]
-    head = ("point", f"published, {document['unit']}", "measured", "ratio", "remark")
+    study = cast("StudyDocument", document)
+    columns = head(study, f", {document['unit']}")
     return Report(
         title=f"{document['study']}: {document['title']}",
         answer=f"{document['paper']}, {document['place']}: {len(measured)} of {len(points)} points "
         "measured here",
         facts=tuple(_facts(document)),
         figures=_figures(str(document["unit"]), points),
-        tables=(Table("Points", head, tuple(
-            (str(row["point"]), published(row["published"]), *told(row)) for row in points
-        ), frozenset({1, 2, 3})),),
+        tables=(
+            Table("Points", columns, tuple(cells(study)), frozenset(range(1, len(columns) - 1))),
+        ),
         notes=tuple(map(str, (*sequence(document["requires"]), *sequence(document["notes"])))),
         commands=(f"nettop study run {document['study']} --to {document['to']}",),
     )  # fmt: skip
