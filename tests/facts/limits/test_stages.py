@@ -10,6 +10,7 @@ from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
 from nettop.facts.limits import KINDS, STAGES
+from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
 FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
@@ -231,3 +232,8 @@ def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
     found = flow(limits(lambda s: moment(s, **paced)))
     assert found.stage.stage == "pacing"
     assert next(one for one in found.ladder if one.stage == "path").capacity is not None
+
+
+def test_a_thread_of_a_process_is_as_busy_as_it_ran() -> None:
+    """Where nothing is known of its core, nothing is taken from its time."""
+    assert Thread("a[1]", 0.3, 0.0, 0.0, 0.0, None, None, None).used == 0.3
