@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from netlink_bytes import bitset, device, message, nest, number, text, u8
 
 from nettop.host.netlink import codec, ethtool, kernel, route
 from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
+from nettop.host.request import Request
 
 TABLE = {
     **numbered(1, "small:B short:H word long:Q signed:i"),
@@ -201,3 +203,19 @@ def test_messages_have_the_numbers_of_the_kernel() -> None:
         )
         == UAPI
     )
+
+
+def test_requests_have_the_structures_of_rtnetlink() -> None:
+    """struct ifaddrmsg, struct rtmsg and struct if_stats_msg of include/uapi/linux."""
+    asked: list[bytes] = []
+
+    class Asked:
+        def netlink(self, request: Request) -> bytes:
+            asked.append(request.body)
+            return b""
+
+    source: Any = Asked()
+    route.addresses(source)
+    route.routes(source, 10)
+    route.counters(source)
+    assert asked == [bytes(8), bytes([10]) + bytes(11), bytes(8) + struct.pack("=I", 1)]

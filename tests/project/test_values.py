@@ -38,9 +38,3 @@ def test_values_are_frozen_and_have_slots() -> None:
         else:
             assert "frozen" not in values
             assert module.startswith(REMEMBER), f"{module}: {name} is not frozen"
-
-
-def test_rows_and_facts_are_frozen() -> None:
-    for module, name, values in declared():
-        if name == "Row" or (module.startswith("facts/kinds/") and name not in ("Duty", "Use")):
-            assert values == {"frozen": True, "slots": True}, f"{module}: {name}"
