@@ -206,16 +206,21 @@ def test_messages_have_the_numbers_of_the_kernel() -> None:
 
 
 def test_requests_have_the_structures_of_rtnetlink() -> None:
-    """struct ifaddrmsg, struct rtmsg and struct if_stats_msg of include/uapi/linux."""
+    """struct ifaddrmsg, rtmsg, if_stats_msg and tcmsg of include/uapi/linux."""
     asked: list[bytes] = []
 
     class Asked:
         def netlink(self, request: Request) -> bytes:
             asked.append(request.body)
+            assert request.dump  # of all objects
             return b""
 
     source: Any = Asked()
     route.addresses(source)
     route.routes(source, 10)
     route.counters(source)
-    assert asked == [bytes(8), bytes([10]) + bytes(11), bytes(8) + struct.pack("=I", 1)]
+    route.classes(source, 3, "eth0")
+    assert asked == [
+        bytes(8), bytes([10]) + bytes(11), bytes(8) + struct.pack("=I", 1),
+        struct.pack("=IiIII", 0, 3, 0, 0, 0),
+    ]  # fmt: skip

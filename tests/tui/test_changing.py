@@ -76,6 +76,15 @@ def test_a_proof_without_root_is_a_command_to_type(
     assert heard.last == f"not root; type: sudo nettop prove {RING.id} --to {shown}"
 
 
+def test_studies_are_read_once(heard: Heard, monkeypatch: pytest.MonkeyPatch) -> None:
+    actions = Actions(Live(), heard, lambda: None)
+    read: list[str] = []
+    monkeypatch.setattr(actions, "_spawn", lambda name, _function: read.append(name))
+    for _ in range(3):
+        actions.follow(heard.scene, View(pane="tests"))
+    assert read == ["studies"]
+
+
 def test_the_interval_goes_from_the_shortest_to_the_longest() -> None:
     program: Any = Nettop(View(), Scene(interval=INTERVALS[0]))
     program.engine = SimpleNamespace(interval=0.0)
