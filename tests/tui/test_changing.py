@@ -55,9 +55,14 @@ def test_a_setting_is_kept_after_its_change_was_made(
     heard: Heard, made: int, kept: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     wanted: list[object] = []
+
+    def keep(settings: object, *_rest: object) -> tuple[()]:
+        wanted.append(settings)
+        return ()
+
     result = Result(SACK, "1", "0", "applied", after="0")
     monkeypatch.setattr(privilege, "needed", lambda _address: False)
-    monkeypatch.setattr(persist, "keep", lambda *given: wanted.append(given[0]) or ())
+    monkeypatch.setattr(persist, "keep", keep)
     changing = Changing(Live(), heard, lambda: None)
     monkeypatch.setattr(changing, "change", lambda _changes, _finding: (result,) * made)
     files = tuple(persist.preview(((SACK, "0"),), changing.source).items())
