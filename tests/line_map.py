@@ -20,6 +20,7 @@ import pytest
 
 # the tests of the map; the others need namespaces, a virtual machine or minutes
 MARK: Final = "not netns and not lab and not slow"
+READ_ALL: Final = "tests/project/test_values.py"
 _SECONDS: dict[str, float] = {}
 
 
@@ -50,13 +51,14 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def record(tree: Path, to: Path, folders: list[str]) -> None:
-    """Run the tests of these folders of `tree`; each folder gets two files in `to`."""
+    """Run the tests of these folders, or files, of `tests`; each gets two files in `to`."""
     to.mkdir(parents=True, exist_ok=True)
     path = f"{tree / 'src'}{os.pathsep}{tree / 'tests'}"
     environment = {**os.environ, "PYTHONPATH": path, "COVERAGE_CORE": "ctrace"}
     for folder in folders:
-        measure = ["--data-file", str(to / f"{folder}.lines"), "--source", str(tree / "src/nettop")]
-        plugin = ["-p", "line_map", "--durations-to", str(to / f"{folder}.seconds")]
+        name = folder.replace("/", ".")
+        measure = ["--data-file", str(to / f"{name}.lines"), "--source", str(tree / "src/nettop")]
+        plugin = ["-p", "line_map", "--durations-to", str(to / f"{name}.seconds")]
         few = ["--hypothesis-profile", "quick", "-m", MARK, str(tree / "tests" / folder)]
         run = [sys.executable, "-m", "coverage", "run", *measure, "-m", "pytest", *plugin, *few]
         subprocess.run(run, cwd=tree, env=environment, stdout=subprocess.DEVNULL, check=False)
@@ -72,12 +74,12 @@ class LineMap:
     def of(self, path: str, lines: range) -> list[str]:
         """The tests that execute one of these lines, the fastest first.
 
-        Lines that only an import executes (constants, fields) have none: then the tests that
-        execute any line of the module.
+        Lines that only an import executes (constants, fields) have none: then the tests that read
+        every module, and those that execute any line of this one.
         """
         by_line = self.tests.get(path, {})
         names = set().union(*(by_line.get(line, set()) for line in lines))
-        names = names or set().union(*by_line.values())
+        names = names or {READ_ALL}.union(*by_line.values())
         return sorted(names, key=lambda name: (self.seconds.get(name, 0.0), name))
 
 

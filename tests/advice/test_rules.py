@@ -13,7 +13,7 @@ import rule_mutation
 from encoded_ids import MOST, Coverage, coverage, entries, ids
 
 from nettop.advice.judge.judge import Judge
-from nettop.advice.judge.rule_tests import check
+from nettop.advice.judge.rule_tests import check, moments
 from nettop.advice.rules import explain, papers
 from nettop.advice.rules import settings as address
 from nettop.advice.rules.load import files, load, read
@@ -103,6 +103,13 @@ def test_a_rule_is_no_wider_than_a_hundred_columns(path: Path) -> None:
     head = path.read_text().partition("[[test]]")[0]
     wide = [line for line in head.splitlines() if len(line) > 100 and "6d:5a" not in line]
     assert wide == []
+
+
+def test_the_facts_before_are_those_of_the_second_before_or_of_so_many_seconds_ago() -> None:
+    rule = read(PACK / "rings/rx-ring-overrun.toml")
+    for ago, seconds in (({}, 1.0), ({"ago": 4}, 4.0)):
+        before, now = moments(rule, {"before": {}, **ago}, None)
+        assert now.at - before.at == seconds
 
 
 def test_a_rule_yields_to_others_and_never_in_a_circle() -> None:

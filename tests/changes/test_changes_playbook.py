@@ -13,6 +13,7 @@ import pytest
 
 from nettop import settings
 from nettop.changes import Change, export
+from nettop.host.source import Live
 from nettop.settings import Host, qdisc
 
 KEY = ":".join(["6d"] * 52)
@@ -105,3 +106,13 @@ def test_it_passes_ansible_lint(host: Host, tmp_path: Path) -> None:
     )  # fmt: skip
     assert json.loads(done.stdout) == [], done.stdout
     assert done.returncode == 0, done.stderr
+
+
+def test_a_playbook_has_the_names_that_a_shell_script_leaves_out() -> None:
+    change = Change("link.mtu@e\x01h0", "1500", "9000")
+    text, left = export.export([change], Live(), "ansible")
+    assert left == ()
+    assert "\x01" not in text
+    assert "e\\U00000001h0" in text
+    _, left = export.export([change], Live(), "shell")
+    assert left == (change.setting,)

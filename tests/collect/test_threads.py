@@ -53,6 +53,15 @@ def test_only_processes_that_move_data_are_read() -> None:
     assert not any(path.startswith("/proc/9/") for path in source.files)
 
 
+@pytest.mark.parametrize(("moved", "read"), [(threads.MOVED - 1, 0), (threads.MOVED, 2)])
+def test_less_than_2000_bytes_between_two_readings_are_no_traffic(moved: int, read: int) -> None:
+    assert threads.MOVED == 2000
+    memory = seen(bytes_acked=0)
+    threads.update(host(FILES), memory)
+    memory.update(seen(bytes_acked=moved))
+    assert len(threads.update(host(FILES), memory)) == read
+
+
 @pytest.mark.parametrize("name", ["notsent", "recv_q"])
 def test_a_process_whose_socket_holds_data_is_read(name: str) -> None:
     assert len(threads.update(host(FILES), seen(**{name: 1}))) == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -11,6 +12,7 @@ from netlink_bytes import bitset, device, message, nest, number, text, u8
 
 from nettop.host.netlink import codec, ethtool, kernel, route
 from nettop.host.netlink.codec import Bits, Field, attribute, decode, encode, messages, numbered
+from nettop.host.request import Request
 
 TABLE = {
     **numbered(1, "small:B short:H word long:Q signed:i"),
@@ -183,3 +185,42 @@ def test_an_error_without_a_sentence_has_the_numbers() -> None:
 def test_success_is_no_error() -> None:
     raw, flags = acknowledgement(0, capped=True)
     assert kernel.failure(raw, 0, len(raw), flags) is None
+
+
+UAPI = (  # include/uapi/linux/ethtool_netlink_generated.h: the first attribute after the header
+    "linkinfo 2 3 port", "linkmodes 4 5 autoneg", "linkstate 6 None link", "features 11 12 hw",
+    "privflags 13 14 flags", "rings 15 16 rx_max", "channels 17 18 rx_max",
+    "coalesce 19 20 rx_usecs", "pause 21 22 autoneg", "fec 29 30 modes",
+    "module 34 35 power_mode_policy", "eeprom 31 None offset", "rss 38 48 context",
+)  # fmt: skip
+
+
+def test_messages_have_the_numbers_of_the_kernel() -> None:
+    assert (
+        tuple(
+            f"{name} {kind.get} {kind.put} {kind.table[2].name}"
+            for name, kind in ethtool.MESSAGES.items()
+        )
+        == UAPI
+    )
+
+
+def test_requests_have_the_structures_of_rtnetlink() -> None:
+    """struct ifaddrmsg, rtmsg, if_stats_msg and tcmsg of include/uapi/linux."""
+    asked: list[bytes] = []
+
+    class Asked:
+        def netlink(self, request: Request) -> bytes:
+            asked.append(request.body)
+            assert request.dump  # of all objects
+            return b""
+
+    source: Any = Asked()
+    route.addresses(source)
+    route.routes(source, 10)
+    route.counters(source)
+    route.classes(source, 3, "eth0")
+    assert asked == [
+        bytes(8), bytes([10]) + bytes(11), bytes(8) + struct.pack("=I", 1),
+        struct.pack("=IiIII", 0, 3, 0, 0, 0),
+    ]  # fmt: skip

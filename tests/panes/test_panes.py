@@ -5,6 +5,8 @@ from __future__ import annotations
 import pathlib
 import re
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from pane_text import words
@@ -12,7 +14,7 @@ from scenes import RING, SCENES, big, healthy, lossy, storied
 
 from nettop import panes
 from nettop.facts.kinds.nic import Counters
-from nettop.panes import history, page
+from nettop.panes import declared, history, page
 from nettop.panes import tests as tests_pane
 from nettop.terms.text import line_cells, text_of
 from nettop.views.scene import RunningTest, Scene, Spot, View, chosen, nic_of
@@ -244,3 +246,15 @@ def test_a_part_that_panes_share_is_no_pane() -> None:
         assert name not in panes.names()
         with pytest.raises(KeyError):
             panes.pane(name)
+
+
+def test_a_pane_that_declares_only_what_it_must_is_a_plain_list() -> None:
+    plain: Any = SimpleNamespace(
+        TITLE="x", KEY="0", LEGEND="", NEEDS=(), items=lambda *_: (), lines=lambda *_: []
+    )
+    known = declared.of(plain)
+    assert (known.BOUND, known.PAGED, known.PROGRESS) == (False, False, False)
+    assert (known.COLUMNS, known.LAZY, known.KEYS, known.SORTS) == ((), (), (), 1)
+    view = View().at(left=3, filter="x")
+    assert known.sideways(view, Scene(), -1).spot.left == 2
+    assert known.escape(view, Scene()).spot.filter == ""

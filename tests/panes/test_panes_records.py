@@ -9,7 +9,7 @@ from pane_text import words
 from scenes import WALL, big, lossy, storied
 
 from nettop import panes
-from nettop.panes import cores, history, outcome, page
+from nettop.panes import cores, history, outcome, page, processlist
 from nettop.terms.text import text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
@@ -78,6 +78,17 @@ def test_history_marks_changes_and_marks() -> None:
     assert "A–B" in told
 
 
+def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
+    scene = storied()
+    moments = scene.past.moments()
+    (entry,) = [one for one in scene.journal if one.id == scene.journal[0].id]
+    at = entry.wall - (moments[-1].wall - moments[-1].at)
+    view = replace(View(pane="history"), marks=(moments[-2].at, moments[1].at))
+    axis = text_of(history.ruler(scene, view, moments, 100)[0])[-100:]
+    column = [history.column_of(one, moments, 100) for one in (moments[1].at, at, moments[-2].at)]
+    assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
+
+
 @pytest.mark.parametrize(("width", "height"), [(140, 60), (120, 38), (100, 28)])
 def test_help_names_every_key_whole(width: int, height: int) -> None:
     told = words(help_lines(View(), width, height))
@@ -124,3 +135,20 @@ def test_a_running_proof_shows_its_pairs_the_interval_and_the_time_left() -> Non
     assert "so far" not in words(page.compose(scene, View(pane="tests"), 120, 40))
     long = replace(half, before=tuple(range(1, 40)), after=tuple(range(2, 41)))
     assert "    39  " in text_of(outcome.so_far(long, 80, 10)[5])  # the latest stay in sight
+
+
+def test_busy_cores_that_serve_nothing_are_shown_too() -> None:
+    scene = big(256)
+    assert scene.facts is not None
+    movers = {core.cpu for core in scene.facts.cores if core.processes}
+    columns = cores.of_interest(scene.facts, cores.rows_of(scene, View())[:16], fold_idle=True)
+    shown = [core.cpu for core in columns]
+    assert movers <= set(shown)
+    assert shown.index(min(movers)) > 0  # behind the hot cores that serve queues
+
+
+def test_the_process_list_has_a_process_below_its_heading_or_nothing() -> None:
+    scene = storied()
+    assert processlist.lines(scene, 100, 1) == []
+    heading, process = processlist.lines(scene, 100, 2)
+    assert text_of(heading) != text_of(process)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import struct
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -388,3 +389,9 @@ def test_a_profile_the_driver_has_no_room_for_is_refused(
 def test_a_kernel_without_profiles_says_so_in_one_sentence(card: Card) -> None:
     with pytest.raises(FileNotFoundError, match=r"no tx-profile is told .* it takes Linux 6.11"):
         plan.plan([("coalesce.tx-profile@eth0", SLOWER)], card)
+
+
+def test_a_parameter_that_the_driver_lacks_does_not_exist(card: Card) -> None:
+    with pytest.raises(FileNotFoundError, match="the driver of eth0 has no") as error:
+        settings.read(card, settings.parse("coalesce.tx-usecs@eth0"))
+    assert error.value.errno == errno.ENOENT

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 import tempfile
 import threading
@@ -109,3 +110,11 @@ def test_without_the_daemon_it_is_not_there(tmp_path: Path) -> None:
     host = fake_host.make(tmp_path)
     with pytest.raises(FileNotFoundError, match="does not run"):
         settings.read(host.source, settings.parse("irqbalance.ban@eth0"))
+
+
+def test_an_interface_without_interrupts_is_not_there_to_ban(host: Host) -> None:
+    from nettop.settings import irqbalance
+
+    with pytest.raises(FileNotFoundError, match="lo has no interrupts") as error:
+        irqbalance.read(host.source, settings.parse("irqbalance.ban@lo"))
+    assert error.value.errno == errno.ENOENT

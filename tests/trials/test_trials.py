@@ -330,6 +330,20 @@ def test_what_came_twice_is_no_payload() -> None:
     assert not next(c for c in unseen if c.name == "counters").ok
 
 
+def test_the_sender_s_interface_counts_where_the_receiver_s_is_unknown() -> None:
+    sends = side(rx_payload_bytes=0, tx_payload_bytes=1_000_000, tx_bytes=10)
+    for size, agrees in ((1_000_000, True), (900_000, False)):
+        measured = Measured(bits_per_second=9e8, bytes=size)
+        for options, sides in (
+            (Options(), (sends, Side())),
+            (Options(reverse=True), (Side(), sends)),
+        ):
+            found = {c.name: c.ok for c in checks.judge(options, measured, *sides)}
+            assert found["counters"] is agrees
+    unknown = checks.judge(Options(), Measured(bits_per_second=9e8, bytes=1), Side(), Side())
+    assert "counters" not in {c.name for c in unknown}
+
+
 def test_unsteady_seconds_are_to_be_repeated() -> None:
     rates = [Interval(i, 1, rate) for i, rate in enumerate([9e8, 6e8, 9e8])]
     assert not judged(Measured(bits_per_second=8e8, intervals=tuple(rates)))["steady"]

@@ -24,6 +24,7 @@ from nettop.trials.tools import (
     sockperf,
     tcpdump,
 )
+from nettop.trials.tools._capture_options import CaptureOptions
 
 NUTTCP = """\
 megabytes=1200.0000 real_sec=1.00 rate_Mbps=10066.3296 retrans=4
@@ -218,6 +219,21 @@ def test_tcpdump() -> None:
     assert tcpdump.parse(TCPDUMP) == {"packets": 202900, "dropped": 37}
     with pytest.raises(TrialError, match="tcpdump: no output"):
         tcpdump.parse("")
+
+
+@pytest.mark.parametrize(
+    ("ring", "size"), [(0, []), (512, ["1KiB"]), (4096, ["4KiB"]), (1 << 24, ["16384KiB"])]
+)
+def test_the_ring_of_netsniff_is_in_kibibytes_and_at_least_one(
+    ring: int, size: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[list[str]] = []
+    monkeypatch.setattr(
+        netsniff, "capturing", lambda _trial, _capture, argv, *_rest: commands.append(argv)
+    )
+    netsniff.sniff(None, CaptureOptions("eth0", 9, False, (), ring))  # type: ignore[arg-type]
+    (argv,) = commands
+    assert argv[argv.index("--silent") + 1 : -1] == (["--ring-size", *size] if size else [])
 
 
 def test_netsniff() -> None:

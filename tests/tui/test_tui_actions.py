@@ -7,6 +7,7 @@ from pathlib import Path
 
 import fake_host
 import pytest
+from heard import Heard
 from scenes import RING, lossy
 
 from nettop.changes import Change
@@ -35,21 +36,6 @@ FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "
 
 
 VERBS = "apply undo set spread prove test study confirm persist export mute agree stop".split()
-
-
-class Heard:
-    """A scene that updates are applied to."""
-
-    def __init__(self, scene: Scene) -> None:
-        self.scene = scene
-
-    def __call__(self, update: object) -> None:
-        assert callable(update)
-        self.scene = update(self.scene)
-
-    @property
-    def last(self) -> str:
-        return self.scene.notes[-1].text
 
 
 def test_a_directory_is_never_changed(tmp_path: Path) -> None:

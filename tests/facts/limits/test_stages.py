@@ -10,6 +10,7 @@ from limit_frames import AWAY, RECEIVES, TARGET, flow, limits, moment
 
 from nettop.collect import classes, pause, qdiscs, sysctls
 from nettop.facts.limits import KINDS, STAGES
+from nettop.facts.limits.stages.cpu import Thread
 from nettop.facts.limits.words import line
 
 FULL = {"notsent": 0, "wmem_queued": 60_000, "sndbuf": 65_536, "min_rtt": 30_000, "rtt": 30_000}
@@ -152,6 +153,15 @@ def test_a_quota_is_the_reason_of_the_thread() -> None:
     assert above.stage.stage == "thread"
 
 
+@pytest.mark.parametrize("group", [None, "cpu:/three", "cpu:/one/twofold"])
+def test_a_quota_of_another_cgroup_does_not_limit_the_thread(group: str | None) -> None:
+    found = flow(limits(lambda s: {
+        **moment(s, ran=0.2, group="cpu:/one/two", throttled=0.9),
+        "threads": [moment(s, ran=0.2, group=group)["threads"][0]],
+    }))  # fmt: skip
+    assert found.stage.stage != "thread"
+
+
 def test_a_ladder_has_intervals_and_what_comes_next() -> None:
     def at(second: float) -> Any:
         return moment(second, ran=0.94, queue=tbf(second, 3e9, 0.34, 0))
@@ -231,3 +241,18 @@ def test_loss_in_a_full_queue_of_this_host_says_nothing_of_the_path() -> None:
     found = flow(limits(lambda s: moment(s, **paced)))
     assert found.stage.stage == "pacing"
     assert next(one for one in found.ladder if one.stage == "path").capacity is not None
+
+
+def test_a_thread_of_a_process_is_as_busy_as_it_ran() -> None:
+    """Where nothing is known of its core, nothing is taken from its time."""
+    assert Thread("a[1]", 0.3, 0.0, 0.0, 0.0, None, None, None).used == 0.3
+
+
+@pytest.mark.parametrize("case", SENDING)
+def test_a_window_has_a_capacity_only_where_it_limits(case: str) -> None:
+    """Both windows grow once nothing else limits: what they would allow now means nothing."""
+    found = flow(limits(lambda second: moment(second, **SENDING[case][0])))
+    for one in found.ladder:
+        if one.stage in ("cwnd", "rwnd"):
+            limiting = one is found.ladder[0] or one.stage in found.joint
+            assert (one.capacity is not None) is limiting

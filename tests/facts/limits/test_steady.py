@@ -81,8 +81,9 @@ def test_a_verdict_stays_while_its_stage_still_holds_a_part_of_the_time() -> Non
     both = Limit("flow", "a>b", "tx", 1e9, stage=new, ladder=(new, old))
     steady = Steady()
     steady.hold([limit("sndbuf")], 0, 0)
-    seen = [steady.hold([both], at, at)[0].stage for at in range(6, 90)]
-    assert set(seen) == {old}
+    seen = [steady.hold([both], at, at)[0] for at in range(6, 90)]
+    assert {one.stage for one in seen} == {old}
+    assert {one.ladder for one in seen} == {(old, new)}  # the held stage first, each stage once
 
 
 def test_a_target_that_is_gone_is_forgotten() -> None:

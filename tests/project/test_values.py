@@ -1,0 +1,40 @@
+"""Values are immutable and small: which dataclasses are not frozen, or have no slots."""
+
+from __future__ import annotations
+
+import ast
+from functools import cache
+from pathlib import Path
+
+SRC = Path(__file__).parents[2] / "src/nettop"
+# what a collector, a model or a running test remembers from one moment to the next
+REMEMBER = ("advice/judge", "collect", "facts", "host", "sampling", "trials", "tui")
+WITHOUT_SLOTS = {  # each caches what it computes
+    "advice/rules/rule.py:Rule", "views/scene.py:Scene", "settings/_host.py:Host",
+}  # fmt: skip
+
+
+@cache
+def declared() -> list[tuple[str, str, dict[str, bool]]]:
+    """Module, name and arguments of each dataclass."""
+    found = []
+    for path in sorted(SRC.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for decorator in getattr(node, "decorator_list", ()):
+                if ast.unparse(decorator).startswith("dataclass"):
+                    assert isinstance(node, ast.ClassDef)
+                    keywords = decorator.keywords if isinstance(decorator, ast.Call) else []
+                    values = {str(one.arg): bool(ast.literal_eval(one.value)) for one in keywords}
+                    found.append((path.relative_to(SRC).as_posix(), node.name, values))
+    return found
+
+
+def test_values_are_frozen_and_have_slots() -> None:
+    for module, name, values in declared():
+        if f"{module}:{name}" in WITHOUT_SLOTS:
+            assert values == {"frozen": True}
+        elif values.get("frozen", False):
+            assert values.get("slots", False), f"{module}: {name} has no slots"
+        else:
+            assert "frozen" not in values
+            assert module.startswith(REMEMBER), f"{module}: {name} is not frozen"
