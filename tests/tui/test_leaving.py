@@ -33,7 +33,7 @@ def waits() -> Scene:
 )
 async def test_q_asks_once_where_something_would_end(scene: Scene, text: str) -> None:
     one = screen.Nettop(View(), scene)
-    one.actions = actions = Recorder()  # type: ignore[assignment]
+    one.actions = actions = Recorder()
     async with one.run_test(size=(100, 30)) as pilot:
         await pilot.press("q")
         await pilot.pause()
@@ -51,7 +51,7 @@ async def test_q_asks_once_where_something_would_end(scene: Scene, text: str) ->
 
 async def test_q_leaves_at_once_where_nothing_ends() -> None:
     one = screen.Nettop(View(), lossy())
-    one.actions = actions = Recorder()  # type: ignore[assignment]
+    one.actions = actions = Recorder()
     async with one.run_test(size=(100, 30)) as pilot:
         await pilot.press("q")
         await pilot.pause()
@@ -61,7 +61,7 @@ async def test_q_leaves_at_once_where_nothing_ends() -> None:
 async def test_a_read_only_screen_does_not_ask() -> None:
     one = screen.Nettop(View(), waits())
     one.read_only = True
-    one.actions = actions = Recorder()  # type: ignore[assignment]
+    one.actions = actions = Recorder()
     async with one.run_test(size=(100, 30)) as pilot:
         await pilot.press("q")
         await pilot.pause()
@@ -86,7 +86,7 @@ def test_what_stays_in_force_is_printed_after_the_screen(
     for variable in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(variable, str(tmp_path / variable))
     source = Replay("-- /proc/stat --\ncpu 0\n")
-    source.live = True  # type: ignore[misc]
+    source.live = True
 
     def changes(self: Any, **_: Any) -> int:
         made = replace(MADE, wall=9e9)
@@ -95,7 +95,7 @@ def test_what_stays_in_force_is_printed_after_the_screen(
 
     monkeypatch.setattr(screen.Nettop, "run", changes)
     monkeypatch.setattr(app, "save_view", lambda _view: None)
-    monkeypatch.setattr(app.threading, "Timer", lambda *_: argparse.Namespace(start=lambda: None))
+    monkeypatch.setattr("threading.Timer", lambda *_: argparse.Namespace(start=lambda: None))
     options = argparse.Namespace(interval=1.0, demo=True)
     assert app.run(options, source) == 0
     assert "ring.rx@eth0: 32 → 4096   nettop undo 7" in capsys.readouterr().err
