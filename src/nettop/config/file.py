@@ -4,6 +4,7 @@
 
     theme = "dark"            units = "bits"        interval = 1.0        mouse = true
     drop_reasons = true                             # count them in the kernel (needs root)
+    bell = true                                     # signal a new critical finding
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
     [columns]                 flows = ["process", "peer", "limit", "rtt"]
 
@@ -30,7 +31,7 @@ from .folders import SYSTEM, ConfigError, must_be_ours, user_folder
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
     "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
-    "drop_reasons": bool,
+    "drop_reasons": bool, "bell": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 
