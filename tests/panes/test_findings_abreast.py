@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from pane_text import words
-from scenes import RING, lossy
+from scenes import PAUSE, RING, lossy
 
 from nettop.advice.rules.rule import Silent
 from nettop.panes import advisor, silence
@@ -48,7 +48,7 @@ def test_an_ended_finding_keeps_its_state_in_the_list_beside() -> None:
 
 
 def test_what_could_not_be_evaluated_is_one_sentence_by_reason() -> None:
-    text = "4 not evaluated: 2 not reported by the driver, 1 a value is unknown, 1 no data"
+    text = "4 not evaluated: 2 not reported by the driver, 1 with an unknown value, 1 no data"
     assert silence.unevaluated(SILENT[:-1]) == text
     rows = words(silence.lines(SILENT, 110, 10)).splitlines()
     assert rows[1].strip() == text
@@ -70,3 +70,10 @@ def test_a_finding_shows_what_proofs_of_its_rule_measured_here() -> None:
     scene = replace(lossy(), results=proofs)
     told = words(advisor.lines(scene, view, 200, 50))
     assert "Likelihood: better in 1 of 2 proofs here; the last +80%" in told
+
+
+def test_an_experiment_does_not_offer_to_be_applied() -> None:
+    view = View(pane="advisor").at(open=PAUSE.id)
+    text = words(advisor.lines(lossy(), view, 100, 40))
+    assert "an experiment: p prove" in text
+    assert "a apply" not in text

@@ -173,7 +173,8 @@ def test_a_test_that_runs_is_told_on_every_pane() -> None:
 
 def test_the_form_says_what_its_tool_measures() -> None:
     scene = replace(storied(), about={"iperf3": "TCP or UDP transfer with iperf3"})
-    told = shown(scene, "tests", 100, 30)
+    view = View(pane="tests").at(on="form.tool")
+    told = shown(scene, "tests", 100, 30, spots=view.spots)
     assert "TCP or UDP transfer with iperf3   ← → change" in told
 
 

@@ -53,6 +53,9 @@ def asked(app: Nettop) -> list[str]:
     return app.actions.asked + app.engine.asked
 
 
+FORM = {"to": "192.0.2.9"}  # without an address, `start` asks for one
+
+
 @pytest.fixture
 def undrawn(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of keys need not be drawn."""
@@ -68,7 +71,7 @@ async def press_all(app: Nettop) -> None:
                 for key in keys.KEYS:
                     if key.action in ("quit", "palette", "suspend", "open"):
                         continue
-                    app.view, app.scene = View(pane=name).at(on=item), scene
+                    app.view, app.scene = View(pane=name, form=FORM).at(on=item), scene
                     for pressed in (key.keys[0], "1", "enter", "enter"):
                         character = pressed if len(pressed) == 1 else None
                         app.step(*keys.press(pressed, character, app.view, app.scene))

@@ -109,13 +109,13 @@ def test_filter_takes_letters_that_are_keys() -> None:
 
 
 def test_in_a_form_only_escape_and_control_keys_are_global() -> None:
-    view, _ = typed("j", View(pane="tests"), lossy())
+    view, _ = typed("jjj", View(pane="tests"), lossy())
     view, _ = press("enter", "\r", view, lossy())
-    assert view.editing == "form.to"
+    assert view.editing == "form.peer"
     view, ask = typed("192.0.2.9q", view, lossy())
     assert ask is None
     view, _ = press("enter", "\r", view, lossy())
-    assert view.form["to"] == "192.0.2.9q"
+    assert view.form["peer"] == "192.0.2.9q"
     view, _ = press("enter", "\r", view, lossy())
     view, ask = press("escape", None, view, lossy())
     assert view.editing == ""

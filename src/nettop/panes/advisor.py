@@ -102,7 +102,7 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
         out.append(
             section(
                 "WHAT TO DO",
-                "a apply  p prove  y copy  s persist" if steps else "",
+                keys_of(finding) if steps else "",
                 width,
             )
         )
@@ -121,6 +121,12 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
     for text in finding.advice:
         out += paragraph(text, width)
     return out
+
+
+def keys_of(finding: Finding) -> str:
+    """The keys that act on a finding; an experiment can only be proved."""
+    sure = any(not one.experiment for one in finding.wanted)
+    return "a apply  p prove  y copy  s persist" if sure else "an experiment: p prove  y copy"
 
 
 def likelihood(finding: Finding, scene: Scene) -> str:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from statistics import median
 
-from ..terms.text import Line, area, bar, fit, fit_line, line
+from ..terms.text import Line, bar, fit, fit_line, line
 from ..terms.units import scaled
+from ..views.measured import BITS
 from ..views.scene import Paper, StoredResult
+from . import plots
 from .clock import when
 from .parts import Column, flow_words, heading, row, section, widths
 
@@ -20,23 +22,6 @@ def figure(value: float, unit: str) -> str:
 def verdict_role(verdict: str) -> str:
     """The role of a verdict."""
     return {"better": "good", "worse": "bad"}.get(verdict, "dim")
-
-
-def plot(intervals: Sequence[float], width: int, rows: int) -> list[Line]:
-    """A graph of the rate of each second, in bit/s, with its maximum."""
-    if not intervals or rows < 1:
-        return []
-    top = max(intervals) or 1.0
-    label = scaled(top, "b/s")
-    wide = max(1, (width - 14) // max(10, len(intervals)))
-    shown = area([v for v in intervals for _ in range(wide)], width - 14, rows, top)
-    return [
-        line(
-            (fit(label if i == 0 else "0 b/s" if i == rows - 1 else "", 11, ">") + " ", "dim"),
-            (text, "good"),
-        )
-        for i, text in enumerate(shown)
-    ]
 
 
 def pairs(result: StoredResult, width: int, rows: int, skip: int = 0) -> list[Line]:
@@ -122,8 +107,14 @@ def result(one: StoredResult, width: int, height: int) -> list[Line]:
         out += pairs(one, width, height - len(out))
     elif one.rows:
         out += table(one.rows, one.unit, width, left)
+    elif one.points:
+        shown = min(len(one.points), left if not one.spread[1] else max(1, left - 7))
+        out += plots.curve(one.points, one.unit or BITS, width, shown)
+        out += plots.distribution(*one.spread, width, height - len(out))
     else:
-        out += plot(one.intervals, width, max(0, min(5, left)))
+        rate_rows = min(8, left if not one.spread[1] else left // 2)
+        out += plots.rates(one.intervals, width, rate_rows)
+        out += plots.distribution(*one.spread, width, min(10, height - len(out)))
     return [fit_line(one, width) for one in out[:height]]
 
 
@@ -188,5 +179,6 @@ def compare(a: StoredResult, b: StoredResult, width: int, height: int) -> list[L
     left = height - len(out)
     each = left // 2 if a.intervals and b.intervals else left
     if each >= 2:
-        out += plot(a.intervals, width, each) + plot(b.intervals, width, left - each)
+        out += plots.rates(a.intervals, width, each)
+        out += plots.rates(b.intervals, width, left - each)
     return [fit_line(one, width) for one in out[:height]]

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Silent
 
 UNEVALUATED: Final = "not evaluated: "
-OTHER: Final = "a value is unknown"
+OTHER: Final = "with an unknown value"
 _REASON: Final = re.compile(r"unknown \(([^()]*)\)(?:;|$)")
 _LONGEST: Final = 38  # columns of the name of a rule
 _NARROW: Final = 60  # columns below which the names stand alone

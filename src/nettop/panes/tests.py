@@ -9,9 +9,9 @@ from typing import Final
 from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
 from ..views.ask import Ask, Next
-from ..views.form import FIELDS, values
+from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
-from . import outcome
+from . import outcome, plots
 from .clock import when
 from .cursor import target
 from .parts import Column, heading, listing, matches, row, section, widths
@@ -42,7 +42,7 @@ def papers_of(scene: Scene, view: View) -> list[Paper]:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The form's fields, the start button, the results, the studies."""
     return (
-        *(f"form.{name}" for name, *_ in FIELDS),
+        *(f"form.{name}" for name, *_ in fields(view)),
         f"form.{START}",
         *(f"result.{r.id}" for r in rows_of(scene, view)),
         *(f"study.{p.id}" for p in papers_of(scene, view)),
@@ -51,16 +51,16 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def choose(view: View, scene: Scene, by: int) -> View:
     """The next choice of the field under the cursor; the same view for a field of free text."""
-    here = target(view, scene)
-    now = values(view)
-    if here == "form.tool":
-        known = scene.tools
-        index = known.index(now["tool"]) if now["tool"] in known else 0
-        return replace(view, form={**view.form, "tool": known[(index + by) % len(known)]})
-    if here == "form.reverse":
-        other = "no" if now["reverse"] == "yes" else "yes"
-        return replace(view, form={**view.form, "reverse": other})
-    return view
+    name = target(view, scene).removeprefix("form.")
+    known = {
+        "what": list(KINDS), "tool": list(scene.tools), "reverse": ["no", "yes"],
+        "finding": provable(scene), "to": peers(scene),
+    }.get(name)  # fmt: skip
+    if not known:
+        return view
+    now = values(view)[name]
+    index = known.index(now) + by if now in known else 0
+    return replace(view, form={**view.form, name: known[index % len(known)]})
 
 
 sideways = choose
@@ -68,50 +68,76 @@ sideways = choose
 
 def enter(view: View, scene: Scene, here: str) -> Next:
     """Edit the field, start the test, mark the result for a comparison, or repeat the study."""
-    kind, _, name = here.partition(".")
-    if kind == "result":
+    item, _, name = here.partition(".")
+    if item == "result":
         return view.at(open="" if view.spot.open == here else here), None
-    if kind == "study":
+    if item == "study":
         return view, Ask("study", name)
-    if kind != "form":
+    if item != "form":
         return view, None
     if name == START:
-        return view, Ask("test")
-    if name in ("tool", "reverse"):
+        return run(view, scene)
+    if name in CHOICES:
         return choose(view, scene, 1), None
-    return replace(view, editing=here, draft=values(view)[name]), None
+    return filled(view, scene, name), None
 
 
-def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[Line]:
-    """The form; below it the hint of the field under the cursor, and what the tool measures."""
-    out = [section("NEW TEST", "Enter edits, then starts", width)]
+def filled(view: View, scene: Scene, name: str) -> View:
+    """An empty field takes what is offered for it; another one is edited."""
+    now, offer = values(view)[name], offered(scene, name)
+    if not now and offer:
+        return replace(view, form={**view.form, name: offer})
+    return replace(view, editing=f"form.{name}", draft=now)
+
+
+def run(view: View, scene: Scene) -> Next:
+    """Run what the form says; without an address, fill it in or ask for it first."""
     now = values(view)
-    for name, label, _, _ in FIELDS:
+    if not now["to"] and not scene.origin:
+        return filled(view, scene, "to"), None
+    return view, Ask(kind(view), now["finding"] if kind(view) == "prove" else "")
+
+
+def offered(scene: Scene, name: str) -> str:
+    """What Enter puts into an empty field: the first known address of a peer."""
+    return next(iter(peers(scene)), "") if name == "to" else ""
+
+
+def form(view: View, scene: Scene, cursor: str, width: int) -> list[Line]:
+    """The form; below it the hint of the field under the cursor, and what the tool measures."""
+    out = [section("TEST THIS HOST", "Enter edits, then starts", width)]
+    now = values(view)
+    for name, label, _, _ in fields(view):
         here = cursor == f"form.{name}"
         typed = view.editing == f"form.{name}"
-        text = view.draft + "▏" if typed else now[name] or "–"
+        known = f"{offer} (known peer: Enter)" if (offer := offered(scene, name)) else "–"
+        text = view.draft + "▏" if typed else now[name] or known
         out.append(
             line(
                 (f" {'▸' if here else ' '} {label:<8} ", "select" if here else "head"),
                 (text, "input" if typed else "strong" if now[name] else "dim"),
             )
         )
-    ready = bool(now["to"])
+    needed = missing(view)
     here = cursor == f"form.{START}"
-    button = "start the test" if ready else "start the test (needs an address)"
-    out.append(
-        line(
-            (
-                f" {'▸' if here else ' '} [ {button} ]",
-                "select" if here else "good" if ready else "dim",
-            )
-        )
-    )
-    hint = next((h for n, _, _, h in FIELDS if cursor == f"form.{n}"), "")
-    if cursor == "form.tool" and now["tool"] in about:
-        hint = f"{about[now['tool']]}   {hint}"
+    button = f"start the {kind(view)}" if kind(view) != "tune" else "tune: prove all findings"
+    if kind(view) == "prove":
+        button = "prove the finding"
+    text = f" {'▸' if here else ' '} [ {button}{f' (needs {needed})' if needed else ''} ]"
+    out.append(line((text, "select" if here else "dim" if needed else "good")))
+    hint = next((h for n, _, _, h in fields(view) if cursor == f"form.{n}"), "")
+    if cursor == "form.tool" and now["tool"] in scene.about:
+        hint = f"{scene.about[now['tool']]}   {hint}"
     out.append(line((f"   {hint}" if hint else "", "dim")))
     return [fit_line(one, width) for one in out]
+
+
+def missing(view: View) -> str:
+    """What the form still needs; empty if it can start."""
+    now = values(view)
+    names = {"setting": "a setting", "values": "values", "finding": "a finding", "to": "an address"}
+    lacking = (names[name] for name, *_ in fields(view) if name in names and not now[name])
+    return next(lacking, "")
 
 
 def loads(name: str, cores: Mapping[int, float], width: int) -> Line:
@@ -153,7 +179,7 @@ def running(progress: RunningTest, width: int, height: int) -> list[Line]:
     out.append((*begin, (filled, "accent"), (rest, "faint"), *end))
     if progress.proof is not None and progress.proof.after:
         out += outcome.so_far(progress.proof, width, height - 3)
-    out += outcome.plot(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
+    out += plots.rates(progress.intervals, width, max(1, min(6, height - len(out) - 2)))
     for name, cores in (("here", progress.here), ("there", progress.there)):
         if cores:
             out.append(loads(name, cores, width))
@@ -184,7 +210,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     cursor = every[at] if (at := under(every, view.spot)) >= 0 else ""
     wide = width >= 110
     half = width * 2 // 5 if wide else width
-    head = form(view, cursor, half, scene.about)
+    head = form(view, scene, cursor, half)
     if height < 12 and scene.progress is not None:
         out = running(scene.progress, width, height)
     elif wide:

@@ -20,6 +20,7 @@ from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import JournalEntry, Question, Scene, View
 from .changing import Changing, changes_of
+from .experiments import Experiments
 from .notes import Post, ask_question, note, recording
 from .planning import Planning
 from .trying import TrialBench, options_of
@@ -45,6 +46,7 @@ class Actions:
         self.changed = changed
         self.bench = TrialBench(post, self.reload)
         self.planning = Planning(source, post)
+        self.experiments = Experiments(self.planning)
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
         self.studies_read = False
@@ -54,7 +56,8 @@ class Actions:
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
         methods = (
-            getattr(part, f"do_{ask.verb}", None) for part in (self, self.planning, self.changing)
+            getattr(part, f"do_{ask.verb}", None)
+            for part in (self, self.planning, self.experiments, self.changing)
         )
         work = next(filter(None, methods), None)
         if work is None:
@@ -64,7 +67,8 @@ class Actions:
         if not self.source.live and not shown:
             self.post(note(recording(origin(self.source)), "warn"))
             return
-        if self.changing.depth and hasattr(self.planning, f"do_{ask.verb}"):
+        plans = any(hasattr(part, f"do_{ask.verb}") for part in (self.planning, self.experiments))
+        if self.changing.depth and plans:
             self.post(note("a change is being written: press the key again after it", "warn"))
             return
         self._spawn(ask.verb, lambda: work(ask, view, scene))
@@ -197,6 +201,15 @@ class Actions:
             finding = scene.finding(question.finding)
             predicted = finding.predicted if finding is not None else None
             self.bench.prove(question.finding, question.wanted, values(view), predicted)
+        elif question.verb == "sweep":
+            self.bench.sweep(question.wanted, values(view))
+        elif question.verb == "tune":
+            outdated = self.changing.outdated(changes_of(question))
+            if outdated:
+                self.post(note(f"not started: {outdated}. Look at the plan again", "bad"))
+                return
+            known = (scene.finding(name) for name in question.entries)
+            self.bench.tune([one for one in known if one is not None], values(view))
         else:
             self.changing.agree(question, ask.value)
 

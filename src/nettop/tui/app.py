@@ -83,6 +83,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
+    app.rings = bool(settings.get("bell", False))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view
     if source.live:

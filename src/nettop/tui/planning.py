@@ -5,8 +5,6 @@ Nothing is written here. After the user has agreed, `changing` writes exactly wh
 
 from __future__ import annotations
 
-import os
-import shlex
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
@@ -16,7 +14,6 @@ from ..panes.clock import when
 from ..panes.parts import RISKS
 from ..terms.text import Line, line
 from ..views.ask import Ask
-from ..views.form import values
 from ..views.scene import IN_FORCE, JournalEntry, Question, Scene, View
 from ..views.spread import spread_of
 from .notes import Post, ask_question, note
@@ -234,41 +231,6 @@ class Planning:
                 line((f" a line in {user_folder() / 'muted'}; m on it (M) unmutes it", "dim")),
             )
             question = Question(f"Mute {name}", (("", body),), "mute", "mute it", finding=name)
-        self.post(ask_question(question))
-
-    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
-        """Show what a proof would write, with the address and peer of the form."""
-        from ..changes.plan import plan
-
-        finding = scene.finding(ask.target)
-        if finding is None or not finding.wanted:
-            self.post(note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn"))
-            return
-        form = values(view)
-        if os.geteuid() != 0:
-            argv = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
-            argv += ["--peer", form["peer"]] if form["peer"] else []
-            self.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
-            return
-        if not form["to"]:
-            self.post(note("a proof needs the address of the peer", "warn"))
-            return
-        wanted = tuple((w.setting, w.value) for w in finding.wanted)
-        changes = plan(wanted, self.source)
-        if not changes:
-            self.post(note("already set: nothing to compare", "warn"))
-            return
-        peer = f" ({form['peer']})" if form["peer"] else ""
-        body = (
-            *self.lines(changes),
-            line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
-            line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
-        )
-        question = Question(
-            f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
-            triples(changes), finding.id, self.warnings(changes), wanted=wanted,
-            identities=self.identities(changes),
-        )  # fmt: skip
         self.post(ask_question(question))
 
 

@@ -22,7 +22,7 @@ from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene, View
-from . import guide, internals, keys, leaving, mouse, palette, signals, themes
+from . import alarm, guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
@@ -69,6 +69,7 @@ class Nettop(App[int]):
         self.engine: Engine | None = None
         self.actions: Actions | None = None
         self.read_only = False
+        self.rings = False  # the terminal signals a new critical finding
         self.gate = Gate()
         self.board = Board(themes.palette(theme))
         self.late = False  # a frame waits for the terminal
@@ -209,10 +210,12 @@ class Nettop(App[int]):
 
     def on_tick(self, message: Tick) -> None:
         """Update the scene: a new sample, or a result of an action."""
-        before = self.scene.question
-        self.scene = message.update(self.scene)
+        before = self.scene
+        self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        if self.scene.question is not before:
+        if self.rings and (signal := alarm.sequence(alarm.new(before, self.scene))):
+            internals.write(self, signal)
+        if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:

@@ -5,19 +5,21 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from ..terms.units import scaled
 from ..views.scene import RunningTest, Scene, StoredResult
 from .notes import Post, note
 
 if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
     from ..facts.limits.prediction import Prediction
     from ..trials.result import Options, Standing
     from ..trials.result import Progress as Second
     from ..trials.run import Watch
 
 Wanted = Sequence[tuple[str, str]]
+BUILT_IN: Final = "bulk"  # the tool of experiments: nothing has to be installed on the peer
 
 
 class TrialBench:
@@ -75,6 +77,49 @@ class TrialBench:
             self.post(note(f"{finding}: {verdict}; {kept}", role))
 
         self._run(title, form, work)
+
+    def sweep(self, wanted: Wanted, form: Mapping[str, str]) -> None:
+        """Test each value of a setting against the current one; the setting is then reverted."""
+        from ..trials import prove
+
+        title = f"sweep {wanted[0][0]}"
+
+        def work(watch: Watch, cancel: threading.Event) -> None:
+            bench = prove.bench(BUILT_IN, options_of(form), watch=watch, cancel=cancel)
+            document = prove.sweep([(wanted[0][0], [value for _, value in wanted])], bench)
+            best, margin = document["best"], document["margin"]
+            role = "good" if document["verdict"] == "better" else "warn"
+            text = f"{title}: best {best}, {margin:+.1%}, {document['verdict']}; reverted"
+            self.post(note(text, role))
+
+        self._run(title, form, work)
+
+    def tune(self, findings: Sequence[Finding], form: Mapping[str, str]) -> None:
+        """Prove findings in turn, the largest predicted gain first; keep what is better."""
+        from ..trials import prove
+        from ..trials import tune as tuning
+
+        def gain(one: Finding) -> tuple[float, float]:
+            return (0.0 if one.predicted is None else -one.predicted.gain, -one.gain)
+
+        offers = [
+            tuning.Offer(one.id, one.title, [(w.setting, w.value) for w in one.wanted],
+                         one.safety, one.predicted)
+            for one in sorted(findings, key=gain)
+        ]  # fmt: skip
+        minutes = positive(form["budget"])
+
+        def work(watch: Watch, cancel: threading.Event) -> None:
+            bench = prove.bench(BUILT_IN, options_of(form), watch=watch, cancel=cancel)
+            document = tuning.tune(offers, bench, 60 * minutes)
+            kept = sum(step["state"] == "kept" for step in document["steps"])
+            total = document["total"]
+            gained = f", {total['median_difference']:+.1%}" if total is not None else ""
+            undo = f"; {document['undo']}" if document["undo"] else ""
+            text = f"tune: {kept} of {len(offers)} kept{gained}{undo}"
+            self.post(note(text, "good" if kept else "warn"))
+
+        self._run("tune", form, work)
 
     def study(self, name: str, form: Mapping[str, str]) -> None:
         """Repeat a published table."""
@@ -144,6 +189,17 @@ class TrialBench:
             self.cancel = None
             self.post(idle)
             self.reload()
+
+
+def positive(text: str) -> float:
+    """Minutes above zero; ValueError for another text."""
+    try:
+        number = float(text)
+    except ValueError:
+        raise ValueError("minutes must be a number") from None
+    if not 0 < number < 1e6:
+        raise ValueError("minutes must be above zero")
+    return number
 
 
 def proof_of(standing: Standing | None) -> StoredResult | None:

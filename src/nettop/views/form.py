@@ -1,25 +1,65 @@
-"""The form of a test: tool, address of the peer, options. Tests, proofs and studies use it."""
+"""The form of a test: what to run, address of the peer, options. Proofs and studies use it too."""
 
 from __future__ import annotations
 
 from typing import Final
 
-from .scene import View
+from .scene import Scene, View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
     "form.to": ("address of the peer", "continues"),
     "form.peer": ("command prefix that reaches the peer (ssh host2), or empty:", "shows the plan"),
 }
 FIELDS: Final = (  # name, label, default, hint
+    ("what", "run", "test", "← → test, sweep, tune or prove"),
     ("tool", "tool", "iperf3", "← → change"),
-    ("to", "address", "", "of the peer, e.g. 192.0.2.20"),
+    ("setting", "setting", "", "such as ring.rx@eth0 (pane 3 lists all)"),
+    ("values", "values", "", "to test against the current one: 256 1024 4096"),
+    ("finding", "finding", "", "← → the findings that can be proved"),
+    ("to", "address", "", "of the peer, e.g. 192.0.2.20; ← → known peers"),
     ("peer", "peer", "", "command prefix that reaches the peer: ssh host2"),
-    ("seconds", "seconds", "10", "at least 10 to compare runs"),
+    ("seconds", "seconds", "10", "of one run; at least 10 to compare runs"),
     ("streams", "streams", "1", "parallel connections"),
     ("reverse", "reverse", "no", "yes: the peer sends (← →)"),
+    ("budget", "minutes", "10", "time limit of all proofs together"),
 )
+_BENCH: Final = ("to", "peer", "seconds", "streams", "reverse")
+KINDS: Final = {  # what can be run: its fields
+    "test": ("what", "tool", *_BENCH),
+    "sweep": ("what", "setting", "values", *_BENCH),
+    "tune": ("what", *_BENCH, "budget"),
+    "prove": ("what", "finding", *_BENCH),
+}
+CHOICES: Final = ("what", "tool", "finding", "reverse")  # fields that are chosen, not typed
+KNOWN: Final = 8  # addresses that are offered
 
 
 def values(view: View) -> dict[str, str]:
     """The value of each field by name: what was typed, else the default."""
     return {name: view.form.get(name, default) for name, _, default, _ in FIELDS}
+
+
+def kind(view: View) -> str:
+    """What the form runs: test, sweep, tune or prove."""
+    what = values(view)["what"]
+    return what if what in KINDS else "test"
+
+
+def fields(view: View) -> list[tuple[str, str, str, str]]:
+    """The fields of what the form runs."""
+    return [field for field in FIELDS if field[0] in KINDS[kind(view)]]
+
+
+def peers(scene: Scene) -> list[str]:
+    """Addresses that may be the peer: of stored tests, latest first, then of the busiest flows."""
+    tested = [one.to for one in sorted(scene.results, key=lambda one: -one.wall) if one.to]
+    flows = scene.facts.flows if scene.facts is not None else ()
+    busy = sorted(flows, key=lambda one: -((one.rx_per_s or 0.0) + (one.tx_per_s or 0.0)))
+    remote = [one.remote for one in busy if one.remote and one.bulk]
+    return list(dict.fromkeys((*tested, *remote)))[:KNOWN]
+
+
+def provable(scene: Scene) -> list[str]:
+    """The ids of the findings that have a setting to test: those that hold, then ended ones."""
+    known = (*scene.findings, *(one.finding for one in scene.ended))
+    return list(dict.fromkeys(one.id for one in known if one.wanted))

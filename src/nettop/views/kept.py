@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from .measured import points, spread
 from .scene import JournalEntry, Paper, Pending, StoredResult
 
 if TYPE_CHECKING:
@@ -70,6 +71,15 @@ def result_of(document: Document) -> StoredResult:
             for guard in document.get("guards") or ()
         ]  # fmt: skip
         tool = "prove"
+    elif kind == "sweep":
+        tool, title = "sweep", str(document.get("setting") or "")
+        figures.append(("best", str(document.get("best"))))
+        figures.append(("", "kept" if document.get("kept") else "reverted"))
+    elif kind == "tune":
+        steps = [step for step in document.get("steps") or () if isinstance(step, dict)]
+        kept = sum(step.get("state") == "kept" for step in steps)
+        tool, title = "tune", f"{kept} of {len(steps)} findings kept"
+        figures.append(("undo", str(document["undo"]))) if document.get("undo") else None
     else:
         tool = str(document.get("tool", kind))
         streams = document.get("streams", 1)
@@ -110,6 +120,9 @@ def result_of(document: Document) -> StoredResult:
         middle=float(document.get("median_difference") or 0.0),
         higher=str(document.get("metric", "rate")) not in LOWER,
         settings={k: str(v) for k, v in dict(document.get("settings") or {}).items()},
+        spread=spread(document),
+        points=points(document),
+        to=str(document.get("to") or ""),
     )
 
 

@@ -74,6 +74,9 @@ class StoredResult:
     rows: tuple[tuple[str, str, str, str, str], ...] = ()
     study: str = ""
     settings: Mapping[str, str] = field(default_factory=dict)  # in force
+    spread: tuple[str, tuple[tuple[float, int], ...]] = ("", ())  # title, (µs, count)
+    points: tuple[tuple[str, float, str], ...] = ()  # of a sweep: label, value, remark
+    to: str = ""  # address of the peer
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +126,12 @@ class Question:
 
     title: str
     sheets: tuple[tuple[str, tuple[Line, ...]], ...]  # name (a file, a format) and its lines
-    verb: str  # what Enter does: change, keep, undo, mute, unmute, prove, study, export
+    verb: str  # what Enter does: change, keep, undo, mute, prove, sweep, tune, study, …
     yes: str = "do it"  # the text beside Enter
     changes: tuple[tuple[str, str, str], ...] = ()  # setting, before, after: exactly these
     finding: str = ""  # or the study, or the name on the list of muted findings
     warnings: tuple[str, ...] = ()  # other owners, automatic revert, what cannot persist
-    entries: tuple[str, ...] = ()  # of undo: numbers of journal entries
+    entries: tuple[str, ...] = ()  # numbers of journal entries; of tune: its findings
     wanted: tuple[tuple[str, str], ...] = ()  # of keep and prove: setting, value
     files: tuple[tuple[str, str], ...] = ()  # of keep: path, text
     identities: tuple[str, ...] = ()  # the device or process of each change, "" where unknown

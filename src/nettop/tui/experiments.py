@@ -1,0 +1,145 @@
+"""Questions before experiments: what a proof, a sweep or a tuning would set and test."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Mapping
+
+from ..terms.text import Line, line
+from ..views.ask import Ask
+from ..views.form import values
+from ..views.scene import Question, Scene, View
+from .notes import ask_question, note
+from .planning import Planning, risk_text, triples
+
+
+class Experiments:
+    """Makes questions of requests to test; changes are shown as `planning` shows them."""
+
+    def __init__(self, planning: Planning) -> None:
+        """Questions and notes are posted as those of `planning`."""
+        self.planning = planning
+
+    def do_prove(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Show what a proof would write, with the address and peer of the form."""
+        from ..changes.plan import plan
+
+        finding = scene.finding(ask.target)
+        if finding is None or not finding.wanted:
+            self.planning.post(
+                note("nothing under the cursor to prove: select a finding with ↑ ↓", "warn")
+            )
+            return
+        form = values(view)
+        if os.geteuid() != 0:
+            argv = ["sudo", "nettop", "prove", finding.id, "--to", form["to"] or "ADDRESS"]
+            argv += ["--peer", form["peer"]] if form["peer"] else []
+            self.planning.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
+            return
+        if not form["to"]:
+            self.planning.post(note("a proof needs the address of the peer", "warn"))
+            return
+        wanted = tuple((w.setting, w.value) for w in finding.wanted)
+        changes = plan(wanted, self.planning.source)
+        if not changes:
+            self.planning.post(note("already set: nothing to compare", "warn"))
+            return
+        peer = f" ({form['peer']})" if form["peer"] else ""
+        body = (
+            *self.planning.lines(changes),
+            line(f" Set and reverted in turn, with tests to {form['to']}{peer} in between."),
+            line((" Kept only if significantly better; Ctrl-X stops and reverts.", "dim")),
+        )
+        question = Question(
+            f"Prove {finding.id}", (("", body),), "prove", "start (Ctrl-X stops)",
+            triples(changes), finding.id, self.planning.warnings(changes), wanted=wanted,
+            identities=self.planning.identities(changes),
+        )  # fmt: skip
+        self.planning.post(ask_question(question))
+
+    def do_sweep(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Show which values of a setting would be set and tested in turn."""
+        from .. import settings
+
+        form = values(view)
+        if not form["setting"] or not form["values"].split():
+            self.planning.post(note("a sweep needs a setting and the values to test", "warn"))
+            return
+        address = settings.parse(form["setting"])
+        now = settings.read(self.planning.source, address)
+        tested = [settings.normal(address, value) for value in form["values"].split()]
+        tested = [value for value in dict.fromkeys(tested) if value != now]
+        if not tested:
+            self.planning.post(
+                note(f"nothing to test: {form['setting']} already has that value", "warn")
+            )
+            return
+        argv = ["sudo", "nettop", "sweep", form["setting"]]
+        argv += [word for value in tested for word in ("--value", value)]
+        if self.refused_test(form, argv):
+            return
+        risk = risk_text(settings.risk(address))
+        body = (
+            line(f" {form['setting']}: ", (now, "dim"), " → ", (", ".join(tested), "strong")),
+            risk,
+            *(line(("   # ", "dim"), (settings.shell(address, one, self.planning.source), "key"))
+              for one in tested),
+            *runs(form, "Each value is"),
+            line((" The current value is set again at the end; Ctrl-X stops and reverts.", "dim")),
+        )  # fmt: skip
+        wanted = tuple((form["setting"], value) for value in tested)
+        title = f"Sweep {form['setting']}"
+        self.planning.post(
+            ask_question(
+                Question(title, (("", body),), "sweep", "start (Ctrl-X stops)", wanted=wanted)
+            )
+        )
+
+    def do_tune(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Show which findings would be proved in turn, with their changes."""
+        from ..changes.plan import plan
+
+        form = values(view)
+        tested = [one for one in scene.findings if one.wanted and not one.safety]
+        changes = plan(
+            [(w.setting, w.value) for one in tested for w in one.wanted], self.planning.source
+        )
+        if not changes:
+            self.planning.post(
+                note("nothing to tune: no finding here has a setting to test", "warn")
+            )
+            return
+        if self.refused_test(form, ["sudo", "nettop", "tune"]):
+            return
+        body = (
+            *self.planning.lines(changes),
+            *runs(form, f"Each of {len(tested)} findings is"),
+            line(f" At most {form['budget']} minutes. A change stays only if it is better."),
+            line((" Ctrl-X stops; what is not kept is reverted.", "dim")),
+        )
+        question = Question(
+            f"Tune: prove {len(tested)} findings", (("", body),), "tune", "start (Ctrl-X stops)",
+            triples(changes), "", self.planning.warnings(changes),
+            entries=tuple(one.id for one in tested),
+            identities=self.planning.identities(changes),
+        )  # fmt: skip
+        self.planning.post(ask_question(question))
+
+    def refused_test(self, form: Mapping[str, str], argv: list[str]) -> bool:
+        """Post why a test that changes settings cannot start: no address, or not root."""
+        if os.geteuid() != 0:
+            argv += ["--to", form["to"] or "ADDRESS"]
+            argv += ["--peer", form["peer"]] if form["peer"] else []
+            self.planning.post(note(f"not root; type: {shlex.join(argv)}", "warn"))
+            return True
+        if not form["to"]:
+            self.planning.post(note("enter the address of the peer first", "warn"))
+            return True
+        return False
+
+
+def runs(form: Mapping[str, str], subject: str) -> list[Line]:
+    """The sentence about the test runs of an experiment."""
+    peer = f" ({form['peer']})" if form["peer"] else ""
+    return [line(f" {subject} compared with the current state, by tests to {form['to']}{peer}.")]
