@@ -161,6 +161,13 @@ def test_of_many_interfaces_virtual_ones_that_rest_are_not_judged() -> None:
     assert judged(300) == {"veth0"}
 
 
+def test_a_queue_whose_figures_stay_is_not_built_again() -> None:
+    joiner = Joiner()
+    before, now = (joiner.build(frame) for frame in frames(HOST, HOST, HOST)[1:])
+    assert now.queues
+    assert all(one is other for one, other in zip(before.queues, now.queues, strict=True))
+
+
 def test_an_interface_that_loses_or_has_a_queue_does_not_rest() -> None:
     past = window.Window()
     rest = Nic(name="veth0", kind="veth", per_s=Counters(rx_bytes=10.0, tx_bytes=10.0))

@@ -46,6 +46,7 @@ class Memory:
 
     served: dict[str, Served] = field(default_factory=dict)
     still: dict[str, tuple[tuple[object, ...], Nic]] = field(default_factory=dict)
+    queues: list[tuple[tuple[object, ...], Queue]] = field(default_factory=list)
 
     def forget(self, names: Container[str]) -> None:
         """Forget the interfaces that are not among `names`."""
@@ -220,7 +221,8 @@ def _queues(
 ) -> None:  # fmt: skip
     spots = place.by_cpu
     out = []
-    for slot in slots:
+    before, memory.queues = memory.queues, []
+    for at, slot in enumerate(slots):
         line = slot.line
         served = memory.served.get(slot.nic)
         by = rates[line.place] if line is not None else None
@@ -228,7 +230,7 @@ def _queues(
         spot = spots.get(cpu) if cpu is not None else None
         busy = load.get(cpu) if cpu is not None else None
         packets = whole.get(slot.nic)
-        one = queue.make(
+        inputs = (
             slot,
             cpu,
             spot.node if spot is not None else None,
@@ -237,6 +239,9 @@ def _queues(
             packets[slot.direction == "tx"] if packets is not None else None,
             busy.softirq if busy is not None else None,
         )
+        old = before[at] if at < len(before) else None
+        one = old[1] if old is not None and old[0] == inputs else queue.make(*inputs)
+        memory.queues.append((inputs, one))
         out.append(one)
         moment.by_nic.setdefault(slot.nic, []).append(one)
     moment.queues = tuple(out)
