@@ -72,7 +72,12 @@ def test_an_idle_socket_is_looked_at_once_until_it_is_read_again(
 ) -> None:
     calls: list[Look] = []
     ours = looks.wanting
-    monkeypatch.setattr(looks, "wanting", lambda look: calls.append(look) or ours(look))
+
+    def counted(look: Look) -> list[Look]:
+        calls.append(look)
+        return ours(look)
+
+    monkeypatch.setattr(looks, "wanting", counted)
     joiner = Joiner()
     first, second = frames(idle(9), idle(9))
     for at in range(5):
@@ -94,7 +99,12 @@ def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
 def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     ours = _kernel_threads._threads
-    monkeypatch.setattr(_kernel_threads, "_threads", lambda past: calls.append(past) or ours(past))
+
+    def counted(past: window.Window) -> object:
+        calls.append(past)
+        return ours(past)
+
+    monkeypatch.setattr(_kernel_threads, "_threads", counted)
     joiner = Joiner()
     for frame in frames(*[idle(2)] * 5):
         joiner.build(frame)
@@ -131,7 +141,7 @@ def test_the_worst_value_is_that_of_the_last_seconds() -> None:
 def crowd(count: int, octets: int) -> Tables:
     """A host with so many virtual interfaces; the first one has received `octets`."""
     names = [f"veth{n}" for n in range(count)]
-    zero = dict.fromkeys(f.name for f in fields(link_stats.Row))
+    zero: dict[str, Any] = dict.fromkeys(f.name for f in fields(link_stats.Row))
     added = [link(name, n + 10, kind="veth") for n, name in enumerate(names)]
     return {
         **HOST,
@@ -149,9 +159,8 @@ def crowd(count: int, octets: int) -> Tables:
 def judged(count: int) -> set[str]:
     joiner = Joiner()
     still = crowd(count, 0)["link_stats"][1:]
-    moments = [crowd(count, second * 1_000_000) for second in range(4)]
-    for moment in moments:
-        moment["link_stats"][1:] = still
+    busy = [crowd(count, second * 1_000_000) for second in range(4)]
+    moments = [{**one, "link_stats": [one["link_stats"][0], *still]} for one in busy]
     facts = [joiner.build(frame) for frame in frames(*moments)][-1]
     return {one.target for one in facts.limits}
 
