@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from flow_tables import HOST, Tables, frames, moving, socket, task
+from flow_tables import HOST, Tables, frames, link, moving, socket, task
 
 from nettop.advice.language.moment import Past
-from nettop.collect import socket_owners
+from nettop.collect import link_stats, socket_owners
 from nettop.facts.joined import Joiner
+from nettop.facts.kinds.nic import Counters, Nic
 from nettop.facts.limits import looks, window
 from nettop.facts.limits.looks import Look
 from nettop.facts.limits.stages import _kernel_threads
@@ -71,7 +72,12 @@ def test_an_idle_socket_is_looked_at_once_until_it_is_read_again(
 ) -> None:
     calls: list[Look] = []
     ours = looks.wanting
-    monkeypatch.setattr(looks, "wanting", lambda look: calls.append(look) or ours(look))
+
+    def counted(look: Look) -> list[Look]:
+        calls.append(look)
+        return ours(look)
+
+    monkeypatch.setattr(looks, "wanting", counted)
     joiner = Joiner()
     first, second = frames(idle(9), idle(9))
     for at in range(5):
@@ -93,7 +99,12 @@ def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
 def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[object] = []
     ours = _kernel_threads._threads
-    monkeypatch.setattr(_kernel_threads, "_threads", lambda past: calls.append(past) or ours(past))
+
+    def counted(past: window.Window) -> object:
+        calls.append(past)
+        return ours(past)
+
+    monkeypatch.setattr(_kernel_threads, "_threads", counted)
     joiner = Joiner()
     for frame in frames(*[idle(2)] * 5):
         joiner.build(frame)
@@ -125,3 +136,60 @@ def test_the_worst_value_is_that_of_the_last_seconds() -> None:
         assert past.worst("w", "eth0") == max(recent)
     past.add("w", 9.0, 3.0, {})
     assert past.worst("w", "eth0") is None
+
+
+def crowd(count: int, octets: int) -> Tables:
+    """A host with so many virtual interfaces; the first one has received `octets`."""
+    names = [f"veth{n}" for n in range(count)]
+    zero: dict[str, Any] = dict.fromkeys(f.name for f in fields(link_stats.Row))
+    added = [link(name, n + 10, kind="veth") for n, name in enumerate(names)]
+    return {
+        **HOST,
+        "links": [*HOST["links"], *added],
+        "link_stats": [
+            link_stats.Row(**{
+                **zero, "interface": name, "index": n + 10, "tx_bytes": 0, "rx_packets": 0,
+                "tx_packets": 0, "rx_bytes": 0 if n else octets,
+            })
+            for n, name in enumerate(names)
+        ],
+    }  # fmt: skip
+
+
+def judged(count: int) -> set[str]:
+    joiner = Joiner()
+    still = crowd(count, 0)["link_stats"][1:]
+    busy = [crowd(count, second * 1_000_000) for second in range(4)]
+    moments = [{**one, "link_stats": [one["link_stats"][0], *still]} for one in busy]
+    facts = [joiner.build(frame) for frame in frames(*moments)][-1]
+    return {one.target for one in facts.limits}
+
+
+def test_of_many_interfaces_virtual_ones_that_rest_are_not_judged() -> None:
+    assert judged(60) == {f"veth{n}" for n in range(60)}
+    assert judged(300) == {"veth0"}
+
+
+def test_a_queue_whose_figures_stay_is_not_built_again() -> None:
+    joiner = Joiner()
+    before, now = (joiner.build(frame) for frame in frames(HOST, HOST, HOST)[1:])
+    assert now.queues
+    assert all(one is other for one, other in zip(before.queues, now.queues, strict=True))
+
+
+def test_an_interface_that_loses_or_has_a_queue_does_not_rest() -> None:
+    past = window.Window()
+    rest = Nic(name="veth0", kind="veth", per_s=Counters(rx_bytes=10.0, tx_bytes=10.0))
+    (frame,) = frames(HOST)
+    for at, nic in enumerate((rest, replace(rest, per_s=Counters(rx_bytes=11.0)))):
+        past.add(replace(frame, at=float(at)), [nic])
+    assert past.rests(nic)
+    for other in (
+        replace(rest, qdisc_backlog=9),
+        replace(rest, per_s=Counters(qdisc_drops=1.0)),
+        replace(rest, per_s=Counters(rx_bytes=2000.0)),
+    ):
+        assert not past.rests(other)
+    past.add(replace(frame, at=2.0), [replace(rest, per_s=Counters(tx_bytes=5000.0))])
+    past.add(replace(frame, at=3.0), [nic])
+    assert not past.rests(nic)

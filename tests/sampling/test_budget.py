@@ -5,10 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from test_sample_cost import Host
 
 from nettop.sampling.budget import LONGEST, Budget
-from nettop.views.observer import Observer
 
 PACE = {"sockets_tcp": 1.0, "processes": 2.0, "cpu": 1.0}
 
@@ -78,30 +76,3 @@ def test_an_impossible_budget_is_ignored_with_a_reason(
     settings = config.load()
     assert settings.get("budget", None) is None
     assert "budget" in settings.faults[0]
-
-
-def test_a_dear_table_is_read_again_after_its_wait_and_rates_are_over_that_time(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    clock = [0.0]
-    monkeypatch.setattr("nettop.sampling.sampler.time.thread_time", lambda: clock[0])
-    host = Host()
-    ours = host.data
-
-    def data(path: str) -> bytes:
-        clock[0] += 0.03 if path == "/proc/net/udp" else 0.0
-        return ours(path)
-
-    monkeypatch.setattr(host, "live", True)
-    monkeypatch.setattr(host, "data", data)
-    observer = Observer(host)
-    waits = []
-    for _ in range(60):
-        waits.append(dict(observer.glance(()).stretched))
-        host.at += 1.0
-    assert waits[-1] == {"sockets_udp": 6.0}
-    before = host.read["/proc/net/udp"]
-    for _ in range(60):
-        observer.glance(("sockets_udp",))  # also where a pane shows it
-        host.at += 1.0
-    assert host.read["/proc/net/udp"] - before == 10

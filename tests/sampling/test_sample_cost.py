@@ -134,3 +134,31 @@ def test_a_recording_in_a_loop_lists_what_is_there_at_each_moment() -> None:
         listed.append(replay.listing("/d"))
         replay.wait(1.0)
     assert listed == ([["a"], ["a"], ["a", "b"], ["b"]] * 3)[:9]
+
+
+def test_a_dear_table_is_read_again_after_its_wait_and_rates_are_over_that_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = [0.0]
+    monkeypatch.setattr("nettop.sampling.sampler.time.thread_time", lambda: clock[0])
+    host = Host()
+    ours = host.data
+
+    def data(path: str) -> bytes:
+        clock[0] += 0.03 if path == "/proc/net/udp" else 0.0
+        text: bytes = ours(path)
+        return text
+
+    monkeypatch.setattr(host, "live", True)
+    monkeypatch.setattr(host, "data", data)
+    observer = Observer(host)
+    waits = []
+    for _ in range(60):
+        waits.append(dict(observer.glance(()).stretched))
+        host.at += 1.0
+    assert waits[-1] == {"sockets_udp": 6.0}
+    before = host.read["/proc/net/udp"]
+    for _ in range(60):
+        observer.glance(("sockets_udp",))  # also where a pane shows it
+        host.at += 1.0
+    assert host.read["/proc/net/udp"] - before == 10

@@ -209,8 +209,8 @@ def _tcp(
         row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
     last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
-    wants = ("none", NOTHING) if tx is not None else (None, None)  # else `limits` says it
-    flow = Flow(*values, *wants, *last)
+    rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
+    flow = Flow(*values, rests, why, *last)
     around.kept[row.cookie] = *inputs, flow
     return flow
 

@@ -28,6 +28,7 @@ from .place import OnlineCpus
 from .port import STILL, Port, ports
 from .profile import guess
 from .wiring import Routes
+from .witness import Verdict
 
 if TYPE_CHECKING:
     from .rows import InterruptRow
@@ -62,7 +63,7 @@ class Joiner:
     ladder: Ladder = field(default_factory=Ladder)
     witness: witness.Witness = field(default_factory=witness.Witness)
     heard: object = None  # the sockets that the witness heard last, and its verdicts
-    verdicts: dict[str, witness.Verdict] = field(default_factory=dict)
+    verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)

@@ -46,6 +46,7 @@ class Memory:
 
     served: dict[str, Served] = field(default_factory=dict)
     still: dict[str, tuple[tuple[object, ...], Nic]] = field(default_factory=dict)
+    queues: list[tuple[tuple[object, ...], Queue]] = field(default_factory=list)
 
     def forget(self, names: Container[str]) -> None:
         """Forget the interfaces that are not among `names`."""
@@ -125,7 +126,7 @@ def build(
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
                   _bound(port, around), around.queue_drops.get(name))  # fmt: skip
         old = memory.still.get(name)
-        if old is not None and not mine and _same(old[0], inputs):
+        if old is not None and not mine and old[0] == inputs:  # most are the same objects
             out.append(old[1])
             continue
         hardware = port.kind == "nic"
@@ -213,14 +214,6 @@ def _bound(port: Port, around: NicInputs) -> bool | None:
     return None if around.af_xdp is None else port.nic.index in around.af_xdp
 
 
-def _same(old: tuple[object, ...], new: tuple[object, ...]) -> bool:
-    """Whether no input changed: ports and entries are compared by identity, others by value."""
-    return all(
-        a is b or (not isinstance(a, Port | Entry) and a == b)
-        for a, b in zip(old, new, strict=True)
-    )
-
-
 def _queues(
     moment: Interfaces, slots: Sequence[Slot], rates: Sequence[Mapping[int, float] | None],
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
@@ -228,7 +221,8 @@ def _queues(
 ) -> None:  # fmt: skip
     spots = place.by_cpu
     out = []
-    for slot in slots:
+    before, memory.queues = memory.queues, []
+    for at, slot in enumerate(slots):
         line = slot.line
         served = memory.served.get(slot.nic)
         by = rates[line.place] if line is not None else None
@@ -236,7 +230,7 @@ def _queues(
         spot = spots.get(cpu) if cpu is not None else None
         busy = load.get(cpu) if cpu is not None else None
         packets = whole.get(slot.nic)
-        one = queue.make(
+        inputs = (
             slot,
             cpu,
             spot.node if spot is not None else None,
@@ -245,6 +239,9 @@ def _queues(
             packets[slot.direction == "tx"] if packets is not None else None,
             busy.softirq if busy is not None else None,
         )
+        old = before[at] if at < len(before) else None
+        one = old[1] if old is not None and old[0] == inputs else queue.make(*inputs)
+        memory.queues.append((inputs, one))
         out.append(one)
         moment.by_nic.setdefault(slot.nic, []).append(one)
     moment.queues = tuple(out)

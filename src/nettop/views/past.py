@@ -127,10 +127,12 @@ def _percent(value: float | None) -> int:
     return 0 if value is None else max(0, min(100, round(value)))
 
 
+_LOST: Final = attrgetter("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
+
+
 def lost(counters: object) -> float | None:
     """The drops per second of an interface, all counters together; None if none is reported."""
-    kinds = ("ring_drops", "rx_dropped", "tx_dropped", "phy_discards", "qdisc_drops")
-    known = [v for kind in kinds if (v := getattr(counters, kind)) is not None]
+    known = [value for value in _LOST(counters) if value is not None]
     return sum(known) if known else None
 
 

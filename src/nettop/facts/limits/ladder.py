@@ -59,5 +59,6 @@ def labelled(facts: Facts) -> Facts:
 
 def _limited(flow: Flow, stage: str | None, why: str | None) -> Flow:
     """The flow with that limit: `replace` costs many times more with so many fields."""
-    values = _VALUES(flow)
-    return Flow(*values[:_AT], stage, why, *values[_AT + 2 :])
+    values = list(_VALUES(flow))
+    values[_AT : _AT + 2] = stage, why
+    return Flow(*values)

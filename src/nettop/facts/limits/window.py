@@ -17,6 +17,7 @@ from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
+LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -160,10 +161,11 @@ class Window:
         )
 
     def rests(self, nic: Nic) -> bool:
-        """Whether nothing of the interface changed in the whole window, and it moves nothing."""
-        series = self.nics.get(nic.name)
-        moved = nic.per_s.rx_bytes or nic.per_s.tx_bytes
-        return bool(series) and not moved and series[0][1] is nic  # type: ignore[index]
+        """Whether an interface moved and lost next to nothing in the whole window."""
+        series = self.nics.get(nic.name, ())
+        if not series or not _rests(nic):
+            return False
+        return series[0][1] is nic or all(_rests(one) for _, one in series)
 
     def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
         """The entries of each queue (or class) of an interface."""
@@ -172,6 +174,12 @@ class Window:
             entries = track.entries(name)
             if entries:
                 yield entries
+
+
+def _rests(nic: Nic) -> bool:
+    rate = nic.per_s
+    lost = rate.rx_dropped or rate.tx_dropped or rate.qdisc_drops or nic.qdisc_backlog
+    return not lost and (rate.rx_bytes or 0.0) + (rate.tx_bytes or 0.0) < LITTLE
 
 
 def _by_interface(track: Track) -> dict[Hashable, list[Hashable]]:
