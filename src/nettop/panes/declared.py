@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields
 from types import ModuleType
 
 from ..terms.text import Line
-from ..views.ask import Key, Next
+from ..views.ask import Hint, Key, Next
 from ..views.scene import JournalEntry, Scene, View
 from .parts import Column
 
@@ -47,6 +47,8 @@ class Pane:
     PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
+
+    hints: Callable[[Scene, View, str], tuple[Hint, ...]] | None = None  # keys for the footer
 
     # -- what keys do ----------------------------------------------------------------------------
     KEYS: tuple[Key, ...] = ()  # keys of its own

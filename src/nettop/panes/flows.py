@@ -11,7 +11,7 @@ from ..facts.limits import words
 from ..facts.limits.looks import name
 from ..terms.text import Line, area, fit, fit_line, line, line_cells, wrap
 from ..terms.units import UNKNOWN, amount, count, seconds, share, size
-from ..views.ask import Next
+from ..views.ask import Hint, Next
 from ..views.past import History, Trace
 from ..views.scene import Scene, View, chosen
 from .grid import beside, in_columns
@@ -94,6 +94,15 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
     """Open the flow."""
     return (view.at(open=here, top=0) if here and not view.spot.open else view), None
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Opening, sorting, filtering."""
+    if view.spot.open:
+        return Hint("n", "next", "next_detail"), Hint("Esc", "back", "escape")
+    some = scene.facts is not None and scene.facts.flows
+    known = (Hint("Enter", "open", "enter"),) if some else ()
+    return (*known, Hint(">", "sort", "sort"), Hint("/", "filter", "filter"))
 
 
 def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:

@@ -8,7 +8,7 @@ from typing import Final
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line
 from ..terms.units import count, per_second, percent, seconds
-from ..views.ask import Next
+from ..views.ask import Hint, Next
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
@@ -86,6 +86,15 @@ def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
     if width < listed.NARROW:
         return "a p " if scene.plans.get(one.id) else ""
     return "a apply  p prove " if scene.plans.get(one.id) else "Enter why "
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
+    """What Enter shows."""
+    source = "show" if here.startswith((STAGE, FLOW)) else "why"
+    known = (Hint("Enter", source, "enter"),) if here else ()
+    other = Hint("I", "other way", "invert")
+    ways = (other,) if foremost(scene, view) is not None else ()
+    return (*known, *ways, Hint("i", "interface", "interface"))
 
 
 # -- what limits ----------------------------------------------------------------------------------

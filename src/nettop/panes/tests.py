@@ -8,7 +8,7 @@ from typing import Final
 
 from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
-from ..views.ask import Ask, Next
+from ..views.ask import Ask, Hint, Next
 from ..views.form import FIELDS, values
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome
@@ -80,6 +80,13 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if name in ("tool", "reverse"):
         return choose(view, scene, 1), None
     return replace(view, editing=here, draft=values(view)[name]), None
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """What Enter does with the row."""
+    kind, _, name = here.partition(".")
+    text = {"result": "compare", "study": "repeat"}.get(kind, "edit")
+    return (Hint("Enter", "start" if name == START else text, "enter"),)
 
 
 def form(view: View, cursor: str, width: int, about: Mapping[str, str]) -> list[Line]:
