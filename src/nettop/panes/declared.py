@@ -48,6 +48,7 @@ class Pane:
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
+    large: Callable[[Scene, View, int, int], list[Line]] | None = None  # for the whole screen
     hints: Callable[[Scene, View, str], tuple[Hint, ...]] | None = None  # keys for the footer
 
     # -- what keys do ----------------------------------------------------------------------------
@@ -61,6 +62,7 @@ class Pane:
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan
+    row_at: Callable[[Scene, View, tuple[int, int], tuple[int, int]], str] | None = None  # a click
     moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
 
 

@@ -251,6 +251,14 @@ def traces(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[
     return [row for block in deep for row in block]
 
 
+def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The graphs of the flow that is open or under the cursor; [] without one."""
+    rows = rows_of(scene, view)
+    on = view.spot.open or view.spot.on or (rows[0].id if rows else "")
+    flow = next((one for one in rows if one.id == on), None)
+    return [] if flow is None else traces(flow, scene.past, (width, height), height)
+
+
 def counted(shown: int, facts: Facts) -> str:
     """The number of flows shown, and of all; facts exist for the busiest flows only."""
     known = len(facts.flows)

@@ -97,6 +97,22 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 
+def row_at(scene: Scene, view: View, size: tuple[int, int], at: tuple[int, int]) -> str:
+    """The stage at a column and row of the screen; in the lines of the verdict its finding."""
+    (width, height), (x, y) = size, at
+    found = foremost(scene, view)
+    if found is None or height - 2 < 12 or width < 50:
+        return ""
+    framed = height - 2 >= FRAMED
+    inner = inside(width, framed=framed)
+    first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
+    if first <= y < first + 3 and height - 2 >= STAGES:
+        stage = limit.stage_at(scene, found, inner, x - framed)
+        return f"{STAGE}{stage}" if stage else ""
+    finding = limit.related(scene, found)
+    return finding.id if 2 <= y < first and finding is not None else ""
+
+
 # -- what limits ----------------------------------------------------------------------------------
 
 

@@ -10,7 +10,7 @@ from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS
 from ..views.scene import Scene, View
-from . import asking, cursor, hints, names, pane
+from . import asking, cursor, hints, names, pane, whole
 from .clock import clock
 
 SHORT = 4  # letters of the other panes where there is little room
@@ -211,7 +211,8 @@ def compose(
     elif view.help and guide is not None:
         body = guide(view, width, body_rows)
     else:
-        body = pane(view.pane).lines(scene, view, width, body_rows)
+        draw = whole.lines if view.full else pane(view.pane).lines
+        body = draw(scene, view, width, body_rows)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))

@@ -25,6 +25,10 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
         return replace(view, pane=name, help=False, back=()), None
     if y == len(rows) - 1:
         return keys.act(page.hint_at(scene, view, width, x), view, scene)
+    row_at = pane(view.pane).row_at
+    row = "" if row_at is None or view.help else row_at(scene, view, (width, len(rows)), at)
+    if row:
+        return keys.act("enter", view.at(on=row), scene)
     here = next((n for n, row in enumerate(rows) if selected(row)), None)
     if here is None or not _same_frame(rows, here, y) or not _inside(rows[here], x):
         return view, None
