@@ -9,6 +9,7 @@ from scenes.found import RING
 from nettop import panes
 from nettop.panes import cursor, origins, page
 from nettop.terms.text import Line, text_of
+from nettop.tui import mouse
 from nettop.tui.keys import press
 from nettop.views.scene import View
 from nettop.views.stages import foremost
@@ -105,3 +106,17 @@ def test_next_and_previous_in_a_detail() -> None:
     second = pressed("n", first)
     assert second.spot.open == "app-on-other-node@3391"
     assert pressed("N", second).spot.open == first.spot.open
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
+def test_a_click_on_a_stage_or_on_the_verdict_opens_it(width: int, height: int) -> None:
+    scene = lossy()
+    view = cursor.bound(View(), scene)
+    rows = page.compose(scene, view, width, height)
+    names = next(y for y, row in enumerate(rows) if "RING" in text_of(row))
+    column = text_of(rows[names]).index("RING")
+    for y in range(names, names + 3):
+        there, _ = mouse.clicked((column, y), rows, view, scene)
+        assert (there.pane, there.spot.on) == ("nic", "ring.rx@eth0")
+    there, _ = mouse.clicked((5, 2), rows, view, scene)
+    assert (there.pane, there.spot.on) == ("advisor", RING.id)

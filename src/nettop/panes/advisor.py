@@ -9,7 +9,7 @@ from ..advice.rules.explain import prediction
 from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
-from ..views.ask import Key, Next
+from ..views.ask import Hint, Key, Next
 from ..views.enough import unjudged
 from ..views.scene import Scene, View, under
 from . import listed, origins, pane, silence
@@ -74,6 +74,17 @@ def muted(view: View, scene: Scene) -> Next:
     """Move the cursor to the first muted finding."""
     first = next((one.id for one in listed.listed(scene) if one.state == "muted"), "")
     return (view.at(on=first, open="", top=0, filter="") if first else view), None
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Reading, muting, and the other details."""
+    if view.spot.open:
+        return (
+            Hint("Enter", "source", "enter"), Hint("n", "next", "next_detail"),
+            Hint("Esc", "back", "escape"),
+        )  # fmt: skip
+    known = (Hint("Enter", "read", "enter"), Hint("m", "mute", "mute")) if here else ()
+    return (*known, Hint("/", "filter", "filter"))
 
 
 undoes = listed.undoes

@@ -15,6 +15,7 @@ from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, cells, crop, fit, fit_line, level, line
 from ..terms.units import brief, packets, percent
+from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history
 from .parts import core_load, listing, load_role, matches, section, waiting, window
@@ -86,6 +87,13 @@ def _sort_value(group: Sequence[Queue], sort: int) -> float:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The queues in the order shown."""
     return tuple(name for name, _ in rows_of(scene, view))
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Moving interrupts."""
+    moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
+    known = moving if here and not scene.origin else ()
+    return (*known, Hint(">", "sort", "sort"), Hint("z", "fold", "fold"))
 
 
 def setting(here: str) -> str:

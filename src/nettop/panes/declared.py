@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from types import ModuleType
 
 from ..terms.text import Line
-from ..views.ask import Key, Next
+from ..views.ask import Hint, Key, Next
 from ..views.scene import JournalEntry, Scene, View
 from .parts import Column
 
@@ -53,6 +53,9 @@ class Pane:
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
+    large: Callable[[Scene, View, int, int], list[Line]] | None = None  # for the whole screen
+    hints: Callable[[Scene, View, str], tuple[Hint, ...]] | None = None  # keys for the footer
+
     # -- what keys do ----------------------------------------------------------------------------
     KEYS: tuple[Key, ...] = ()  # keys of its own
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
@@ -65,6 +68,7 @@ class Pane:
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan
+    row_at: Callable[[Scene, View, tuple[int, int], tuple[int, int]], str] | None = None  # a click
     moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
 
 

@@ -9,7 +9,7 @@ from ..facts import Facts
 from ..facts.kinds.flow import Flow
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
-from ..views.ask import Next
+from ..views.ask import Hint, Next
 from ..views.scene import Scene, View, chosen
 from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
@@ -121,6 +121,15 @@ FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a fi
 }
 
 
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Opening, sorting, filtering."""
+    if view.spot.open:
+        return Hint("n", "next", "next_detail"), Hint("Esc", "back", "escape")
+    some = scene.facts is not None and scene.facts.flows
+    known = (Hint("Enter", "open", "enter"),) if some else ()
+    return (*known, Hint(">", "sort", "sort"), Hint("/", "filter", "filter"))
+
+
 def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
     """The cells of one flow, one per column."""
     name = flow.process or "?"
@@ -150,6 +159,16 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
     )
+
+
+def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The graphs of the flow that is open or under the cursor; [] without one."""
+    rows = rows_of(scene, view)
+    on = view.spot.open or view.spot.on or (rows[0].id if rows else "")
+    flow = next((one for one in rows if one.id == on), None)
+    if flow is None:
+        return []
+    return flowpage.graphs(flow, scene.past, (width, height), height)
 
 
 def counted(shown: int, facts: Facts) -> str:

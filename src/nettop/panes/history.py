@@ -9,7 +9,7 @@ from typing import Final
 
 from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
-from ..views.ask import Key, Next
+from ..views.ask import Hint, Key, Next
 from ..views.past import Summary
 from ..views.scene import JournalEntry, Scene, View, nic_of
 from .grid import merge
@@ -77,6 +77,13 @@ def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
     if view.marks:
         return replace(view, marks=())
     return view.at(filter="") if view.spot.filter else view
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Marks and spans."""
+    mark = "clear" if len(view.marks) == 2 else "mark B" if view.marks else "mark A"
+    return (Hint("Enter", mark, "enter"), Hint("←", "back", "earlier"),
+            Hint("[", "shorter", "zoom_in"), Hint("]", "longer", "zoom_out"))  # fmt: skip
 
 
 def visible(scene: Scene, view: View) -> tuple[Summary, ...]:

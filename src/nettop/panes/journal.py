@@ -6,6 +6,7 @@ from typing import Final
 
 from ..terms.text import Line, fit_line, line
 from ..terms.units import seconds
+from ..views.ask import Hint
 from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
@@ -43,6 +44,12 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 def command(here: str) -> str:
     """The command that reverts the change."""
     return f"nettop undo {here}" if here else ""
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Exporting the changes."""
+    known = (Hint("x", "export", "export"),) if scene.journal else ()
+    return (*known, Hint("/", "filter", "filter"))
 
 
 def undoes(scene: Scene, here: str) -> list[JournalEntry]:

@@ -127,17 +127,22 @@ def shown(scene: Scene, limit: Limit | None) -> list[Bar]:
     return bars(facts, limit) if facts is not None and limit is not None else []
 
 
+def fitting(scene: Scene, limit: Limit, width: int) -> list[Bar]:
+    """The stages for which there is room, without the least full of those that do not limit."""
+    places = shown(scene, limit)
+    if scene.shortfall:  # counters that nothing moved do not show that nothing is lost
+        places = [replace(one, lost=one.lost or None) for one in places]
+    while len(places) > max(1, (width - 2) // LEAST):
+        places.remove(min(places, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
+    return places
+
+
 def stages(scene: Scene, limit: Limit, width: int, on: str = "") -> list[Line]:
     """Three lines: the stages in order, how full each one is, and what passes or is lost there.
 
     `on` is the stage under the cursor.
     """
-    places = shown(scene, limit)
-    if scene.shortfall:  # counters that nothing moved do not show that nothing is lost
-        places = [replace(one, lost=one.lost or None) for one in places]
-    most = max(1, (width - 2) // LEAST)
-    while len(places) > most:  # the least full of those that do not limit
-        places.remove(min(places, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
+    places = fitting(scene, limit, width)
     if not places:
         return []
     each = min(MOST, (width - 2) // len(places))
@@ -154,6 +159,14 @@ def stages(scene: Scene, limit: Limit, width: int, on: str = "") -> list[Line]:
             for row, cell in zip(rows, cells, strict=True)
         ]
     return [fit_line(row, width) for row in rows]
+
+
+def stage_at(scene: Scene, limit: Limit, width: int, x: int) -> str:
+    """The stage in that column of the band; empty for none."""
+    places = fitting(scene, limit, width)
+    each = min(MOST, (width - 2) // max(1, len(places)))
+    at = (x - 1) // max(1, each)
+    return places[at].stage if 0 <= at < len(places) else ""
 
 
 def _name(one: Bar, limit: Limit, each: int, *, last: bool) -> Line:

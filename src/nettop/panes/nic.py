@@ -11,6 +11,7 @@ from ..facts.kinds.queue import Queue
 from ..terms import cpulist
 from ..terms.text import Line, fit, fit_line, line
 from ..terms.units import amount, count, link, packets, per_second, scaled, share
+from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
 from . import path
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
@@ -131,6 +132,13 @@ def rows_of(scene: Scene, view: View) -> list[Setting]:
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The addresses of the settings in the order shown."""
     return tuple(setting.address for setting in rows_of(scene, view))
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """Setting a value."""
+    known = (Hint("Enter", "set", "enter"),) if here and not scene.origin else ()
+    return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
+            Hint("R", "raw", "raw"))  # fmt: skip
 
 
 def setting(here: str) -> str:

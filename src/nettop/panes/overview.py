@@ -8,7 +8,7 @@ from typing import Final
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line
 from ..terms.units import count, per_second, percent, seconds
-from ..views.ask import Next
+from ..views.ask import Hint, Next
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
@@ -86,6 +86,31 @@ def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
     if width < listed.NARROW:
         return "a p " if scene.plans.get(one.id) else ""
     return "a apply  p prove " if scene.plans.get(one.id) else "Enter why "
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
+    """What Enter shows."""
+    source = "show" if here.startswith((STAGE, FLOW)) else "why"
+    known = (Hint("Enter", source, "enter"),) if here else ()
+    other = Hint("I", "other way", "invert")
+    ways = (other,) if foremost(scene, view) is not None else ()
+    return (*known, *ways, Hint("i", "interface", "interface"))
+
+
+def row_at(scene: Scene, view: View, size: tuple[int, int], at: tuple[int, int]) -> str:
+    """The stage at a column and row of the screen; in the lines of the verdict its finding."""
+    (width, height), (x, y) = size, at
+    found = foremost(scene, view)
+    if found is None or height - 2 < 12 or width < 50:
+        return ""
+    framed = height - 2 >= FRAMED
+    inner = inside(width, framed=framed)
+    first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
+    if first <= y < first + 3 and height - 2 >= STAGES:
+        stage = limit.stage_at(scene, found, inner, x - framed)
+        return f"{STAGE}{stage}" if stage else ""
+    finding = limit.related(scene, found)
+    return finding.id if 2 <= y < first and finding is not None else ""
 
 
 # -- what limits ----------------------------------------------------------------------------------

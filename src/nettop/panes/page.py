@@ -7,11 +7,14 @@ from typing import Final
 
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
+from ..views.ask import Hint
 from ..views.form import PROMPTS
 from ..views.scene import Scene, View
-from . import asking, cursor, names, pane
+from . import asking, cursor, hints, names, pane, whole
 from .clock import clock
 
+SHORT = 4  # letters of the other panes where there is little room
+WIDE = 140  # columns from which the titles of the panes are whole
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
@@ -91,8 +94,8 @@ def fit_to(row: Line, width: int) -> Line:
     return row if line_cells(row) <= width else fit_line(row, max(0, width))
 
 
-def footer(view: View, width: int) -> Line:
-    """The panes with their keys, and the keys of help and quit; or the text that is typed."""
+def footer(scene: Scene, view: View, width: int) -> Line:
+    """The panes, and the keys for the pane and row shown; or the text that is typed."""
     if view.typing:
         return fit_line(
             line(
@@ -112,8 +115,27 @@ def footer(view: View, width: int) -> Line:
         here = name == view.pane
         parts.append((f" {pane(name).KEY}", "key" if not here else "select"))
         parts.append((text, "select" if here else ""))
-    help_ = "? help  q quit " if width >= 90 else "? help "
-    return ends(tuple(parts), line((help_, "dim")), width)
+    keys = [(text, role) for hint in shown_hints(scene, view, width)
+            for text, role in ((hint.key, "key"), (f" {hint.text}  ", "dim"))]  # fmt: skip
+    keys[-1] = (keys[-1][0][:-1], "dim")
+    return ends(tuple(parts), line(*keys), width)
+
+
+def shown_hints(scene: Scene, view: View, width: int) -> tuple[Hint, ...]:
+    """The keys at the right of the footer, as many as fit."""
+    taken = sum(2 + len(text) for _, text in tabs(view, width))
+    return hints.fitting(hints.hints(scene, view), width - taken)
+
+
+def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
+    """The action of the key at that column of the footer; empty for none."""
+    shown = shown_hints(scene, view, width)
+    at = width + 1 - sum(map(hints.width_of, shown))
+    for hint in shown:
+        if at <= x < at + hints.width_of(hint) - 2:
+            return hint.action
+        at += hints.width_of(hint)
+    return ""
 
 
 def tabs(view: View, width: int) -> list[tuple[str, str]]:
@@ -121,9 +143,9 @@ def tabs(view: View, width: int) -> list[tuple[str, str]]:
     out = []
     for name in names():
         title = pane(name).TITLE
-        text = title.split()[0] if width < 100 else title
-        if width < 70 and name != view.pane:
-            text = ""
+        text = title.split()[0] if width < WIDE else title
+        if name != view.pane:
+            text = "" if width < 70 else text[:SHORT] if width < 100 else text
         out.append((name, f" {text}".rstrip()))
     return out
 
@@ -197,14 +219,15 @@ def compose(
     elif view.help and guide is not None:
         body = guide(view, width, body_rows)
     else:
-        body = pane(view.pane).lines(scene, view, width, body_rows)
+        draw = whole.lines if view.full else pane(view.pane).lines
+        body = draw(scene, view, width, body_rows)
     out = [header(scene, view, width)] if framed else []
     out += body[:body_rows]
     out += [((" " * width, ""),)] * (body_rows - len(body))
     out += question
     out += extra
     if framed:
-        out.append(footer(view, width))
+        out.append(footer(scene, view, width))
     return [fit_line(row, width) for row in out[:height]]
 
 

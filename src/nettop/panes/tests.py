@@ -8,7 +8,7 @@ from typing import Final
 
 from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
-from ..views.ask import Ask, Next
+from ..views.ask import Ask, Hint, Next
 from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
@@ -80,6 +80,13 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if name in CHOICES:
         return choose(view, scene, 1), None
     return filled(view, scene, name), None
+
+
+def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
+    """What Enter does with the row."""
+    group, _, name = here.partition(".")
+    text = {"result": "compare", "study": "repeat"}.get(group, "edit")
+    return (Hint("Enter", "start" if name == START else text, "enter"),)
 
 
 def filled(view: View, scene: Scene, name: str) -> View:

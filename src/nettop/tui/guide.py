@@ -21,6 +21,7 @@ PAIRS: Final = {
     ("page_up", "page_down"): ("PgUp PgDn", "a page up, down"),
     ("first", "last"): ("g G", "first, last row"),
     ("next_detail", "previous_detail"): ("n N", "next, previous detail"),
+    ("interface", "profile"): ("i P", "next interface, profile"),
     ("sort", "invert"): ("< > I", "sort by a column, invert"),
     ("slower", "faster"): ("+ -", "longer, shorter interval"),
 }

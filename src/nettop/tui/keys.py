@@ -52,6 +52,7 @@ KEYS: Final = (
     Key(("z",), "fold", "fold cores; group flows", "looking"),
     Key(("R",), "driver_names", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops by reason", "looking"),
+    Key(("f",), "full", "graph on the whole screen", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),
     Key(("-",), "faster", "shorter interval", "looking"),

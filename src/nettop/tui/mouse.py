@@ -14,7 +14,7 @@ from . import keys
 
 
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
-    """A click: a pane's title in the footer opens the pane; a row gets the cursor, then opens.
+    """A click: the footer's titles and keys do what they say; a row gets the cursor, then opens.
 
     `at` is column and row; `rows` and `scene` are those that were painted last.
     """
@@ -22,7 +22,13 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
     width = sum(len(text) for text, _ in rows[-1]) if rows else 0
     name = page.pane_at(view, width, x)
     if y == len(rows) - 1 and name:
-        return replace(view, pane=name, help=False), None
+        return replace(view, pane=name, help=False, back=()), None
+    if y == len(rows) - 1:
+        return keys.act(page.hint_at(scene, view, width, x), view, scene)
+    row_at = pane(view.pane).row_at
+    row = "" if row_at is None or view.help else row_at(scene, view, (width, len(rows)), at)
+    if row:
+        return keys.act("enter", view.at(on=row), scene)
     here = next((n for n, row in enumerate(rows) if selected(row)), None)
     if here is None or not _same_frame(rows, here, y) or not _inside(rows[here], x):
         return view, None

@@ -40,6 +40,8 @@ def _sideways(by: int) -> Change:
 
 def _escape(view: View, scene: Scene) -> View:
     """What Esc does in the pane; else back to where Enter came from, else to the present."""
+    if view.full:
+        return replace(view, full=False)
     after = pane(view.pane).escape(view, scene)
     arrived = view.back and after.spot.open != view.spot.open == view.back[-1].opened
     if view.back and (after == view or arrived):
@@ -103,6 +105,7 @@ CHANGES: Final[dict[str, Change]] = {
     "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
     "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),
     "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
+    "full": lambda v, _s: replace(v, full=not v.full),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
     "help": lambda v, _s: replace(v, help=not v.help),
 }  # fmt: skip

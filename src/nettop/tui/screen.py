@@ -359,7 +359,7 @@ class Nettop(App[int]):
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""
-        for title, hint, (kind, name) in palette.commands():
+        for title, hint, (kind, name) in palette.commands(self.view, self.target_scene()):
             yield SystemCommand(title, hint, partial(self.command, kind, name))
 
     def command(self, kind: str, name: str) -> None:

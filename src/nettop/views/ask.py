@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from .scene import Scene, View
 
@@ -19,6 +20,14 @@ class Ask:
     verb: str
     target: str = ""
     value: str = ""
+
+
+class Hint(NamedTuple):
+    """A key, what it does here, and the action that a click on it does."""
+
+    key: str
+    text: str
+    action: str
 
 
 Next = tuple[View, Ask | None]

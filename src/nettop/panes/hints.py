@@ -1,0 +1,61 @@
+"""The keys at the right of the footer: those that do something on this pane and this row."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..terms.text import cells
+from ..views.ask import Hint
+from ..views.scene import IN_FORCE, Scene, View
+from . import listed, pane
+
+PAST: Final = (
+    Hint("End", "present", "end"),
+    Hint("←", "back", "earlier"),
+    Hint("→", "on", "later"),
+)
+FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
+COPY: Final = Hint("y", "copy", "copy")
+HELP: Final = Hint("?", "help", "help")
+QUIT: Final = Hint("q", "quit", "quit")
+
+
+def hints(scene: Scene, view: View) -> tuple[Hint, ...]:
+    """The keys that do something here, the decisive ones first; `?` is not among them."""
+    if view.moment:
+        return PAST
+    here = view.spot.open or view.spot.on  # as painted: to list all rows again is dear
+    own = pane(view.pane).hints
+    known = () if own is None else own(scene, view, here)
+    running = (Hint("Ctrl-X", "stop", "stop"),) if scene.progress is not None else ()
+    return (*running, *of_row(scene, here), *known)
+
+
+def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
+    """The keys for a finding by its state, and for a change in the journal."""
+    one = next((one for one in listed.listed(scene) if one.id == here), None)
+    if one is not None and one.state == "muted":
+        return (Hint("m", "unmute", "mute"),)
+    if one is not None and one.state == "done":
+        return (Hint("u", "undo", "undo"),)
+    steps = bool(scene.plans.get(here))
+    if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
+        return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
+    return (*(FIX if steps and not scene.origin else ()), *((COPY,) if steps else ()))
+
+
+def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:
+    """As many hints as there is room for before `?`, which is always there; `q` if it fits."""
+    out: list[Hint] = []
+    left = room - width_of(HELP)
+    for hint in (*known, QUIT):
+        if width_of(hint) > left:
+            break
+        out.append(hint)
+        left -= width_of(hint)
+    return (*(hint for hint in out if hint is not QUIT), HELP, *((QUIT,) if QUIT in out else ()))
+
+
+def width_of(hint: Hint) -> int:
+    """The columns of a hint: key, space, text, and two behind it."""
+    return cells(hint.key) + cells(hint.text) + 3

@@ -1,0 +1,74 @@
+"""The footer has the keys of this pane and this row, and always the help."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from scenes import lossy, storied
+from scenes.found import RING
+
+from nettop import panes
+from nettop.panes import cursor, hints, page
+from nettop.terms.text import text_of
+from nettop.tui import keys, mouse, palette
+from nettop.views.scene import RunningTest, Scene, View
+
+
+def footer(scene: Scene, view: View, width: int) -> str:
+    return text_of(page.footer(scene, cursor.bound(view, scene), width))
+
+
+@pytest.mark.parametrize("width", [60, 80, 100, 120, 200])
+@pytest.mark.parametrize("pane", panes.names())
+def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
+    scene = storied() if pane == "journal" else lossy()
+    view = cursor.bound(View(pane=pane), scene)
+    text = footer(scene, view, width)
+    first = hints.hints(scene, view)[0]
+    assert len(text) == width
+    assert f"{first.key} {first.text}  " in text
+    assert "? help" in text
+    assert panes.pane(pane).TITLE.split()[0] in text
+
+
+@pytest.mark.parametrize("pane", panes.names())
+def test_every_key_of_the_footer_is_in_the_table(pane: str) -> None:
+    scene = storied()
+    known = {key.action: key.keys for key in keys.KEYS}
+    names = {"Enter": "enter", "←": "left", "→": "right", "Esc": "escape", "End": "end",
+             "Ctrl-X": "ctrl+x"}  # fmt: skip
+    for hint in hints.hints(scene, cursor.bound(View(pane=pane), scene)):
+        assert names.get(hint.key, hint.key) in known[hint.action]
+
+
+def test_the_keys_follow_the_row() -> None:
+    scene = lossy()
+    on = View(pane="advisor").at(on=RING.id)
+    assert "a apply  p prove" in footer(scene, on, 120)
+    assert "a apply" not in footer(replace(scene, origin="replay of x"), on, 120)
+    assert "a apply" not in footer(scene, View(pane="flows"), 120)
+    assert "End present" in footer(scene, replace(on, moment=1.0), 120)
+    running = replace(scene, progress=RunningTest("bulk", 1.0, 9.0))
+    assert "Ctrl-X stop" in footer(running, on, 120)
+
+
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_click_on_a_key_of_the_footer_does_it(width: int) -> None:
+    scene = lossy()
+    view = cursor.bound(View(pane="advisor").at(on=RING.id), scene)
+    rows = page.compose(scene, view, width, 24)
+    x = text_of(rows[-1]).index("a apply") + 2
+    _, ask = mouse.clicked((x, 23), rows, view, scene)
+    assert ask is not None
+    assert (ask.verb, ask.target) == ("apply", RING.id)
+    shown, _ = mouse.clicked((text_of(rows[-1]).index("? help"), 23), rows, view, scene)
+    assert shown.help
+
+
+def test_the_palette_begins_with_what_can_be_done_here() -> None:
+    scene = lossy()
+    view = cursor.bound(View(pane="advisor").at(on=RING.id), scene)
+    entries = list(palette.commands(view, scene))
+    assert [name for _, _, (_, name) in entries[:2]] == ["apply", "prove"]
+    assert len(entries) == len(set(entries))

@@ -1,0 +1,31 @@
+"""A graph on the whole screen, and back."""
+
+from __future__ import annotations
+
+import pytest
+from scenes import storied
+
+from nettop import panes
+from nettop.panes import page
+from nettop.terms.text import text_of
+from nettop.tui.keys import press
+from nettop.views.scene import View
+
+
+@pytest.mark.parametrize(("width", "height"), [(80, 24), (120, 40), (200, 60)])
+@pytest.mark.parametrize("name", panes.names())
+def test_the_graph_of_a_pane_fills_the_screen(name: str, width: int, height: int) -> None:
+    scene = storied()
+    view, _ = press("f", "f", View(pane=name), scene)
+    rows = [text_of(row) for row in page.compose(scene, view, width, height)]
+    assert sum(not row.strip() for row in rows) <= 6  # of losses there are few
+    assert "needs two samples" not in "".join(rows)
+    assert any("now" in row for row in rows)
+    for key in ("f", "escape"):
+        assert not press(key, None, view, scene)[0].full
+
+
+def test_the_graphs_of_flows_are_those_of_the_flow_under_the_cursor() -> None:
+    scene = storied()
+    rows = page.compose(scene, View(pane="flows", full=True), 120, 40)
+    assert any("RTT" in text_of(row).upper() for row in rows)
