@@ -43,16 +43,16 @@ class Row:
 def read(source: Source) -> list[Row]:
     """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc."""
     names = route.names(source)
-    shaped = _shaped(route.qdiscs(source))
+    found = shaped(route.qdiscs(source))
     return [
         row
-        for index in shaped
+        for index in found
         if index in names
         for row in parse(route.classes(source, index, names[index]), names)
     ]
 
 
-def _shaped(reply: bytes) -> list[int]:
+def shaped(reply: bytes) -> list[int]:
     """The indices of the interfaces whose root qdisc is HTB."""
     found = []
     for kind, start, end in messages(reply):

@@ -87,6 +87,11 @@ class Window:
     classes: Track = field(
         default_factory=lambda: Track(lambda row: (row.interface, row.handle), _always)
     )
+    netns_qdiscs: Track = field(  # qdiscs and classes
+        default_factory=lambda: Track(
+            lambda row: ((row.namespace, row.interface), row.parent, row.handle), _always
+        )
+    )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
@@ -100,6 +105,7 @@ class Window:
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
+            (self.netns_qdiscs, "netns_qdiscs"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
         self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
@@ -108,6 +114,13 @@ class Window:
             self.owners = single.socket_owners(frame.rows("socket_owners"))
         _keep(self.cores, loads(frame), frame.at)
         _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
+
+    def devices(self) -> dict[tuple[int, str], str]:
+        """The interface of each address of other namespaces, by the namespace's inode and it."""
+        rows = (series[-1][1].now for series in self.netns_qdiscs.series.values())
+        return {
+            (row.namespace, address): row.interface for row in rows for address in row.addresses
+        }
 
     def core(self, cpu: int | None) -> Mapping[str, float] | None:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
@@ -123,8 +136,10 @@ class Window:
         """The mean rate of a counter of an interface, per second; None when it is not known."""
         return mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ()))
 
-    def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
-        """The entries of each queue (or class) of an interface."""
+    def of_interface(
+        self, track: Track, interface: str | tuple[int, str]
+    ) -> Iterator[list[Entry[Any]]]:
+        """The entries of each queue (or class) of an interface; elsewhere: with its namespace."""
         for name in track.series:
             if isinstance(name, tuple) and name[0] == interface:
                 entries = track.entries(name)
