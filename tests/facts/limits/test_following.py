@@ -64,8 +64,33 @@ def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
     assert thread.reach[1] > 4 * G
 
 
+def test_a_slow_flow_tells_that_the_cpu_carries_a_little_more() -> None:
+    """A reader that costs 0.5% at 3 Mb/s does not cost more for each byte at 60 Mb/s."""
+    slow = {"bytes_acked": 375_000}
+    paced_slowly = {"max_pacing_rate": 380_000}
+    found = flow(limits(lambda s: paced(
+        s, ran=0.005, rates=slow, gauges=paced_slowly, queue=shaper(s, 60e6, 0.051)
+    )))  # fmt: skip
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+
+
+def test_a_quota_counts_however_long_the_thread_waits_for_its_core() -> None:
+    found = flow(limits(lambda s: paced(s, ran=0.12, waited=0.1, group="/pod", throttled=0.0)))
+    assert found.next is not None
+    assert found.next.stage == "thread"
+
+
+def test_interrupts_of_other_traffic_on_its_core_say_nothing_of_its_cost() -> None:
+    found = flow(limits(lambda s: paced(
+        s, ran=0.005, softirq=0.2, idle=(0.0, 1.0, 1.0, 1.0), queue=shaper(s, 9 * G, 0.11)
+    )))  # fmt: skip
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+
+
 def test_a_slow_flow_that_waits_for_its_core_is_far_from_what_the_cpu_carries() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 9 * G, 0.11))))
+    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 2 * G, 0.5))))
     assert found.next is not None
     assert found.next.stage == "qdisc"
 

@@ -3,9 +3,8 @@
 It is the smallest capacity of the other stages that does not itself depend on what limits now. A
 capacity that is computed (a shaper, a window over a round trip, a link) is told as next only if it
 is less than the threads and cores on the way surely carry. Below half full a CPU says little of
-its capacity: the cost of a byte falls as batches grow, by a factor of up to five (measured: GSO and
-GRO of one writer at a hundredth, a tenth and the whole of its rate). Between the least and the most
-that a CPU may carry the next stage is not known.
+its capacity: the cost of a byte falls as batches grow and rises by contention (`stages/_budget`).
+Between the least and the most that a CPU may carry the next stage is not known.
 """
 
 from __future__ import annotations
