@@ -129,7 +129,7 @@ def _window(look: Look) -> Iterator[Reading]:
         return
     known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
     capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
-    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity)
+    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity, held)
 
 
 def _by_distance(look: Look) -> bool:
