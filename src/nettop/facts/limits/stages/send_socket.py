@@ -22,7 +22,6 @@ WINDOW_FULL: Final = 0.9  # of the congestion window in flight
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
 HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
 LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
-PACKET: Final = 65_536  # bytes of a packet before it is cut into segments
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
@@ -129,7 +128,9 @@ def _window(look: Look) -> Iterator[Reading]:
         return
     known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
     capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
-    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity, held)
+    reach = _grows(look, allowed, rtt) if allowed and rtt else None
+    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity, held,
+                  reach)  # fmt: skip
 
 
 def _by_distance(look: Look) -> bool:
@@ -149,15 +150,26 @@ def _by_distance(look: Look) -> bool:
 def _per_trip(look: Look, size: float) -> Interval | None:
     """What a buffer carries in a round trip.
 
-    A packet of up to 64 KiB is begun while a byte is free (sk_stream_memory_free()).
+    A writer that waits is woken when a third is free. A packet of up to 64 KiB is begun while a
+    byte is free (sk_stream_memory_free()).
     """
     trip = look.now("min_rtt") or look.now("rtt")
     if not trip:
         return None
     whole = formulas.window_cap(size, trip / 1e6)
-    if trip < LONG and whole > look.rate / HALF:
+    return (0.65 * whole, 1.3 * whole) if trip >= LONG or whole <= look.rate / HALF else None
+
+
+def _grows(look: Look, allowed: float, rtt: float) -> Interval | None:
+    """To what a window that is not full may grow; None over a short path, where it matters little.
+
+    The peer chose the scale of its window for the largest buffer that it may have
+    (tcp_select_initial_window()): within a factor of two. About half of a buffer is window.
+    """
+    if rtt < LONG:
         return None
-    return 0.9 * whole, whole + min(0.8 * whole, formulas.window_cap(PACKET, trip / 1e6))
+    most = formulas.window_cap(65_535 << (look.now("snd_wscale") or 0), rtt / 1e6)
+    return max(allowed, most / 4), max(allowed, most)
 
 
 def _around(rate: float) -> Interval:
