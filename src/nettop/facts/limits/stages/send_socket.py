@@ -14,7 +14,7 @@ from typing import Any, Final
 from ....terms import formulas, units
 from .. import Interval, Reading
 from ..looks import Look
-from ..window import share
+from ..window import mean, share
 
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent: less is nothing
@@ -22,6 +22,7 @@ WINDOW_FULL: Final = 0.9  # of the congestion window in flight
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
 HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
 LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
+STRETCHED: Final = 4.0  # a round trip by so much longer than the shortest is made of queues
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
@@ -67,17 +68,38 @@ def _buffer(look: Look) -> Iterator[Reading]:
         return
     clock = look.part("sndbuf_limited")
     filled = share(_full(entry.now) for entry in look.tcp)
-    held = max(clock, filled)
+    full = held = max(clock, filled)
+    beyond = _beyond(look, size) if full >= 0.5 else ""
+    if beyond:
+        name = "other end, or the path to it"
+        yield Reading("peer", "there", name, "inferred", beyond, None, None, full)
+        held = 0.0
     triple = look.triples.get("tcp_wmem", ())
     most = triple[2] if len(triple) == 3 else None
     chosen = most is not None and size < SET * most and held >= 0.5
     owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
     largest = size if chosen or most is None else max(size, most)
     name = f"send buffer {units.size(size)}, {owner}"
-    why = f"{units.size(size)} buffer full {units.share(held)} of the time"
+    why = f"{units.size(size)} buffer full {units.share(full)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "told" if clock >= 0.5 else "measured"
-    yield Reading("sndbuf", "here", name, kind, why, held, capacity, held)
+    yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
+
+
+def _beyond(look: Look, size: float) -> str:
+    """Why a full send buffer is only where data waits for what is farther on; empty: it is not.
+
+    At the shortest round trip the buffer would carry a multiple of the rate. What is in it waits
+    for a queue, or for a reader that gets no CPU.
+    """
+    rtt = mean(entry.now.rtt for entry in look.tcp)
+    least = look.now("min_rtt")
+    if not rtt or not least or rtt < STRETCHED * least:
+        return ""
+    if formulas.window_cap(size, least / 1e6) < STRETCHED * look.rate:
+        return ""
+    trips = units.seconds(rtt / 1e6), units.seconds(least / 1e6)
+    return f"acknowledged after {trips[0]}, where the shortest round trip is {trips[1]}"
 
 
 def _pacing(look: Look) -> Iterator[Reading]:
