@@ -69,10 +69,11 @@ def _buffer(look: Look) -> Iterator[Reading]:
     clock = look.part("sndbuf_limited")
     filled = share(_full(entry.now) for entry in look.tcp)
     full = held = max(clock, filled)
-    beyond = _beyond(look, size) if full >= 0.5 else ""
+    waits = min(1.0, full + look.part("rwnd_limited"))  # the kernel counts one or the other
+    beyond = _beyond(look, size) if full >= EMPTY and waits >= 0.5 else ""
     if beyond:
         name = "other end, or the path to it"
-        yield Reading("peer", "there", name, "inferred", beyond, None, None, full)
+        yield Reading("peer", "there", name, "inferred", beyond, None, None, waits)
         held = 0.0
     triple = look.triples.get("tcp_wmem", ())
     most = triple[2] if len(triple) == 3 else None
