@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_tables import joined, moving
 
 from nettop.cli import main
-from nettop.commands.why import text
+from nettop.commands.why import chosen, text
 from nettop.facts.limits import KINDS, STAGES, Limit
+from nettop.terms.errors import Refused
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 SENDER = "10.77.2.1:60370"
@@ -66,7 +69,7 @@ def test_the_text_has_the_limit_its_measurement_and_the_next(
     assert "64 KiB buffer full" in out
 
 
-@pytest.mark.parametrize("target", ["enp0s12", "440", SENDER, PEER])
+@pytest.mark.parametrize("target", ["enp0s12", "440", SENDER, PEER, f"::ffff:{PEER}"])
 def test_a_target_is_an_interface_a_process_or_either_end(
     target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -82,6 +85,30 @@ def test_an_unknown_target_is_a_usage_error(
     code, out, err = why(capsys, "vm-send-buffer.host", target)
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("target", ["x:y", ":", "[::1", "10.77.2.2:99999", "10.77.2.2:"])
+def test_what_is_no_address_with_a_port_is_called_so(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, err = why(capsys, "vm-send-buffer.host", target)
+    assert f"no interface, process or ADDRESS:PORT '{target}'" in err
+
+
+@pytest.mark.parametrize("target", ["::1:5", "[::1]:5", "0:0:0:0:0:0:0:1:5", "[0::1]:5"])
+def test_an_address_of_ipv6_has_several_forms(
+    target: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, _, err = why(capsys, "vm-send-buffer.host", target)
+    assert "no flow from or to [::1]:5 wants" in err
+
+
+def test_a_process_whose_flows_only_root_sees() -> None:
+    """Without root the processes of other users' sockets are not known."""
+    hidden = Limit("flow", "10.0.0.1:80>10.0.0.2:4", "tx", 1e9)
+    facts = replace(joined(*moving()), limits=(hidden,))
+    with pytest.raises(Refused, match="; the processes of 1 flow are not known"):
+        chosen(facts, "8")
 
 
 def test_a_ring_that_drops_limits_the_interface(capsys: pytest.CaptureFixture[str]) -> None:

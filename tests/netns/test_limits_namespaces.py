@@ -55,3 +55,31 @@ def test_a_flow_of_another_namespace_is_found_by_its_process(
         assert again["namespace"].startswith("space")  # scrubbed
         inside = stage.why(stage.here, "10.94.0.2:7300")["limits"]
         assert [one["namespace"] for one in inside] == [None]
+
+
+@pytest.mark.parametrize(
+    ("commands", "name"),
+    [
+        (("qdisc add dev eth0 root handle 7: tbf rate 30mbit burst 64k latency 50ms",),
+         "tbf 7: of eth0"),
+        (("qdisc add dev eth0 root handle 1: htb default 10",
+          "class add dev eth0 parent 1: classid 1:10 htb rate 30mbit"),
+         "htb class 1:10 of eth0"),
+    ],
+)  # fmt: skip
+def test_a_shaper_of_another_namespace_limits_its_flow(
+    commands: tuple[str, ...], name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for variable in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(variable, str(tmp_path))
+    with Stage("shaped") as stage:
+        for words in commands:
+            stage.tc(words)
+        stage.reader()
+        process = stage.writer()
+        stage.settle("10.94.0.2")
+        found = limit(f"{process.pid}", "--seconds", "5")
+        assert (found["namespace"], found["limit"]["stage"]) == (stage.here, "qdisc")
+        assert found["limit"]["name"] == name
+        least, most = found["limit"]["capacity"]
+        assert (least, most) == (27e6, 30e6)

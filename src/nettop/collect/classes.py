@@ -58,20 +58,20 @@ def update(source: Source, memory: Memory) -> list[Row]:
     if known.rests:
         known.rests -= 1
         return []
-    shaped = _shaped(route.qdiscs(source))
-    if not shaped:
+    found = shaped(route.qdiscs(source))
+    if not found:
         known.rests = _RESTS
         return []
     names = route.names(source)
     return [
         row
-        for index in shaped
+        for index in found
         if index in names
         for row in parse(route.classes(source, index, names[index]), names)
     ]
 
 
-def _shaped(reply: bytes) -> list[int]:
+def shaped(reply: bytes) -> list[int]:
     """The indices of the interfaces whose root qdisc is HTB."""
     found = []
     for kind, start, end in messages(reply):

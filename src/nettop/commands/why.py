@@ -129,14 +129,44 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     if target.isdecimal():
         found = [one for one in facts.limits if one.pid == int(target)]
         if not found:
-            raise Refused(f"process {target} has no flow that wants to move data", 2)
+            raise Refused(_no_flow(facts, target), 2)
         return found
-    if ":" in target:
-        found = [one for one in facts.limits if target in one.target.split(">")]
-        if not found:
-            raise Refused(f"no flow from or to {target} wants to move data", 2)
-        return found
-    raise Refused(f"no interface, process or address {target!r}{nearest(target, names)}", 2)
+    address = _address(target)
+    if address is None:
+        message = f"no interface, process or ADDRESS:PORT {target!r}{nearest(target, names)}"
+        raise Refused(message, 2)
+    found = [one for one in facts.limits if address in one.target.split(">")]
+    if not found:
+        raise Refused(f"no flow from or to {address} wants to move data", 2)
+    return found
+
+
+def _no_flow(facts: Facts, pid: str) -> str:
+    """Why a process has no limit: of some sockets only root sees the process."""
+    message = f"process {pid} has no flow that wants to move data"
+    hidden = sum(one.pid is None for one in facts.limits if one.over != "nic")
+    if hidden:
+        message += f"; the processes of {hidden} flow{'s' * (hidden > 1)} are not known"
+    return message
+
+
+def _address(target: str) -> str | None:
+    """`ADDRESS:PORT` as limits have it; IPv6 also without brackets or in a long form.
+
+    None: it is no address with a port.
+    """
+    from ipaddress import ip_address
+
+    from ..facts.limits.looks import end
+
+    text, _, port = target.rpartition(":")
+    try:
+        address = ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
+    if not port.isdecimal() or int(port) > 65_535:
+        return None
+    return end(str(getattr(address, "ipv4_mapped", None) or address), int(port))
 
 
 def document(

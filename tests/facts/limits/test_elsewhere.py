@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
 from flow_tables import Tables, socket
 from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
 
-from nettop.collect import namespaces, netns_udp, socket_owners, threads
+from nettop.collect import namespaces, netns_qdiscs, netns_udp, socket_owners, threads
 from nettop.facts.limits import Limit, words
 
 POD, OTHER = 4026532179, 4026532180
@@ -91,3 +94,34 @@ def test_a_udp_socket_of_a_pod_that_drops() -> None:
     limit = next(one for one in limits(at) if one.over == "socket")
     assert (limit.namespace, limit.pid, limit.stage.stage) == ("web-7f", 12, "application")
     assert limit.stage.because == "datagrams wait to be read in 100% of the samples"
+
+
+def _queue(second: float, space: int, kind: str, **more: Any) -> netns_qdiscs.Row:
+    plain: dict[str, Any] = {"parent": "root", "handle": "1:", "leaf": True}
+    return netns_qdiscs.Row(
+        space, "eth0", kind=kind, addresses=("10.0.0.1",), backlog=90_000,
+        bytes=int(130_000_000 * second), **{**plain, **more},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("space", "rows", "limits_"),
+    [
+        (POD, ({"kind": "tbf", "rate": 1.05e9},), "tbf 1: of eth0"),
+        (POD, ({"kind": "htb"},
+               {"kind": "class", "rate": 1.05e9, "parent": "root", "handle": "1:10"}),
+         "htb class 1:10 of eth0"),
+        (POD, ({"kind": "fq", "flow_rate": 1.04e9},), "fq 1: of eth0"),
+        (OTHER, ({"kind": "tbf", "rate": 1.05e9},), None),
+    ],
+)  # fmt: skip
+def test_a_shaper_of_the_flows_own_namespace_limits_it(
+    space: int, rows: tuple[dict[str, Any], ...], limits_: str | None
+) -> None:
+    def at(second: float) -> Tables:
+        queues = [_queue(second, space, **row) for row in rows]
+        slow = threads.Row(8, 8, 5, "nginx", "S", 0.1 * second, 0.0, 1)
+        return {**pods(second, POD), "netns_qdiscs": queues, "threads": [slow]}
+
+    stage = flows(limits(at))["web-7f"].stage
+    assert (stage.name if stage.stage == "qdisc" else None) == limits_

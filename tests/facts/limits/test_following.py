@@ -64,8 +64,33 @@ def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
     assert thread.reach[1] > 4 * G
 
 
+def test_a_slow_flow_tells_that_the_cpu_carries_a_little_more() -> None:
+    """A reader that costs 0.5% at 3 Mb/s does not cost more for each byte at 60 Mb/s."""
+    slow = {"bytes_acked": 375_000}
+    paced_slowly = {"max_pacing_rate": 380_000}
+    found = flow(limits(lambda s: paced(
+        s, ran=0.005, rates=slow, gauges=paced_slowly, queue=shaper(s, 60e6, 0.051)
+    )))  # fmt: skip
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+
+
+def test_a_quota_counts_however_long_the_thread_waits_for_its_core() -> None:
+    found = flow(limits(lambda s: paced(s, ran=0.12, waited=0.1, group="/pod", throttled=0.0)))
+    assert found.next is not None
+    assert found.next.stage == "thread"
+
+
+def test_interrupts_of_other_traffic_on_its_core_say_nothing_of_its_cost() -> None:
+    found = flow(limits(lambda s: paced(
+        s, ran=0.005, softirq=0.2, idle=(0.0, 1.0, 1.0, 1.0), queue=shaper(s, 9 * G, 0.11)
+    )))  # fmt: skip
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+
+
 def test_a_slow_flow_that_waits_for_its_core_is_far_from_what_the_cpu_carries() -> None:
-    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 9 * G, 0.11))))
+    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 2 * G, 0.5))))
     assert found.next is not None
     assert found.next.stage == "qdisc"
 
@@ -159,4 +184,29 @@ def test_of_two_shapers_that_are_full_neither_is_next() -> None:
 def test_what_a_full_queue_fills_is_not_next(stage: str) -> None:
     full = reading("qdisc", (0.9 * G, G), held=1.0)
     filled = reading(stage, (0.9 * G, 1.1 * G), held=0.9)
-    assert independent(filled, full, G).capacity is None
+    found = independent(filled, full, G)
+    assert found.capacity is None
+    assert following(ends(full, found, WIRE)) == WIRE  # nor does it hide what is
+
+
+FAR = {"min_rtt": 20_000, "rtt": 20_500, "cwnd": 4000}
+
+
+@pytest.mark.parametrize(("scale", "next_"), [(3, None), (10, "sndbuf")])
+def test_the_window_that_the_peer_may_offer_bounds_what_a_sender_tells(
+    scale: int, next_: str | None
+) -> None:
+    """Its scale tells its largest buffer: 0.25 to 0.5 MB, or 32 to 64 MB."""
+    gauges = {**FAR, "snd_wscale": scale, "snd_wnd": 65_000, "max_pacing_rate": 380_000}
+    slow = {"bytes_acked": 375_000}
+    found = flow(limits(lambda s: moment(s, ran=0.0005, rates=slow, gauges=gauges)))
+    assert found.stage.stage == "pacing"
+    assert (found.next.stage if found.next is not None else None) == next_
+
+
+def test_a_path_whose_loss_fills_the_window_may_carry_no_more() -> None:
+    paced_ = reading("pacing", (0.9 * G, G), held=1.0)
+    path = reading("path", (1.5 * G, 3 * G), held=0.8)
+    found = independent(path, paced_, G)
+    assert found.capacity is None
+    assert following(ends(paced_, found, WIRE)) is None

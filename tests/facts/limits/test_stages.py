@@ -38,6 +38,15 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
     "send buffer by its clock": ({"gauges": {"notsent": 0}, "rates": {"sndbuf_limited": 900_000}},
                                  "sndbuf", "here"),
     "send buffer in flight": ({"gauges": FULL}, "sndbuf", "here"),
+    "a buffer that is full of what waits farther on": (
+        {"gauges": {**FULL, "sndbuf": 4_000_000, "wmem_queued": 3_900_000, "min_rtt": 100}},
+        "peer", "there",
+    ),
+    "a window that is closed or a buffer that is full, in turns": (
+        {"rates": {"rwnd_limited": 400_000, "sndbuf_limited": 300_000},
+         "gauges": {"min_rtt": 100, "rtt": 30_000}},
+        "peer", "there",
+    ),
     "throttled in bursts that fill the buffer": (
         {"gauges": FULL, "ran": 0.05, "group": "/one", "throttled": 1.0}, "thread", "here"
     ),

@@ -1,7 +1,7 @@
 """Looks at the sockets of other network namespaces: pods, containers, `ip netns`.
 
-Their interfaces, qdiscs and sysctls are not read. What their sockets, threads and quotas say is as
-good as in this namespace.
+Their sysctls and the counters of their interfaces are not read. What their sockets, qdiscs, threads
+and quotas say is as good as in this namespace.
 """
 
 from __future__ import annotations
@@ -22,15 +22,18 @@ def looks(window: Window, facts: Facts) -> list[Look]:
 
 
 def _streams(window: Window, facts: Facts) -> Iterator[Look]:
+    devices = window.devices()
     for inode in window.netns_tcp.series:
         entries = window.netns_tcp.entries(inode)
         if not entries:
             continue
         row = entries[-1].now
         flow = _flow(window, "tcp", row, row.remote, row.remote_port)
+        device = devices.get((row.namespace, row.local))
         yield from wanting(
             Look("flow", name(flow), "tx", 0.0, window, facts, None, flow, entries,
-                 namespace=_named(window, row))
+                 namespace=_named(window, row),
+                 device=(row.namespace, device) if device is not None else None)
         )  # fmt: skip
 
 

@@ -2,10 +2,9 @@
 
 It is the smallest capacity of the other stages that does not itself depend on what limits now. A
 capacity that is computed (a shaper, a window over a round trip, a link) is told as next only if it
-is less than the threads and cores on the way surely carry. Below half full a CPU says little of
-its capacity: the cost of a byte falls as batches grow, by a factor of up to five (measured: GSO and
-GRO of one writer at a hundredth, a tenth and the whole of its rate). Between the least and the most
-that a CPU may carry the next stage is not known.
+is less than what the threads and cores on the way, and the window of the peer, surely carry. Below
+half full a CPU says little of its capacity: the cost of a byte falls as batches grow and rises by
+contention (`stages/_budget`). Between the least and the most of these the next stage is not known.
 """
 
 from __future__ import annotations
@@ -63,10 +62,13 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
 
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
-    a queue behind it is full may only ask again and again.
+    a queue behind it is full may only ask again and again. A path whose loss fills the window while
+    another stage limits may carry no more at all.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
+    if one.stage == "path" and one.held >= BINDS and first.stage not in QUEUES:
+        return replace(one, capacity=None, reach=(rate, rate / BINDS))
     full = first.stage in QUEUES and one.stage in FED_BACK
     follows = one.stage in GROWS or (full and (one.stage == "path" or one.held >= BINDS))
     return replace(one, capacity=None) if follows and one.capacity is not None else one

@@ -33,6 +33,7 @@ class Look:
     udp: Sequence[Entry[Any]] = ()
     triples: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # tcp_rmem and tcp_wmem
     namespace: str | None = None  # None: this one
+    device: tuple[int, str] | None = None  # its interface in another namespace, by inode
 
     @property
     def sends(self) -> bool:

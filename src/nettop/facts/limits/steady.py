@@ -20,6 +20,7 @@ AFTER: Final = 10.0
 MINUTE: Final = 60.0
 LOST: Final = 0.25  # of wall time
 GONE: Final = 0.05
+WINDOW: Final = ("peer", "rwnd")  # one clock of the kernel: below one half it is called rwnd
 
 Key = tuple[str, str, str, str | None]
 Stage = tuple[str, str]
@@ -81,7 +82,8 @@ def _settled(held: _Held, seen: Stage, limit: Limit, at: float) -> bool:
     if held.rival != seen:
         held.rival, held.rival_at = seen, at
     recent = at - held.changed < MINUTE
-    still = next((one.held for one in limit.ladder if one.stage == held.stage[0]), 0.0)
+    names = WINDOW if held.stage[0] in WINDOW else (held.stage[0],)
+    still = max((one.held for one in limit.ladder if one.stage in names), default=0.0)
     if still >= (GONE if recent else LOST):
         held.rival_at = at
         return False

@@ -113,6 +113,11 @@ class Window:
     classes: Track = field(
         default_factory=lambda: Track(lambda row: (row.interface, row.handle), _always)
     )
+    netns_qdiscs: Track = field(  # qdiscs and classes
+        default_factory=lambda: Track(
+            lambda row: ((row.namespace, row.interface), row.parent, row.handle), _always
+        )
+    )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
@@ -130,6 +135,7 @@ class Window:
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
+            (self.netns_qdiscs, "netns_qdiscs"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
         if self.tcp.changes != before:
@@ -147,6 +153,16 @@ class Window:
             self._frame[name] = make()
         result: _Result = self._frame[name]
         return result
+
+    def devices(self) -> dict[tuple[int, str], str]:
+        """The interface of each address of other namespaces, by the namespace's inode and it."""
+        return self.once("devices", self._devices)
+
+    def _devices(self) -> dict[tuple[int, str], str]:
+        rows = (series[-1][1].now for series in self.netns_qdiscs.series.values())
+        return {
+            (row.namespace, address): row.interface for row in rows for address in row.addresses
+        }
 
     def core(self, cpu: int | None) -> Mapping[str, float] | None:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
@@ -167,8 +183,10 @@ class Window:
             return False
         return series[0][1] is nic or all(_rests(one) for _, one in series)
 
-    def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
-        """The entries of each queue (or class) of an interface."""
+    def of_interface(
+        self, track: Track, interface: str | tuple[int, str]
+    ) -> Iterator[list[Entry[Any]]]:
+        """The entries of each queue (or class) of an interface; elsewhere: with its namespace."""
         names = self.once(("interfaces", id(track)), lambda: _by_interface(track))
         for name in names.get(interface, ()):
             entries = track.entries(name)

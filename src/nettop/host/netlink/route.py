@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import struct
 from socket import AF_INET, AF_INET6, inet_ntop
-from typing import Final
+from typing import Final, Protocol
 
 from ..request import Request
 from ..source import Source
@@ -72,6 +72,13 @@ QDISC: Final = {
 }  # fmt: skip
 
 
+class Asked(Protocol):
+    """What answers a question: a source, or a source in another network namespace."""
+
+    def netlink(self, request: Request) -> bytes:
+        """The answer; OSError."""
+
+
 LINKS: Final = Request(
     "route",
     GETLINK,
@@ -81,7 +88,7 @@ LINKS: Final = Request(
 )
 
 
-def links(source: Source) -> bytes:
+def links(source: Asked) -> bytes:
     """Every link, without counters."""
     return source.netlink(LINKS)
 
@@ -93,7 +100,7 @@ def link(source: Source, name: str) -> bytes:
     return source.netlink(Request("route", GETLINK, body, f"route/link/{name}"))
 
 
-def names(source: Source) -> dict[int, str]:
+def names(source: Asked) -> dict[int, str]:
     """The name of every interface, by index."""
     found = {}
     reply = links(source)
@@ -113,7 +120,7 @@ def counters(source: Source) -> bytes:
     return source.netlink(Request("route", GETSTATS, body, "route/counters", dump=True))
 
 
-def addresses(source: Source) -> bytes:
+def addresses(source: Asked) -> bytes:
     """Every IP address."""
     body = struct.pack("=BBBBI", 0, 0, 0, 0, 0)
     return source.netlink(Request("route", GETADDR, body, "route/addresses", dump=True))
@@ -126,13 +133,13 @@ def routes(source: Source, family: int) -> bytes:
     return source.netlink(Request("route", GETROUTE, body, name, dump=True))
 
 
-def qdiscs(source: Source) -> bytes:
+def qdiscs(source: Asked) -> bytes:
     """Every queueing discipline with its counters."""
     body = struct.pack("=BxHiIII", 0, 0, 0, 0, 0, 0)
     return source.netlink(Request("route", GETQDISC, body, "route/qdiscs", dump=True))
 
 
-def classes(source: Source, index: int, interface: str) -> bytes:
+def classes(source: Asked, index: int, interface: str) -> bytes:
     """Every traffic class of one interface with its counters."""
     body = struct.pack("=BxHiIII", 0, 0, index, 0, 0, 0)
     name = f"route/classes/{interface}"

@@ -17,7 +17,7 @@ from .. import Reading
 from ..looks import Look
 from ..window import mean, share
 from . import _kernel_threads as kernel_threads
-from ._budget import BUSY, HALF, carried
+from ._budget import BUSY, HALF, Carried, carried
 
 STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
 CORE: Final = 0.95  # of a core in use
@@ -43,11 +43,29 @@ class Thread(NamedTuple):
         """The share of time in which it ran or could not although it wanted."""
         if self.throttled >= HALF or self.stopped >= STOPPED:
             return 1.0
-        free = 1.0 - self.stopped
-        given = 1.0 - min(self.stolen, HALF)
-        wanted = min(1.0, (self.ran + self.waited + self.interrupts) / given)
-        allowed = self.ran / self.quota if self.quota else 0.0
-        return min(1.0, max(wanted, allowed) / free)
+        return min(1.0, max(self.wanted, self.allowed) / (1.0 - self.stopped))
+
+    @property
+    def given(self) -> float:
+        """The share of its core that the hypervisor leaves."""
+        return 1.0 - min(self.stolen, HALF)
+
+    @property
+    def wanted(self) -> float:
+        """The share of the time that its core had in which it ran or waited for it."""
+        return min(1.0, (self.ran + self.waited + self.interrupts) / self.given)
+
+    @property
+    def allowed(self) -> float:
+        """The part of its quota that it ran."""
+        return self.ran / self.quota if self.quota else 0.0
+
+    def carried(self, rate: float) -> Carried:
+        """Its capacity and its reach, by its quota or by its core."""
+        if self.allowed >= self.wanted or not self.ran:
+            return carried(rate, self.used)
+        return carried(rate, self.used, self.ran / self.given,
+                       self.ran / (self.ran + self.waited))  # fmt: skip
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -178,7 +196,7 @@ def _thread(look: Look, one: Thread) -> Reading:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
     used = one.used
     held = used if used >= BUSY else used / 2
-    capacity, reach = carried(look.rate, used, one.ran, one.waited)
+    capacity, reach = one.carried(look.rate)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
     )

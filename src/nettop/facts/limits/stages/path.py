@@ -20,6 +20,7 @@ MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
 REACHED: Final = 0.7  # of the bandwidth that BBR measured
 SPREAD: Final = 1.4  # the formula is right by this factor
+HEAVY: Final = 0.02  # of the segments: timeouts, which the formula leaves out, cost as much
 COUNTED: Final = 10  # retransmissions: of fewer losses the share is an accident
 
 
@@ -45,7 +46,7 @@ def readings(look: Look) -> Iterator[Reading]:
     waits = look.often("notsent")
     reached = bbr and bool(speed) and look.rate >= REACHED * speed  # it paces: its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
-    known = bbr or held or _counted(look) >= COUNTED
+    known = bbr or held or (_counted(look) >= COUNTED and ratio <= HEAVY)
     capacity = (speed / SPREAD, speed * SPREAD) if speed and known else None
     used = min(1.0, look.rate / speed) if speed else None
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"

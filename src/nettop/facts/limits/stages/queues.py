@@ -21,26 +21,50 @@ NEAR: Final = 0.85  # of a configured rate: it is reached
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
 FILLED: Final = 0.5  # of the samples
+CLASS: Final = "class"  # the kind of a class of another namespace
 PAUSED: Final = 0.10  # of the time that pause frames may hold the link
 PAUSE_BITS: Final = 65_535 * 512  # that a link could carry while one pause frame holds it
 
 
 def readings(look: Look) -> Iterator[Reading]:
     """The queues of the interface that the data leaves by."""
-    if not look.sends or look.nic is None:
+    if not look.sends:
         return
-    yield from _shapers(look, look.nic.name)
+    yield from _shapers(look)
     if look.over == "flow":
-        yield from _flow_rate(look, look.nic.name)
+        yield from _flow_rate(look)
     yield from _ring(look)
     yield from _pause(look)
 
 
-def _shapers(look: Look, interface: str) -> Iterator[Reading]:
-    """The fullest qdisc or leaf class with a rate, those above and below it; queues that drop."""
+def _queues(look: Look) -> Iterator[list[Entry[Any]]]:
+    """The entries of each qdisc of the interface, also in another namespace."""
     window = look.window
+    if look.device is not None:
+        for entries in window.of_interface(window.netns_qdiscs, look.device):
+            if entries[-1].now.kind != CLASS:
+                yield entries
+    elif look.nic is not None:
+        yield from window.of_interface(window.qdiscs, look.nic.name)
+
+
+def _classes(look: Look) -> Iterator[tuple[float | None, list[Entry[Any]]]]:
+    """The ceiling and the entries of each class of the interface."""
+    window = look.window
+    if look.device is not None:
+        for entries in window.of_interface(window.netns_qdiscs, look.device):
+            if entries[-1].now.kind == CLASS:
+                yield entries[-1].now.rate, entries
+    elif look.nic is not None:
+        for entries in window.of_interface(window.classes, look.nic.name):
+            row = entries[-1].now
+            yield row.ceiling or row.rate, entries
+
+
+def _shapers(look: Look) -> Iterator[Reading]:
+    """The fullest qdisc or leaf class with a rate, those above and below it; queues that drop."""
     shaped = []
-    for entries in window.of_interface(window.qdiscs, interface):
+    for entries in _queues(look):
         row = entries[-1].now
         if row.rate:
             shaped.append(_Shaper(f"{row.kind} {row.handle}", row.handle, row.parent, row.rate,
@@ -49,19 +73,18 @@ def _shapers(look: Look, interface: str) -> Iterator[Reading]:
             lost = mean(entry.rate("drops") for entry in entries) or 0.0
             if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
                 why = f"{units.per_second(lost)} packets dropped, its queue full"
-                yield Reading("qdisc", "here", f"{row.kind} {row.handle} of {interface}", "told",
-                              why, 1.0, None, _queued(entries))  # fmt: skip
-    for entries in window.of_interface(window.classes, interface):
+                name = f"{row.kind} {row.handle} of {row.interface}"
+                yield Reading("qdisc", "here", name, "told", why, 1.0, None, _queued(entries))
+    for rate, entries in _classes(look):
         row = entries[-1].now
-        if row.ceiling or row.rate:
-            shaped.append(_Shaper(f"htb class {row.handle}", row.handle, row.parent,
-                                  row.ceiling or row.rate, entries, row.leaf))  # fmt: skip
+        if rate:
+            name = f"htb class {row.handle}"
+            shaped.append(_Shaper(name, row.handle, row.parent, rate, entries, row.leaf))
     busiest = max((one for one in shaped if one.leaf), key=lambda one: one.load, default=None)
     if busiest is not None:
         for one in shaped:
             if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
-                yield _shaper(look, one, max(_queued(one.entries), _queued(busiest.entries)),
-                              interface)  # fmt: skip
+                yield _shaper(look, one, max(_queued(one.entries), _queued(busiest.entries)))
 
 
 class _Shaper(NamedTuple):
@@ -94,15 +117,15 @@ def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
     return out
 
 
-def _shaper(look: Look, one: _Shaper, waits: float, interface: str) -> Reading:
+def _shaper(look: Look, one: _Shaper, waits: float) -> Reading:
     used = one.load
     why = f"{units.scaled(one.rate, 'b/s')} configured, {units.share(used)} of it used; packets "
     why += f"wait in {units.share(waits)} of the samples"
     held = max(waits, look.often("wmem_alloc", 4096)) if used >= NEAR else 0.0
     others = max(0.0, used * one.rate - HEADERS * look.rate) if look.over == "flow" else 0.0
     most = max(look.rate, one.rate - others)
-    return Reading("qdisc", "here", f"{one.name} of {interface}", "computed", why, min(1.0, used),
-                   (0.9 * most, most), held)  # fmt: skip
+    name = f"{one.name} of {one.entries[-1].now.interface}"
+    return Reading("qdisc", "here", name, "computed", why, min(1.0, used), (0.9 * most, most), held)
 
 
 def _queued(entries: list[Entry[Any]]) -> float:
@@ -115,11 +138,11 @@ def _load(entries: list[Entry[Any]], rate: float) -> float:
     return 8 * (mean(entry.rate("bytes") for entry in entries) or 0.0) / rate
 
 
-def _flow_rate(look: Look, interface: str) -> Iterator[Reading]:
+def _flow_rate(look: Look) -> Iterator[Reading]:
     """The rate that fq allows each flow (maxrate)."""
     rates: list[Any] = [
         (entries[-1].now.flow_rate, entries[-1].now)
-        for entries in look.window.of_interface(look.window.qdiscs, interface)
+        for entries in _queues(look)
         if entries[-1].now.flow_rate
     ]
     if not rates:
@@ -128,7 +151,7 @@ def _flow_rate(look: Look, interface: str) -> Iterator[Reading]:
     used = look.rate / rate
     waits = max(look.often("notsent"), look.often("wmem_alloc", 4096))
     why = f"{units.scaled(rate, 'b/s')} for each flow (maxrate), {units.share(used)} of it used"
-    yield Reading("qdisc", "here", f"fq {row.handle} of {interface}", "computed", why,
+    yield Reading("qdisc", "here", f"fq {row.handle} of {row.interface}", "computed", why,
                   min(1.0, used), (0.9 * rate, rate), waits if used >= NEAR else 0.0)  # fmt: skip
 
 

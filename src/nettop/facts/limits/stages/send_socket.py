@@ -14,7 +14,7 @@ from typing import Any, Final
 from ....terms import formulas, units
 from .. import Interval, Reading
 from ..looks import Look
-from ..window import share
+from ..window import mean, share
 
 FULL: Final = 2 / 3  # of the send buffer in use: writers are not woken
 EMPTY: Final = 0.1  # of the send buffer unsent: less is nothing
@@ -22,7 +22,7 @@ WINDOW_FULL: Final = 0.9  # of the congestion window in flight
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
 HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
 LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
-PACKET: Final = 65_536  # bytes of a packet before it is cut into segments
+STRETCHED: Final = 4.0  # a round trip by so much longer than the shortest is made of queues
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
@@ -68,17 +68,39 @@ def _buffer(look: Look) -> Iterator[Reading]:
         return
     clock = look.part("sndbuf_limited")
     filled = share(_full(entry.now) for entry in look.tcp)
-    held = max(clock, filled)
+    full = held = max(clock, filled)
+    waits = min(1.0, full + look.part("rwnd_limited"))  # the kernel counts one or the other
+    beyond = _beyond(look, size) if full >= EMPTY and waits >= 0.5 else ""
+    if beyond:
+        name = "other end, or the path to it"
+        yield Reading("peer", "there", name, "inferred", beyond, None, None, waits)
+        held = 0.0
     triple = look.triples.get("tcp_wmem", ())
     most = triple[2] if len(triple) == 3 else None
     chosen = most is not None and size < SET * most and held >= 0.5
     owner = "set by the program (SO_SNDBUF)" if chosen else "net.ipv4.tcp_wmem"
     largest = size if chosen or most is None else max(size, most)
     name = f"send buffer {units.size(size)}, {owner}"
-    why = f"{units.size(size)} buffer full {units.share(held)} of the time"
+    why = f"{units.size(size)} buffer full {units.share(full)} of the time"
     capacity = _around(look.rate) if held >= 0.5 else _per_trip(look, largest)
     kind = "told" if clock >= 0.5 else "measured"
-    yield Reading("sndbuf", "here", name, kind, why, held, capacity, held)
+    yield Reading("sndbuf", "here", name, kind, why, full, capacity, held)
+
+
+def _beyond(look: Look, size: float) -> str:
+    """Why a full send buffer is only where data waits for what is farther on; empty: it is not.
+
+    At the shortest round trip the buffer would carry a multiple of the rate. What is in it waits
+    for a queue, or for a reader that gets no CPU.
+    """
+    rtt = mean(entry.now.rtt for entry in look.tcp)
+    least = look.now("min_rtt")
+    if not rtt or not least or rtt < STRETCHED * least:
+        return ""
+    if formulas.window_cap(size, least / 1e6) < STRETCHED * look.rate:
+        return ""
+    trips = units.seconds(rtt / 1e6), units.seconds(least / 1e6)
+    return f"acknowledged after {trips[0]}, where the shortest round trip is {trips[1]}"
 
 
 def _pacing(look: Look) -> Iterator[Reading]:
@@ -129,7 +151,9 @@ def _window(look: Look) -> Iterator[Reading]:
         return
     known = allowed and (rtt >= LONG or allowed <= look.rate / HALF)
     capacity = (0.75 * allowed, 1.25 * allowed) if allowed and known else None
-    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity)
+    reach = _grows(look, allowed, rtt) if allowed and rtt else None
+    yield Reading("rwnd", "there", "window that the peer offers", "told", why, held, capacity, held,
+                  reach)  # fmt: skip
 
 
 def _by_distance(look: Look) -> bool:
@@ -149,15 +173,26 @@ def _by_distance(look: Look) -> bool:
 def _per_trip(look: Look, size: float) -> Interval | None:
     """What a buffer carries in a round trip.
 
-    A packet of up to 64 KiB is begun while a byte is free (sk_stream_memory_free()).
+    A writer that waits is woken when a third is free. A packet of up to 64 KiB is begun while a
+    byte is free (sk_stream_memory_free()).
     """
     trip = look.now("min_rtt") or look.now("rtt")
     if not trip:
         return None
     whole = formulas.window_cap(size, trip / 1e6)
-    if trip < LONG and whole > look.rate / HALF:
+    return (0.65 * whole, 1.3 * whole) if trip >= LONG or whole <= look.rate / HALF else None
+
+
+def _grows(look: Look, allowed: float, rtt: float) -> Interval | None:
+    """To what a window that is not full may grow; None over a short path, where it matters little.
+
+    The peer chose the scale of its window for the largest buffer that it may have
+    (tcp_select_initial_window()): within a factor of two. About half of a buffer is window.
+    """
+    if rtt < LONG:
         return None
-    return 0.9 * whole, whole + min(0.8 * whole, formulas.window_cap(PACKET, trip / 1e6))
+    most = formulas.window_cap(65_535 << (look.now("snd_wscale") or 0), rtt / 1e6)
+    return max(allowed, most / 4), max(allowed, most)
 
 
 def _around(rate: float) -> Interval:
