@@ -29,6 +29,7 @@ RANKS: Final[Mapping[str, int]] = {
     "reports": 8,
     "views": 8,
     "panes": 9,
+    "box": 9,
     "metrics": 9,
     "serving": 9,
     "tui": 10,

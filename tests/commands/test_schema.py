@@ -13,11 +13,13 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from nettop import commands
+from nettop.box.incident import Incident, save
 from nettop.changes import Result, data
 from nettop.changes.journal import JournaledChange
 from nettop.cli import main
 from nettop.commands import schema
 from nettop.commands.journal import document
+from nettop.host.archive import RecordedMoment
 from nettop.trials import results
 
 HERE = Path(__file__).parents[1]
@@ -25,6 +27,7 @@ HOST = str(HERE / "hosts/netns-send.host")
 OTHER = str(HERE / "hosts/guest-idle.host")
 SAMPLES = HERE / "results"  # stored by real runs of `nettop test, prove, sweep, tune, study`
 TEXT_ONLY = {"top", "show", "replay", "serve", "metrics", "completion", "man", "schema"}
+BOX, INCIDENT = "{tmp}/box", "20270115T080000Z-rule"
 SACK = "sysctl.net.ipv4.tcp_sack"
 
 RUNS = {
@@ -64,6 +67,10 @@ RUNS = {
     ],
     "study list": ["study", "list"],
     "study show": ["study", "show", "nasa-2"],
+    "incidents list": ["incidents", "--box", BOX],
+    "incidents show": ["incidents", "show", INCIDENT, "--box", BOX],
+    "incidents export": ["incidents", "export", INCIDENT, "{tmp}/x.host.gz", "--box", BOX],
+    "incidents prune": ["incidents", "prune", INCIDENT, "--box", BOX],
     "results list": ["results", "list"],
     "results learned": ["results", "learned", "sysctl.net.ipv4.tcp_rmem"],
     "results show": ["results", "show", "{prove}"],
@@ -95,6 +102,10 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         path = tmp_path / "root" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
+    box = tmp_path / "box"
+    box.mkdir()
+    incident = Incident("rule", "eth0", "critical", "it fails", 5.0, 1.8e9)
+    save(box / f"{INCIDENT}.host.gz", incident, [RecordedMoment(5.0, 1.8e9, {})], 1 << 20)
     return tmp_path
 
 

@@ -170,10 +170,3 @@ def test_a_path_that_would_begin_another_line_is_refused(
     out, err = capsys.readouterr()
     assert out == ""
     assert len(err.splitlines()) == 1
-
-
-def test_words_of_a_command_are_quoted_as_systemd_reads_them() -> None:
-    assert unit._quoted("/a/b") == "/a/b"
-    assert unit._quoted("/a b") == '"/a b"'
-    assert unit._quoted('/a"$x%h\\') == '"/a\\"$$x%%h\\\\"'
-    assert unit._quoted("/a$x", dollar="$") == "/a$x"

@@ -21,7 +21,7 @@ ALLOWED = {
     "rich": ("tui",),
     "subprocess": ("trials", "changes", "settings", "host/connection.py", "host/prefix.py"),
     "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
-    "fcntl": ("host", "settings", "trials", "changes"),
+    "fcntl": ("host", "settings", "trials", "changes", "box/folder.py"),
     "pyroute2": ("settings",),
     "cpuinfo": ("tui",),
     "psutil": ("host/session.py", "trials"),

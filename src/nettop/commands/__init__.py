@@ -259,6 +259,13 @@ def enter_netns_of(args: argparse.Namespace) -> None:
         enter_netns(args.netns)
 
 
+def own_command() -> list[str]:
+    """The command line that starts this nettop again, without arguments."""
+    own = os.path.abspath(sys.argv[0])
+    installed = os.path.basename(own) == "nettop" and os.access(own, os.X_OK)
+    return [own] if installed else [sys.executable, "-P", "-m", "nettop"]
+
+
 def emit(document: Mapping[str, object]) -> None:
     """Print a JSON document; its schema number comes first."""
     whole = {"schema": SCHEMA, **document}

@@ -116,6 +116,23 @@ def change(text: str) -> str:
     return target(text)
 
 
+def size(least: int) -> Callable[[str], int]:
+    """A number of bytes of at least `least`, with a binary unit: `200M`, `1.5G`."""
+
+    def number(text: str) -> int:
+        units = {"K": 10, "M": 20, "G": 30, "T": 40}
+        shift = units.get(text[-1:].upper(), 0)
+        try:
+            value = float(text[:-1] if shift else text) * (1 << shift)
+        except ValueError:
+            value = float("nan")
+        if not least <= value < 1 << 50:
+            raise ArgumentTypeError(f"{text!r} is not a size of at least {least >> 20}M")
+        return int(value)
+
+    return number
+
+
 def whole(least: int, most: int | None = None) -> Callable[[str], int]:
     """A whole number from `least` to `most`, in decimal digits."""
 

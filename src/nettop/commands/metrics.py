@@ -16,13 +16,19 @@ from __future__ import annotations
 
 import argparse
 import errno
-import os
 import sys
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, sentence
-from . import _argument, duration_argument, open_source, profile_argument, source_arguments
+from . import (
+    _argument,
+    duration_argument,
+    open_source,
+    own_command,
+    profile_argument,
+    source_arguments,
+)
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Rule
@@ -118,11 +124,8 @@ def _rules() -> tuple[Rule, ...]:
 def _unit(path: str) -> str:
     from ..metrics import unit
 
-    own = os.path.abspath(sys.argv[0])
-    installed = os.path.basename(own) == "nettop" and os.access(own, os.X_OK)
-    words = [own] if installed else [sys.executable, "-P", "-m", "nettop"]
     try:
-        return unit.text(words, path)
+        return unit.text(own_command(), path)
     except ValueError as error:
         raise Refused(str(error)) from None
 

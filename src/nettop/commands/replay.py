@@ -1,18 +1,28 @@
-"""Show a recording on the screen, at the speed of the original."""
+"""Show a recording on the screen, at the speed of the original.
+
+An incident of the black box opens at the moment it began: FILE is its file, or its name in `nettop
+incidents`.
+"""
 
 from __future__ import annotations
 
 import argparse
+import os
 
+from ..terms.errors import Refused
 from . import command, duration_argument, interface_argument, profile_argument
+from .incidents import box, box_argument, named
 
 GROUP = "data"
-HELP = "show a recording on the screen"
+HELP = "show a recording or an incident on the screen"
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
-    parser.add_argument("replay", metavar="FILE", help="a recording made by `nettop record`")
+    parser.add_argument(
+        "replay", metavar="FILE", help="a recording of `nettop record`, or an incident"
+    )
+    box_argument(parser)
     interface_argument(parser, "initial interface")
     duration_argument(parser, "--interval", argparse.SUPPRESS)
     profile_argument(parser)
@@ -21,5 +31,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Open the screen on that recording."""
+    from ..box.folder import NAMED
+
+    if not os.path.exists(args.replay) and NAMED.match(args.replay):
+        args.replay = str(named(box(args.box), args.replay))
+    elif args.box is not None:
+        raise Refused(f"{args.replay} is a file: leave out --box", 2)
     code: int = command("top").run(args)
     return code

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused
 from . import (
@@ -16,6 +17,9 @@ from . import (
     profile_argument,
     source_arguments,
 )
+
+if TYPE_CHECKING:
+    from ..host.source import Source
 
 GROUP = "look"
 HELP = "open the screen (the default command)"
@@ -68,7 +72,19 @@ def run(args: argparse.Namespace) -> int:
         os.dup2(1, 2)
     from ..tui.app import run as draw
 
-    return draw(args, open_source(args, pace=1.0, loop=True))
+    source = open_source(args, pace=1.0, loop=True)
+    if source.ends:
+        _enter(source)
+    return draw(args, source)
+
+
+def _enter(source: Source) -> None:
+    """Open the recording of an incident at the moment it began."""
+    from ..box.incident import enter
+    from ..host.recording import Replay
+
+    if isinstance(source, Replay):
+        enter(source)
 
 
 def demo() -> str:

@@ -6,21 +6,26 @@ one line says so, and the exit code is 3 if that was so all the time.
 
 --json prints one JSON object per line. The command ends after --for, at the end of a recording, or
 with Ctrl-C.
+
+--box keeps the last minutes on disk, as raw recordings in a folder that only its owner can read. A
+finding that begins makes an incident: a recording of the time before and after. The folder never
+takes more disk than --size; the oldest data go first. The same finding makes an incident once an
+hour. `nettop incidents` lists them, `nettop replay` opens one. --unit prints a systemd service that
+does this at each boot.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 from ..advice.rules.severity import MARKS, SEVERITIES
 from ..host.source import HostLostError
 from . import (
+    _boxed,
     duration_argument,
-    emit,
     interface_argument,
     json_argument,
     known_interface,
@@ -30,6 +35,7 @@ from . import (
     report_faults,
     source_arguments,
 )
+from ._boxed import line
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
@@ -54,18 +60,32 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="critical",
         help="exit with 1 if a finding was at or above this severity (critical)",
     )
+    _boxed.arguments(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the events. Exit code 1: a finding was at or above --fail-on; 3: nothing was judged."""
-    from ..facts.limits.headline import Headline
-    from ..views.enough import shortfall
     from ..views.observer import Observer
 
+    _boxed.check(args)
+    if args.unit:
+        return _boxed.print_unit(args)
     source = open_source(args)
-    observer = Observer(source, profile=args.profile, interface=args.interface)
-    report_faults(observer.faults)
+    if args.box is None:
+        observer = Observer(source, profile=args.profile, interface=args.interface)
+        report_faults(observer.faults)
+        return _watch(args, observer, observer.step)
+    with _boxed.blackbox(args, source) as box:
+        return _watch(args, box.observer, box.step)
+
+
+def _watch(args: argparse.Namespace, observer: Observer, step: Callable[[], Observation]) -> int:
+    """Print the events of each observation that `step` makes; the exit code."""
+    from ..facts.limits.headline import Headline
+    from ..views.enough import shortfall
+
+    source = observer.source
     before: dict[str, Finding] = {}
     headline = Headline()
     worst = len(SEVERITIES)
@@ -74,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
     began = due = source.now()
     while True:
         observation = _sample(
-            observer, until=None if args.duration is None else began + args.duration
+            observer, step, until=None if args.duration is None else began + args.duration
         )
         if observation is None:
             break
@@ -107,7 +127,9 @@ def run(args: argparse.Namespace) -> int:
     return 0 if judged else 3
 
 
-def _sample(observer: Observer, *, until: float | None) -> Observation | None:
+def _sample(
+    observer: Observer, step: Callable[[], Observation], *, until: float | None
+) -> Observation | None:
     """The next observation; a host that is lost is tried again, None where it stays so.
 
     HostLostError if it was never read.
@@ -115,7 +137,7 @@ def _sample(observer: Observer, *, until: float | None) -> Observation | None:
     lost = ""
     while True:
         try:
-            observation = observer.step()
+            observation = step()
         except HostLostError as error:
             if observer.sampler.last is None:
                 raise
@@ -140,7 +162,7 @@ def _findings(
     for event, one in begun + ended:
         mark = MARKS[one.severity] if event == "begins" else "✓"
         values = {"event": event, "id": one.id, "severity": one.severity, "title": one.title}
-        _line(args, wall, f"{mark} {event} {one.id}: {one.title}", values)
+        line(args, wall, f"{mark} {event} {one.id}: {one.title}", values)
 
 
 def _limit(
@@ -160,7 +182,7 @@ def _limit(
         title, data = words.ended(before), None
     else:
         return
-    _line(args, wall, f"· {title}", {"event": "limit", "title": title, "limit": data})
+    line(args, wall, f"· {title}", {"event": "limit", "title": title, "limit": data})
 
 
 def _shortfall(args: argparse.Namespace, wall: float, lacking: str) -> None:
@@ -168,13 +190,4 @@ def _shortfall(args: argparse.Namespace, wall: float, lacking: str) -> None:
 
     title = unjudged(lacking)
     values = {"event": "shortfall", "title": title, "shortfall": lacking}
-    _line(args, wall, f"? {title}", values)
-
-
-def _line(args: argparse.Namespace, wall: float, text: str, values: Mapping[str, object]) -> None:
-    when = time.strftime("%Y-%m-%dT%H:%M:%S%z", time.localtime(wall))
-    if args.json:
-        emit({"at": when, **values})
-    else:
-        print_lines(f"{when} {text}")
-    sys.stdout.flush()
+    line(args, wall, f"? {title}", values)

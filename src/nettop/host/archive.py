@@ -17,6 +17,7 @@ from ..files import bounds
 MARK = re.compile(r"^-- (.+) --\n", re.MULTILINE)
 _MARK = re.compile(rb"^-- (.+) --\n", re.MULTILINE)
 _MARK_CRLF = re.compile(rb"^-- .+ --(\r?)\n", re.MULTILINE)
+_LOOKALIKE = re.compile(rb"^(?=\\*-- )", re.MULTILINE)
 _ESCAPED = re.compile(rb"^\\(?=\\*-- )", re.MULTILINE)
 _MOMENT = re.compile(r"@(\d{1,15}(?:\.\d{1,9})?)(?: wall (\d{1,15}(?:\.\d{1,9})?))?", re.ASCII)
 
@@ -66,6 +67,16 @@ def parse(archive: str | bytes) -> tuple[str, list[RecordedMoment]]:
             moments[-1].changed[name] = None if body == b"!gone\n" else body
         mark = following
     return comment, moments
+
+
+def written(moment: RecordedMoment) -> bytes:
+    """The moment as a part of an archive: the inverse of `parse`."""
+    parts = [b"-- @%.3f wall %.3f --\n" % (moment.at, moment.wall)]
+    for name in sorted(moment.changed):
+        body = moment.changed[name]
+        text = b"!gone\n" if body is None else _LOOKALIKE.sub(rb"\\", body)
+        parts.append(b"-- %b --\n%b" % (name.encode("utf-8", "surrogateescape"), text))
+    return b"".join(parts)
 
 
 def _must_be_few(data: bytes) -> None:

@@ -51,8 +51,9 @@ class Replay:
         self.comment, self.moments = parse(archive)
         self.pace, self.loop = pace, loop
         self.woken = threading.Event()
+        self.swift = float("-inf")  # up to this moment (seconds) it plays without lingering
         self._offset = 0.0
-        self._index = 0
+        self._index = self._first = 0
         self._tree: dict[str, bytes] = {}
         self._names: list[str] | None = None  # of the tree, sorted; made when a listing needs them
         self._step(0)
@@ -62,6 +63,7 @@ class Replay:
     def _step(self, index: int) -> None:
         if index == 0:
             self._tree = {}
+            self._first = 0
         self._index = index
         for name, body in self.moments[index].changed.items():
             if body is None or name not in self._tree:
@@ -71,10 +73,22 @@ class Replay:
             else:
                 self._tree[name] = body
 
+    def skip(self, at: float) -> None:
+        """Begin at the last moment of `at` seconds or before instead of at the first."""
+        for index in range(self._index + 1, len(self.moments) - 1):
+            if self.moments[index].at > at:
+                break
+            self._step(index)
+        self._first = self._index
+
+    def body(self, name: str) -> bytes | None:
+        """The bytes of an entry at this moment; None if it is not there."""
+        return self._tree.get(name)
+
     @property
     def opening(self) -> bool:
         """Whether this is the first moment of several."""
-        return self._index == 0 and len(self.moments) > 1
+        return self._index == self._first and len(self.moments) > 1
 
     def now(self) -> float:
         """The moment's seconds."""
@@ -95,7 +109,8 @@ class Replay:
             self._offset += before - self.moments[0].at + gap
         else:
             return False
-        linger = min(gap / self.pace, LONGEST) if self.pace and not self.opening else 0.0
+        quick = self.opening or before < self.swift
+        linger = 0.0 if quick or not self.pace else min(gap / self.pace, LONGEST)
         if linger and self.woken.wait(linger):
             self.woken.clear()
         self._step(following)
@@ -174,16 +189,25 @@ class Record:
 
     inner: Source
     comment: str = "A host recorded by nettop."
+    began: float | None = None  # seconds of its clock that moments count from; None: the first
     woken: threading.Event = field(default_factory=threading.Event)
     _known: dict[str, str] = field(default_factory=dict)
     _now: dict[str, str] = field(default_factory=dict)
     _done: list[str] = field(default_factory=list)
     _head: list[str] = field(init=False)
-    _began: float | None = None
     _mark: tuple[float, float] | None = None
 
     def __post_init__(self) -> None:
-        """Write the comment first; a line of it is never read as the start of an entry."""
+        """Write the comment first."""
+        self.anew()
+
+    def anew(self) -> None:
+        """Begin another archive, which needs nothing of the one before.
+
+        Its first moment has what is read from now on, so the caller reads everything again.
+        """
+        self._known, self._now, self._done = {}, {}, []
+        # a line of the comment is never read as the start of an entry
         self._head = [_LOOKALIKE.sub(lambda _: "\\", self.comment.strip()) + "\n"]
 
     @property
@@ -214,8 +238,8 @@ class Record:
     def _keep(self, name: str, body: str) -> None:
         if self._mark is None:
             at = self.inner.now()
-            self._began = at if self._began is None else self._began
-            self._mark = (at - self._began, self.inner.wall())
+            self.began = at if self.began is None else self.began
+            self._mark = (at - self.began, self.inner.wall())
         if body and not body.endswith("\n"):
             body += "\n"
         if len(body) > bounds.BOUNDS["answer"].most:  # it could not be read again

@@ -6,7 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import Final
 
-FOLDER: Final = "/etc/systemd/system"
+from ..files.unit import FOLDER, quoted
+
 _SERVICE: Final = """\
 [Unit]
 Description=Metrics of nettop for the textfile collector of node_exporter
@@ -43,23 +44,11 @@ def text(program: Sequence[str], path: str) -> str:
     that a unit file cannot hold.
     """
     path = os.path.abspath(path)
-    words = [_quoted(word) for word in (*program, "metrics", "--textfile", path)]
+    words = [quoted(word) for word in (*program, "metrics", "--textfile", path)]
     service = _SERVICE.format(
-        command=" ".join(words), folder=_quoted(os.path.dirname(path), dollar="$")
+        command=" ".join(words), folder=quoted(os.path.dirname(path), dollar="$")
     )
     return (
         f"# {FOLDER}/nettop-metrics.service\n{service}\n# {FOLDER}/nettop-metrics.timer\n{_TIMER}"
         "\n# Then: systemctl daemon-reload && systemctl enable --now nettop-metrics.timer\n"
     )
-
-
-def _quoted(word: str, dollar: str = "$$") -> str:
-    """The word for a unit file (systemd.service(5)): quoted, `%` doubled, and `$` in commands.
-
-    ValueError for a control character, which would begin another line.
-    """
-    if not word.isprintable():
-        raise ValueError(f"{word!r} cannot be written in a unit file")
-    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%")
-    escaped = escaped.replace("$", dollar)
-    return f'"{escaped}"' if escaped != word or " " in word or "'" in word else escaped

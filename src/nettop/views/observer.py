@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from .. import config
 from ..advice.judge.judge import Judge, Judgement
 from ..advice.rules.load import load
+from ..advice.rules.rule import Rule
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
 from ..facts.limits.prediction import Calibration
@@ -43,8 +44,12 @@ class Observer:
         profile: str | None = None,
         interface: str | None = None,
         window: float | None = None,
+        extra: tuple[Rule, ...] = (),
     ) -> None:
-        """`window`: seconds that a command observes; the `hold` of rules is limited to it."""
+        """`window`: seconds that a command observes; the `hold` of rules is limited to it.
+
+        `extra` are rules beside those of nettop and of the user.
+        """
         settings = config.load()
         self.source = source
         self.profile = profile or settings.get("profile", None)
@@ -55,7 +60,7 @@ class Observer:
         self.passed = 0.0  # seconds between the last two frames
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         faults = [*settings.faults]
-        rules = load(config.rule_folders(), limits=settings.limits, tell=faults.append)
+        rules = extra + load(config.rule_folders(), limits=settings.limits, tell=faults.append)
         self.faults = tuple(faults)  # invalid files of the user, which are ignored
         # a recording is of another host, or of another time
         earlier = _earlier if source.live else None
@@ -83,7 +88,7 @@ class Observer:
 
     def step(self, wanted: Collection[str] = ()) -> Observation:
         """Sample, join and judge once; `wanted` adds tables to those that facts need."""
-        return self._observation(self.sampler.take(self.tables(wanted)))
+        return self.observation(self.sampler.take(self.tables(wanted)))
 
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
@@ -97,18 +102,23 @@ class Observer:
             waits.update(stretched)
         frame = self.sampler.take(tables, waits)
         begun = time.thread_time()
-        observation = self._observation(frame)
+        observation = self.observation(frame)
         if before is not None:
             self.passed = frame.at - before.at
             self.budget.read(self.sampler.spent)
             self.budget.spent(time.thread_time() - begun, self.passed)
         return replace(observation, stretched=stretched) if stretched else observation
 
+    def sample(self, waits: Mapping[str, float]) -> Frame:
+        """Sample without a judgement; the tables in `waits` may be that many seconds old."""
+        return self.sampler.take(self.tables(), waits)
+
     def facts(self, frame: Frame) -> Facts:
         """The facts of a frame, with the profile and the interface of this observer."""
         return self.joiner.build(frame, profile=self.profile, interface=self.interface)
 
-    def _observation(self, frame: Frame) -> Observation:
+    def observation(self, frame: Frame) -> Observation:
+        """Join and judge a frame of `sample`."""
         return self.judged(frame, self.facts(frame))
 
     def judged(self, frame: Frame, facts: Facts) -> Observation:

@@ -1,0 +1,124 @@
+"""The ring: each moment goes to disk at once, into segments of some minutes; the oldest go.
+
+A moment is in the page cache when `add` returns, so a killed process loses none that was added. The
+disk has it after `SYNC` seconds, so a power failure loses no more than these.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from ..files.bounds import BOUNDS
+from ..host.archive import RecordingError, written
+from .folder import BLOCK, Folder, blocks
+from .growing import OVERHEAD, Growing
+from .stretch import moments
+
+LENGTH: Final = 300.0  # seconds of a segment
+SYNC: Final = 5.0  # seconds between two waits for the disk
+_SHARE: Final = 16  # a segment takes this part of the box at most, so that little goes at once
+_MOST: Final = BOUNDS["recording"].most // 4  # bytes of a segment before compression
+
+
+class Ring:
+    """The segment that is being written."""
+
+    def __init__(self, folder: Folder) -> None:
+        """The folder is open."""
+        self._folder = folder
+        self._file: Growing | None = None
+        self.path: Path | None = None
+        self._begun = self._synced = self._others = 0.0
+        self._first = 0
+        for last in folder.segments()[-1:]:
+            mend(last)
+
+    def full(self, at: float) -> bool:
+        """Whether the next moment, at `at` seconds, begins a segment and must have everything."""
+        file = self._file
+        if file is None or not 0 <= at - self._begun < LENGTH or file.raw > _MOST:
+            return True
+        return file.size > max(self._folder.size // _SHARE, 4 * self._first)
+
+    def add(self, at: float, text: bytes, *, new: bool) -> None:
+        """Append the moment at `at` seconds, as the first of a segment if `new`.
+
+        OSError: the disk is full, for example; then the next moment must be the first of a segment.
+        """
+        try:
+            if new or self._file is None or self.path is None:
+                self.path, self._file = self._begin(at)
+            part = self._file.packed(text)
+            size = blocks(self._file.size + len(part) + OVERHEAD)
+            if grows := size - blocks(self._file.size):
+                self._folder.make_room(grows, {self.path})
+            self._file.append(part)
+            self._first = self._first or self._file.size
+            if at - self._synced >= SYNC:
+                self._file.sync()
+                self._synced = at
+        except OSError as error:
+            self.close()
+            if error.errno == errno.ENOSPC:  # of the file system: the newest is worth more
+                for oldest in self._folder.segments()[:1]:
+                    oldest.unlink(missing_ok=True)
+            raise
+
+    def _begin(self, at: float) -> tuple[Path, Growing]:
+        self.close()
+        path = self._folder.next_segment()
+        self._folder.make_room(BLOCK)
+        file = Growing(path)
+        self._begun, self._first = at, 0
+        self._folder.sync()
+        return path, file
+
+    def close(self) -> None:
+        """End the segment; an empty one is deleted."""
+        file, path = self._file, self.path
+        self._file = self.path = None
+        if file is None or path is None:
+            return
+        if file.size:
+            with suppress(OSError):
+                file.sync()
+        else:
+            path.unlink(missing_ok=True)
+        file.close()
+
+
+def mend(path: Path) -> None:
+    """Write a segment again up to the last whole moment, if the end was lost.
+
+    Without a whole moment it is deleted. OSError.
+    """
+    import gzip
+    import zlib
+
+    try:
+        with gzip.open(path) as packed:
+            while packed.read(1 << 20):
+                pass
+        if path.stat().st_size:
+            return
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        pass
+    part = path.with_name(f".{path.name}.part")
+    part.unlink(missing_ok=True)
+    file = Growing(part)
+    try:
+        with suppress(RecordingError):
+            for moment in moments(path):
+                file.append(file.packed(written(moment)))
+        file.sync()
+    finally:
+        file.close()
+    if file.size:
+        os.replace(part, path)
+    else:
+        part.unlink()
+        path.unlink()
