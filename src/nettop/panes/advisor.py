@@ -129,6 +129,10 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     title = line((f" {mark} {finding.title}", "" if one.state in ("done", "ended") else role))
     since = line((f"for {seconds(round(finding.held))} ", "dim"))
     out.append(title if one.state in ("done", "ended") else ends(title, since, width))
+    if finding.cause:
+        out.append(
+            fit_line(line((f"   explained by {finding.cause}: fix that first", "warn")), width)
+        )
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
         longest = max(cells(field_name(item["field"])) for item in finding.evidence)
