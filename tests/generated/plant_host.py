@@ -15,11 +15,12 @@ ANY: Final = (*nic.METAL, "ena", "gve", "virtio", "idle-server")
 
 
 def squeezed(host: Host, draw: Random) -> None:
-    """Polls end with work left on every core that receives."""
+    """Polls end with work left on every core that receives, and ksoftirqd continues them."""
     port = nic.busy_port(host)
     for cpu in set(port.cpus):
         host.squeezed[cpu] = draw.uniform(300, 3000)
-        host.softirq[cpu] = draw.uniform(0.3, 0.6)
+        host.softirq[cpu] = draw.uniform(0.6, 0.9)
+        kernel_thread(host, cpu, draw.uniform(0.4, 0.8))
 
 
 def backlog(host: Host, draw: Random) -> None:

@@ -11,6 +11,8 @@ from generated.model import Host, Port, spread
 from generated.sound import bonding
 
 Plant = Callable[[Host, Random], None]
+# faults that only the statistics of this driver show
+DRIVERS: Final = {"xdp-redirect-errors": "mlx5_core", "tx-ring-full": "mlx5_core"}
 METAL: Final = ("hundred-gigabit", "storage", "kubernetes", "hypervisor", "router")
 
 
@@ -317,10 +319,14 @@ def tx_ring(host: Host, draw: Random) -> None:
 
 
 def rps_needless(host: Host, draw: Random) -> None:
-    """RPS over all cores on a card of many queues."""
+    """RPS over all cores on a card with a queue for each core of its node."""
     digits = f"{(1 << host.cpus) - 1:x}"
     digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
     words = [digits[i : i + 8] for i in range(0, len(digits), 8)]
+    port = host.main
+    cores = [cpu for cpu in host.on_node(port.node) if cpu < host.half]
+    port.cpus, port.queues, port.channels = cores, len(cores), (len(cores), len(cores))
+    port.shares = spread(draw, port.queues)
     busy_port(host, 0.3).rps = ",".join(words).lstrip("0")
 
 
