@@ -344,5 +344,6 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "bus-errors": (_TWO, stack.bus_errors),
     "forwarding-core-full": (("router",), stack.forwarding),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
+    "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

@@ -101,7 +101,7 @@ def too_few(host: Host, draw: Random) -> None:
     host.needs.add("channels")
     most = max(4, port.channels[1] if port.channels else 8)
     port.queues, port.channels, port.shares = 1, (1, most), [1.0]
-    port.cpus = port.cpus[:1]
+    port.cpus = _near(host, port)[:1]
     port.rx_packets = draw.uniform(3e5, 6e5)
     host.softirq[port.cpus[0]] = draw.uniform(0.75, 0.95)
     port.qdisc = "fq_codel"
@@ -110,10 +110,15 @@ def too_few(host: Host, draw: Random) -> None:
 def single_no_rps(host: Host, draw: Random) -> None:
     """A card of one queue, whose core is full."""
     port = host.main
-    port.queues, port.shares, port.cpus = 1, [1.0], port.cpus[:1]
+    port.queues, port.shares, port.cpus = 1, [1.0], _near(host, port)[:1]
     port.channels, port.qdisc = (1, 1), "fq_codel"
     port.rx_packets = draw.uniform(2e5, 5e5)
     host.softirq[port.cpus[0]] = draw.uniform(0.8, 0.95)
+
+
+def _near(host: Host, port: Port) -> list[int]:
+    """The CPUs of its queues, of its own node where there are some: no second fault."""
+    return [cpu for cpu in port.cpus if host.node(cpu) == port.node] or [host.on_node(port.node)[0]]
 
 
 def remote_node(host: Host, draw: Random) -> None:
@@ -244,9 +249,9 @@ def coalesce_off(host: Host, draw: Random) -> None:
     port.coalesce = {**(port.coalesce or {}), "rx_usecs": 0, "rx_max_frames": 1}
     if "use_adaptive_rx" in port.coalesce:
         port.coalesce |= {"use_adaptive_rx": 0, "use_adaptive_tx": 0}
-    port.queues = min(4, port.queues)
+    port.queues = min(4, port.queues, len(_near(host, port)))
     port.channels = (port.queues, port.queues)
-    port.shares, port.cpus = spread(draw, port.queues), port.cpus[: port.queues]
+    port.shares, port.cpus = spread(draw, port.queues), _near(host, port)[: port.queues]
     port.rx_packets = 280_000.0 * port.queues
     port.interrupts = 240_000.0
     for cpu in port.cpus:

@@ -64,9 +64,9 @@ def _grown(facts: Facts, name: str, value: str) -> Facts:
     if field is None or name not in facts.sysctls:
         return facts
     old, new = (int(text.split()[-1]) for text in (facts.sysctls[name], value))
+    grown: dict[str, Any] = {field: max(new, old)}
     flows = tuple(
-        replace(flow, **{field: max(new, old)}) if getattr(flow, field) == old else flow
-        for flow in facts.flows
+        replace(flow, **grown) if getattr(flow, field) == old else flow for flow in facts.flows
     )
     return replace(facts, flows=flows)
 
