@@ -8,7 +8,7 @@ WORKERS ?= auto
 # tests of settings in namespaces wait more than they work
 SLEEPERS ?= 4
 
-.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-full bench zipapp limits clean help
+.PHONY: run quick fast test check map golden mutants lab record lab-full lab-shell clinic clinic-page clinic-full bench zipapp limits clean help
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -68,6 +68,11 @@ lab-shell: $(READY) ## open a shell in the lab (TOPOLOGY=two-nodes)
 clinic: $(READY) ## print the scoreboard of diagnoses, and of generated hosts (COUNT=100 a fault)
 	@$(PY) tests/clinic/run.py
 	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100)
+
+clinic-page: $(READY) ## play everything and write docs/clinic.md (COUNT=100 a fault)
+	@mkdir -p lab-out/here
+	@$(PY) tests/clinic/run.py --generated $(or $(COUNT),100) --json lab-out/here/generated.json || true
+	@$(PY) tests/clinic/run.py --cures --write
 
 clinic-full: $(READY) ## print the scoreboard, including sweeps and peers
 	@$(PY) tests/clinic/run.py --full

@@ -59,8 +59,25 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         for name in getattr(rule, key)
         if (over[name] == "host") != (rule.over == "host")
     }
-    # one counter, once by host and once by process
-    assert wide <= {("host-datagrams-lost", "socket-overrun")}
+    assert wide <= {
+        ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
+        ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops
+        ("datagrams-not-sent", "queue-drops-before-sending"),
+    }
+
+
+def test_a_shaper_explains_what_waits_and_what_is_dropped_behind_it() -> None:
+    shaper = {"id": "eth0/tbf-1:", "nic": "eth0", "kind": "tbf", "rate": 8e6, "load": 1.0,
+              "queued": 20000}  # fmt: skip
+    card = {"name": "eth0", "per_s": {"qdisc_drops": 300, "tx_packets": 900}}
+    found = {
+        one.rule: one
+        for one in findings(nics=[card], qdiscs=[shaper], host={"udp_sndbuf_errors": 300})
+    }
+    assert next(iter(found)) == "shaper-limits"
+    assert found["queue-drops-before-sending"].cause == "shaper-limits@eth0/tbf-1:"
+    assert found["datagrams-not-sent"].cause == "shaper-limits@eth0/tbf-1:"
+    assert found["shaper-limits"].severity == "warning"
 
 
 def test_no_rule_explains_itself_over_others() -> None:

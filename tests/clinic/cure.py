@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import shlex
 import statistics
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
@@ -112,6 +113,30 @@ def cured(scenario: Scenario) -> list[str]:
                 done = ward.nettop(place, [*words, found[0]["id"]])
                 return [f"here {change['shell']}" for change in done["changes"]]
     raise LookupError(f"{scenario.name}: {wanted} is not found")
+
+
+def ends(scenario: Scenario) -> bool | None:
+    """Whether the finding that must stand first is gone after its fix, under a new load.
+
+    None: its fix changes no setting, or the scenario expects no finding. Running sockets keep most
+    of what a fix changes, so the load begins anew.
+    """
+    wanted = next(iter(scenario.words("first")), "").partition("@")[0]
+    if not wanted or scenario.ward.startswith("recorded"):
+        return None
+    settle = float(scenario.told.get("settle", 1.5))
+    with ward.patient(scenario) as place:
+        for after in (False, True):
+            with place.running(scenario.words("load"), settle):
+                found = ward.ask(place, scenario)["findings"]
+            named = [one for one in found if one["rule"] == wanted]
+            if after or not named:
+                return not named if after else None
+            if not named[0]["changes"]:
+                return None
+            for change in named[0]["changes"]:
+                place.do(f"here sh -c {shlex.quote(change['shell'])}")
+    return None
 
 
 def measure(place: Place, cure: Mapping[str, Any]) -> float:

@@ -1,11 +1,13 @@
 """The clinic: mis-tuned and healthy hosts, and what nettop says of them.
 
-    python tests/clinic/run.py [WARD…] [--only TEXT] [--full] [--write] [--json FILE]
-    python tests/clinic/run.py --generated COUNT [--only TEXT]
+    python tests/clinic/run.py [WARD…] [--only TEXT] [--cures] [--full] [--write] [--json FILE]
+    python tests/clinic/run.py --generated COUNT [--first SEED] [--only TEXT] [--json FILE]
     python tests/clinic/run.py --host FAULT:SEED > x.host
 
 Prints a scoreboard; exit code 1 when a diagnosis is not right. Wards that need a virtual machine
-run inside the lab (`make lab`), which leaves its outcomes for the scoreboard in lab-out.
+run inside the lab (`make lab`), which leaves its outcomes for the scoreboard in lab-out; so do
+portions of generated hosts (`--json lab-out/here/generated-0.json`). `--write` puts all of them
+into docs/clinic.md.
 """
 
 from __future__ import annotations
@@ -25,10 +27,11 @@ from clinic import cure, scoreboard, ward
 from clinic.scenario import Outcome, scenarios, wards
 
 HERE = Path(__file__).parent
+PAIRS = 10  # hosts with two faults, for each seed
 
 
-def judge(names: list[str], only: str = "") -> list[Outcome]:
-    """Run the scenarios of these wards, one line each."""
+def judge(names: list[str], only: str = "", left: Path | None = None) -> list[Outcome]:
+    """Run the scenarios of these wards, one line each; `left` has the outcomes so far."""
     outcomes = []
     for name in names:
         for scenario in scenarios(name):
@@ -37,6 +40,8 @@ def judge(names: list[str], only: str = "") -> list[Outcome]:
             began = time.monotonic()
             outcome = ward.run(scenario)
             outcomes.append(outcome)
+            if left is not None:
+                left.write_text(json.dumps(scoreboard.rows(outcomes), indent=1))
             mark = "ok " if outcome.right else "BAD"
             print(f"{mark} {name}: {scenario.name}: {outcome.verdict}"
                   f" ({time.monotonic() - began:.1f} s)", flush=True)  # fmt: skip
@@ -53,26 +58,52 @@ def brought(lab: Path, name: str) -> list[Any]:
     return [one for left in sorted(lab.glob(f"*/{name}")) for one in json.loads(left.read_text())]
 
 
-def generated(count: int, only: str, one: str | None) -> int:
-    """Play generated hosts and print precision and recall; or print the recording of `one`."""
-    from generated import score
-    from generated.archive import archive
+def generated(args: argparse.Namespace) -> int:
+    """Play generated hosts and print precision and recall."""
+    from generated import score, tally
     from generated.plant_host import FAULTS
     from generated.sound import KINDS
 
-    if one:
-        name, _, number = one.partition(":")
-        made = score.sick if name in FAULTS else score.sound
-        print(archive(made(name, int(number or 0))), end="")
-        return 0
-    tally = score.Tally()
-    for seed in range(count):
-        tally.add(score.judge(score.sound(kind, seed)) for kind in KINDS if only in kind)
-        tally.add(score.judge(score.sick(name, seed), (name,)) for name in FAULTS if only in name)
-    print(tally.text())
-    if not only:
-        print(score.both(count))
-    return int(bool(tally.false))
+    counts = tally.Tally()
+
+    def add(outcome: score.Outcome) -> None:
+        counts.add((outcome,))
+        for name in outcome.missed:
+            if score.expected()[name].covered:
+                seen = ", ".join(sorted(outcome.rules)) or "nothing"
+                print(f"missed {outcome.seed}: {name}; seen {seen}", flush=True)
+        for name in outcome.false:
+            print(f"false {outcome.seed}: {name}", flush=True)
+        for name, what in outcome.broken:
+            print(f"broken {outcome.seed}: {name}: {what}", flush=True)
+
+    for seed in range(args.first, args.first + args.generated):
+        counts.seeds[str(seed)] += 1
+        for kind in KINDS:
+            if args.only in kind:
+                add(score.judge(score.sound(kind, seed)))
+        for name in FAULTS:
+            if args.only in name:
+                add(score.judge(score.sick(name, seed), (name,)))
+        for one, other in () if args.only else score.drawn_pairs(seed, PAIRS):
+            add(score.judge(score.sick(one, seed, other), (one, other)))
+        if args.json:
+            args.json.write_text(json.dumps(counts.counts(), indent=1))
+    print(scoreboard.aligned(counts.faults()), scoreboard.aligned(counts.rules()), sep="\n\n")
+    print("", *counts.sums(), sep="\n")
+    return int(bool(counts.false) or bool(counts.broken))
+
+
+def one_host(words: str) -> int:
+    """Print the recording of a generated host, named FAULT:SEED or KIND:SEED."""
+    from generated import score
+    from generated.archive import archive
+    from generated.plant_host import FAULTS
+
+    name, _, number = words.partition(":")
+    made = score.sick if name in FAULTS else score.sound
+    print(archive(made(name, int(number or 0))), end="")
+    return 0
 
 
 def main() -> int:
@@ -81,29 +112,39 @@ def main() -> int:
     parser.add_argument("wards", nargs="*", choices=[*wards(), []], help="default: those possible")
     parser.add_argument("--only", default="", help="scenarios whose name has this")
     parser.add_argument("--generated", type=int, metavar="COUNT", help="hosts a fault and kind")
+    parser.add_argument("--first", type=int, default=0, metavar="SEED", help="seed to begin with")
     parser.add_argument("--host", metavar="NAME:SEED", help="print one generated host")
+    parser.add_argument("--cures", action="store_true", help="apply each fix and look again")
     parser.add_argument("--full", action="store_true", help="apply, sweep and ask the peers too")
-    parser.add_argument("--write", action="store_true", help="write README.md")
-    parser.add_argument("--json", type=Path, help="outcomes for the scoreboard of another machine")
+    parser.add_argument("--write", action="store_true", help="write docs/clinic.md")
+    parser.add_argument("--json", type=Path, help="outcomes for a later scoreboard")
     parser.add_argument("--lab", type=Path, default=Path("lab-out"), help="what `make lab` left")
     args = parser.parse_args()
-    if args.generated or args.host:
-        return generated(args.generated or 0, args.only, args.host)
+    if args.host:
+        return one_host(args.host)
+    if args.generated:
+        return generated(args)
     if os.geteuid() != 0:
         print("clinic: skipped: root is needed for network namespaces")
         return 0
     names = args.wards or [name for name in wards() if not name.startswith("vm")]
-    outcomes = judge(names, args.only)
+    outcomes = judge(names, args.only, args.json)
     rows = scoreboard.rows(outcomes)
+    if args.cures:
+        scoreboard.add_cures(rows, outcomes)
     if args.json:
         args.json.write_text(json.dumps(rows, indent=1))
     tried = cure.all_of(names, args.only) if args.full else []
-    rows += brought(args.lab, "clinic.json")
+    known = {(one["ward"], one["name"]): one for one in brought(args.lab, "clinic.json")}
+    rows = [*{**known, **{(one["ward"], one["name"]): one for one in rows}}.values()]
     rows += scoreboard.not_run(rows, [one for name in wards() for one in scenarios(name)])
     tried += [tuple(line) for line in brought(args.lab, "cures.json")]
     print(scoreboard.text(rows, tried))
     if args.write:
-        (HERE / "README.md").write_text(scoreboard.page(rows, tried))
+        counts = [
+            json.loads(left.read_text()) for left in sorted(args.lab.glob("*/generated*.json"))
+        ]
+        (HERE.parents[1] / "docs" / "clinic.md").write_text(scoreboard.page(rows, tried, counts))
     return int(not all(outcome.right for outcome in outcomes))
 
 

@@ -9,6 +9,10 @@ import pytest
 from clinic import cure, peers, scoreboard, ward
 from clinic.place import served
 from clinic.scenario import Scenario, scenarios, score, wards
+from generated.plant_host import FAULTS
+from generated.score import Outcome
+from generated.sound import KINDS
+from generated.tally import Tally
 
 from nettop.advice.rules.load import load
 from nettop.config import rules_folder
@@ -87,10 +91,43 @@ def test_a_fix_is_measured_by_the_best_of_the_sweep() -> None:
 
 def test_the_scoreboard_counts_every_surface_and_the_sum() -> None:
     outcomes = [score(told(first=["a@*"]), [("critical", "a@x")]), score(told(healthy=True), [])]
-    lines = scoreboard.table(scoreboard.rows(outcomes))
-    assert lines[1] == ("rings", 2, 1, 0, 0, 1, 0)
-    assert lines[-1] == ("all", 2, 1, 0, 0, 1, 0)
-    assert "| all | 2 | 1 | 0 | 0 | 1 | 0 |" in scoreboard.page(scoreboard.rows(outcomes))
+    rows = scoreboard.rows(outcomes)
+    rows[0]["cures"] = True
+    lines = scoreboard.table(rows)
+    assert lines[1] == ("rings", 2, 1, 0, 0, 0, 1, 0, "1 of 1")
+    assert lines[-1] == ("all", 2, 1, 0, 0, 0, 1, 0, "1 of 1")
+    assert "| all | 2 | 1 | 0 | 0 | 0 | 1 | 0 | 1 of 1 |" in scoreboard.page(rows)
+
+
+def test_a_miss_is_wrong_where_something_else_is_warned_of_and_silent_where_not() -> None:
+    outcomes = [
+        score(told(first=["a@*"]), [("warning", "b@x")]),
+        score(told(first=["a@*"]), [("info", "b@x")]),
+        score(told(first=["a@*"]), [("info", "b@x"), ("info", "a@x")]),
+    ]
+    cells = dict(
+        zip(scoreboard.COUNTED, scoreboard.counted(scoreboard.rows(outcomes)), strict=True)
+    )
+    assert (cells["wrong"], cells["silent"], cells["later"]) == (1, 1, 1)
+    assert cells["fix cures"] == "–"
+
+
+def test_a_rule_has_the_scenarios_that_ask_for_it_and_its_generated_hosts() -> None:
+    tally = Tally()
+    tally.add([Outcome("a", ("crc-errors",), "router", (), (), frozenset({"frames-damaged"}))])
+    rows = scoreboard.rows([score(told(first=["frames-damaged@*"]), [("critical", "bus-bound@x")])])
+    by = {row[0]: row[1:] for row in scoreboard.by_rule(rows, tally)}
+    assert by["frames-damaged"][:7] == (1, 0, 0, 1, 0, 0, "–")
+    assert by["frames-damaged"][7:] == (1, 1, 0, 0, 0, "100.0%", "100.0%")
+    assert by["bus-bound"][5] == 1  # a false alarm of this rule
+
+
+def test_the_page_names_every_ward_rule_fault_and_kind() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "clinic.md").read_text()
+    known = [*wards(), *(rule.id for rule in load([rules_folder()])), *FAULTS]
+    known += [f"sound {kind}" for kind in KINDS]
+    assert [name for name in known if f"| {name} |" not in page] == []
+    assert [one.name for one in ALL if f"| {one.name} |" not in page] == []
 
 
 def test_a_scenario_that_was_not_run_is_listed_and_counted_nowhere() -> None:
@@ -100,8 +137,8 @@ def test_a_scenario_that_was_not_run_is_listed_and_counted_nowhere() -> None:
         rows, [here[0].scenario, Scenario("vm-x", {**here[0].scenario.told})]
     )
     assert [one["verdict"] for one in rows] == ["first", "not run"]
-    assert scoreboard.table(rows)[-1] == ("all", 1, 1, 0, 0, 0, 0)
-    assert "| vm-x | a host | not run | – |" in scoreboard.page(rows)
+    assert scoreboard.table(rows)[-1] == ("all", 1, 1, 0, 0, 0, 0, 0, "–")
+    assert "| vm-x | a host | not run | – | – |" in scoreboard.page(rows)
 
 
 def test_a_tuned_profile_is_its_net_lines_and_those_it_includes(

@@ -13,6 +13,7 @@ from nettop.collect import _drivers as drivers
 from nettop.collect import nicqueues, nicstats
 from nettop.collect._driver_statistics import DriverStatistics
 from nettop.facts.kinds.nic import Counters
+from nettop.frame.fields import describe
 
 SAMPLES = os.environ.get("NETTOP_SAMPLES")
 needs_samples = pytest.mark.skipif(not SAMPLES, reason="NETTOP_SAMPLES names no folder of outputs")
@@ -50,8 +51,14 @@ def test_the_table_has_the_drivers_and_only_the_counters_of_the_facts() -> None:
     assert set(NEEDED) <= drivers.table().keys()
     facts = {field.name for field in fields(Counters)}
     rows = {field.name for field in fields(nicstats.Row)} - {"interface", "driver"}
-    assert set(drivers.COUNTS) == rows
-    assert rows <= facts
+    assert {*drivers.COUNTS, *drivers.LEVELS} == rows
+    assert set(drivers.COUNTS) <= facts
+
+
+def test_a_level_is_a_value_of_now_without_a_rate() -> None:
+    row = nicstats.row(reading("ena", "conntrack_allowance_available: 76000"))
+    kinds = {one["name"]: one["kind"] for one in describe(nicstats.Row)}
+    assert (row.connections_left, kinds["connections_left"]) == (76000, "gauge")
 
 
 # they count no packet that the receive ring, the port or the provider lost

@@ -15,11 +15,12 @@ ANY: Final = (*nic.METAL, "ena", "gve", "virtio", "idle-server")
 
 
 def squeezed(host: Host, draw: Random) -> None:
-    """Polls end with work left on every core that receives."""
+    """Polls end with work left on every core that receives, and ksoftirqd continues them."""
     port = nic.busy_port(host)
     for cpu in set(port.cpus):
         host.squeezed[cpu] = draw.uniform(300, 3000)
-        host.softirq[cpu] = draw.uniform(0.3, 0.6)
+        host.softirq[cpu] = draw.uniform(0.6, 0.9)
+        kernel_thread(host, cpu, draw.uniform(0.4, 0.8))
 
 
 def backlog(host: Host, draw: Random) -> None:
@@ -343,5 +344,6 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "bus-errors": (_TWO, stack.bus_errors),
     "forwarding-core-full": (("router",), stack.forwarding),
     "udp-memory-limit": (ANY, counted("Udp.MemErrors", 20, 900)),
+    "udp-port-closed": (ANY, counted("Udp.NoPorts", 200, 9000)),
     "receive-autotuning-off": (ANY, sysctl("net.ipv4.tcp_moderate_rcvbuf", "0")),
 }  # fmt: skip

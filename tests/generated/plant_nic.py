@@ -11,6 +11,8 @@ from generated.model import Host, Port, spread
 from generated.sound import bonding
 
 Plant = Callable[[Host, Random], None]
+# faults that only the statistics of this driver show
+DRIVERS: Final = {"xdp-redirect-errors": "mlx5_core", "tx-ring-full": "mlx5_core"}
 METAL: Final = ("hundred-gigabit", "storage", "kubernetes", "hypervisor", "router")
 
 
@@ -99,7 +101,7 @@ def too_few(host: Host, draw: Random) -> None:
     host.needs.add("channels")
     most = max(4, port.channels[1] if port.channels else 8)
     port.queues, port.channels, port.shares = 1, (1, most), [1.0]
-    port.cpus = port.cpus[:1]
+    port.cpus = _near(host, port)[:1]
     port.rx_packets = draw.uniform(3e5, 6e5)
     host.softirq[port.cpus[0]] = draw.uniform(0.75, 0.95)
     port.qdisc = "fq_codel"
@@ -108,10 +110,15 @@ def too_few(host: Host, draw: Random) -> None:
 def single_no_rps(host: Host, draw: Random) -> None:
     """A card of one queue, whose core is full."""
     port = host.main
-    port.queues, port.shares, port.cpus = 1, [1.0], port.cpus[:1]
+    port.queues, port.shares, port.cpus = 1, [1.0], _near(host, port)[:1]
     port.channels, port.qdisc = (1, 1), "fq_codel"
     port.rx_packets = draw.uniform(2e5, 5e5)
     host.softirq[port.cpus[0]] = draw.uniform(0.8, 0.95)
+
+
+def _near(host: Host, port: Port) -> list[int]:
+    """The CPUs of its queues, of its own node where there are some: no second fault."""
+    return [cpu for cpu in port.cpus if host.node(cpu) == port.node] or [host.on_node(port.node)[0]]
 
 
 def remote_node(host: Host, draw: Random) -> None:
@@ -242,9 +249,9 @@ def coalesce_off(host: Host, draw: Random) -> None:
     port.coalesce = {**(port.coalesce or {}), "rx_usecs": 0, "rx_max_frames": 1}
     if "use_adaptive_rx" in port.coalesce:
         port.coalesce |= {"use_adaptive_rx": 0, "use_adaptive_tx": 0}
-    port.queues = min(4, port.queues)
+    port.queues = min(4, port.queues, len(_near(host, port)))
     port.channels = (port.queues, port.queues)
-    port.shares, port.cpus = spread(draw, port.queues), port.cpus[: port.queues]
+    port.shares, port.cpus = spread(draw, port.queues), _near(host, port)[: port.queues]
     port.rx_packets = 280_000.0 * port.queues
     port.interrupts = 240_000.0
     for cpu in port.cpus:
@@ -317,10 +324,14 @@ def tx_ring(host: Host, draw: Random) -> None:
 
 
 def rps_needless(host: Host, draw: Random) -> None:
-    """RPS over all cores on a card of many queues."""
+    """RPS over all cores on a card with a queue for each core of its node."""
     digits = f"{(1 << host.cpus) - 1:x}"
     digits = digits.rjust(-(-len(digits) // 8) * 8, "0")
     words = [digits[i : i + 8] for i in range(0, len(digits), 8)]
+    port = host.main
+    cores = [cpu for cpu in host.on_node(port.node) if cpu < host.half]
+    port.cpus, port.queues, port.channels = cores, len(cores), (len(cores), len(cores))
+    port.shares = spread(draw, port.queues)
     busy_port(host, 0.3).rps = ",".join(words).lstrip("0")
 
 

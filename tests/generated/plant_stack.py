@@ -109,6 +109,7 @@ def slot_shared(host: Host, draw: Random) -> None:
 
 def bus_errors(host: Host, draw: Random) -> None:
     """The slot repeats transfers."""
+    host.needs.add("pci")
     name = f"/sys/class/net/{host.main.name}/device/aer_dev_"
     count = draw.randrange(20_000, 900_000)
     host.files[f"{name}correctable"] = f"RxErr {count}\nBadTLP 4\nTOTAL_ERR_COR {count + 4}\n"

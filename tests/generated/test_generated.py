@@ -2,41 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from generated import score
 from generated.archive import archive
+from generated.invariants import BEGINS, REMAINS, TWO_VALUES, broken
 from generated.plant_host import FAULTS
 from generated.sound import KINDS
+from generated.tally import Tally
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from nettop.advice.rules.load import load
+from nettop.advice.rules.rule import Wanted
 from nettop.config import rules_folder
 from nettop.host.recording import Replay
 
 # faults that are not found on each host yet, and what for
 PARTLY = {
-    "fec-uncorrectable": "the FEC's counters are read, no rule looks at them",
-    "softirq-budget": "only with loss, or on a host for bulk transfer or capture",
-    "governor-powersave": "the rule is for hosts for bulk transfer or latency",
     "tx-timeout": "drivers that do not count it: sysfs does, by queue",
     "coalescing-off": "the rate of a queue is not known on each host",
-    "rps-on-many-queues": "fewer queues than cores on the node",
-    "gro-off": "offloads are not read below Linux 5.7",
 }
 
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("seed", range(4))
 def test_a_sound_host_stays_quiet(kind: str, seed: int) -> None:
-    assert score.judge(score.sound(kind, seed)).false == ()
+    outcome = score.judge(score.sound(kind, seed))
+    assert (outcome.false, outcome.broken) == ((), ())
 
 
 @pytest.mark.parametrize("fault", FAULTS)
 @pytest.mark.parametrize("seed", range(2))
 def test_a_planted_fault_is_found_and_nothing_else(fault: str, seed: int) -> None:
     outcome = score.judge(score.sick(fault, seed), (fault,))
-    assert outcome.false == ()
+    assert (outcome.false, outcome.broken) == ((), ())
     if score.expected()[fault].covered and fault not in PARTLY:
         assert outcome.missed == (), sorted(outcome.rules)
 
@@ -75,7 +76,7 @@ def test_a_surface_that_shows_the_fault_is_never_taken_away() -> None:
 
 
 def test_the_tally_counts_right_missed_and_false() -> None:
-    tally = score.Tally()
+    tally = Tally()
     tally.add(
         [
             score.Outcome("a", ("crc-errors",), "router", (), (), frozenset({"frames-damaged"})),
@@ -84,5 +85,54 @@ def test_the_tally_counts_right_missed_and_false() -> None:
         ]
     )
     assert (tally.precision, tally.recall()) == (0.5, 0.5)
-    assert tally.right["frames-damaged"] == tally.false["bus-bound"] == 1
+    assert tally.named["frames-damaged"] == tally.false["bus-bound"] == 1
+    assert tally.asked["frames-damaged"] == 2
     assert tally.hosts["sound ena"] == 1
+    rows = {row[0]: row[1:] for row in tally.rules()}
+    assert rows["frames-damaged"] == (2, 1, 0, 1, 0, "100.0%", "50.0%")
+    assert rows["bus-bound"] == (0, 0, 0, 0, 1, "0.0%", "–")
+
+
+def test_another_right_rule_is_no_miss_of_the_first() -> None:
+    tally = Tally()
+    names = frozenset({"send-buffer-limits"})
+    tally.add([score.Outcome("a", ("send-buffer-small",), "ena", (), (), names)])
+    row = next(row for row in tally.rules() if row[0] == "application-pins-send-buffer")
+    assert row[1:5] == (1, 0, 1, 0)
+
+
+def test_no_host_is_no_evidence() -> None:
+    assert Tally().sums() == ["No generated host was played."]
+
+
+def test_two_faults_count_as_a_pair_and_portions_add_up() -> None:
+    both = ("crc-errors", "sack-off")
+    tally, other = Tally(), Tally()
+    tally.add([score.Outcome("a", both, "router", (), ())])
+    other.add(
+        [score.Outcome("b", both, "router", ("sack-off",), ("x@y",), broken=((REMAINS, "z"),))]
+    )
+    tally.merge(other.counts())
+    assert tally.pairs == {"hosts": 2, "both": 1, "false": 1}
+    assert tally.broken[REMAINS] == 1
+    tally.add([score.Outcome("c", (), "ena", (), ())])
+    assert "2 hosts with two faults: both named on 1 (50.0%)." in tally.sums()
+
+
+def test_two_findings_that_set_one_setting_differently_are_noticed() -> None:
+    facts, found = score.observed(score.sick("tso-off", 0))
+    first = next(one for one in found if one.wanted)
+    wanted = (replace(first.wanted[0], value="another"),)
+    second = replace(first, id="b@x", rule="b", wanted=wanted)
+    assert list(broken(facts, found)) == []
+    assert (TWO_VALUES, first.wanted[0].setting) in broken(facts, [*found, second])
+
+
+def test_a_fix_without_effect_and_one_that_begins_another_finding_are_noticed() -> None:
+    facts, found = score.observed(score.sick("sack-off", 0))
+    first = next(one for one in found if one.rule == "loss-recovery-crippled")
+    inert = replace(first, wanted=(replace(first.wanted[0], value="0"),))
+    assert (REMAINS, first.id) in broken(facts, [inert])
+    harm = Wanted("sysctl.net.ipv4.tcp_timestamps", "0")
+    worse = replace(first, wanted=(*first.wanted, harm))
+    assert any(name == BEGINS for name, _ in broken(facts, [worse]))

@@ -27,6 +27,20 @@ def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
         assert part in told
 
 
+def test_advice_names_the_finding_that_explains_it_in_one_line() -> None:
+    seen = lossy()
+    behind = replace(seen.findings[0], cause="irqs-on-one-core@eth0")
+    view = View(pane="advisor").at(open=behind.id)
+    for width in (120, 40):
+        drawn = panes.pane("advisor").lines(
+            replace(seen, findings=(behind, *seen.findings[1:])), view, width, 60
+        )
+        told = [text_of(one) for one in drawn if "explained by" in text_of(one)]
+        assert len(told) == 1
+        assert told[0].strip().startswith("explained by irqs-on-one-core@eth0"), width
+    assert "explained by" not in words(panes.pane("advisor").lines(seen, view, 120, 60))
+
+
 def test_the_journal_of_another_host_is_said_not_to_be_here() -> None:
     scene = replace(storied(), journal=(), origin="replay of web3")
     told = words(panes.pane("journal").lines(scene, View(pane="journal"), 80, 20))

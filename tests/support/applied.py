@@ -7,8 +7,10 @@ from dataclasses import replace
 from typing import Any, Final
 
 from nettop.advice.rules.rule import Finding, Wanted
+from nettop.collect._drivers import driver
 from nettop.facts import Facts
-from nettop.facts.kinds.nic import Nic
+from nettop.facts.kinds.nic import Coalesce, Nic
+from nettop.facts.kinds.tunnel import Tunnel
 
 _PARTS: Final = ("ring", "coalesce", "pause", "channels")
 _LINK: Final = {"mtu": "mtu", "txqueuelen": "txqueuelen", "gso-max-size": "gso_max_size",
@@ -30,6 +32,7 @@ def after(facts: Facts, changes: Iterable[Wanted]) -> Facts:
         kind, _, rest = change.setting.partition(".")
         name, _, target = rest.partition("@")
         if kind == "sysctl":
+            facts = _grown(facts, rest, change.value)
             facts = replace(facts, sysctls={**facts.sysctls, rest: change.value})
             if rest in _OF_HOST:
                 known: dict[str, Any] = {_OF_HOST[rest]: int(change.value)}
@@ -41,7 +44,31 @@ def after(facts: Facts, changes: Iterable[Wanted]) -> Facts:
                 for nic in facts.nics
             )
             facts = replace(facts, nics=nics)
+            if kind == "link" and name == "mtu":
+                tunnels = tuple(
+                    replace(one, mtu=int(change.value))
+                    if isinstance(one, Tunnel) and one.name == target
+                    else one
+                    for one in facts.more.get("tunnel", ())
+                )
+                facts = replace(facts, more={**facts.more, "tunnel": tunnels})
     return facts
+
+
+_BUFFERS: Final = {"net.ipv4.tcp_rmem": "rcvbuf", "net.ipv4.tcp_wmem": "sndbuf"}
+
+
+def _grown(facts: Facts, name: str, value: str) -> Facts:
+    """Buffers at the old limit grow to the new one (tcp_rcv_space_adjust, tcp_sndbuf_expand)."""
+    field = _BUFFERS.get(name)
+    if field is None or name not in facts.sysctls:
+        return facts
+    old, new = (int(text.split()[-1]) for text in (facts.sysctls[name], value))
+    grown: dict[str, Any] = {field: max(new, old)}
+    flows = tuple(
+        replace(flow, **grown) if getattr(flow, field) == old else flow for flow in facts.flows
+    )
+    return replace(facts, flows=flows)
 
 
 def _changed(nic: Nic, kind: str, name: str, value: str) -> Nic:
@@ -55,9 +82,18 @@ def _changed(nic: Nic, kind: str, name: str, value: str) -> Nic:
     if kind == "link":
         return replace(nic, **{_LINK[name]: new})
     part = replace(getattr(nic, kind), **{name.replace("-", "_"): new})
+    if isinstance(part, Coalesce) and name == "rx-usecs" and part.dynamic is not None:
+        part = replace(part, dynamic=new in driver(nic.driver).dynamic_usecs)
     return replace(nic, **{kind: part})
 
 
 def quiet(findings: Iterable[Finding]) -> list[Finding]:
-    """Findings of settings alone, with changes that facts hold: no measured loss outlives them."""
-    return [one for one in findings if one.wanted and not one.seen and all(map(held, one.wanted))]
+    """Findings of settings alone, with changes that facts hold: no measured loss outlives them.
+
+    An experiment proposes a change whose effect only a measurement shows.
+    """
+    return [
+        one for one in findings
+        if one.wanted and not one.seen and all(map(held, one.wanted))
+        and not all(wanted.experiment for wanted in one.wanted)
+    ]  # fmt: skip

@@ -15,7 +15,9 @@ COUNTS: Final = (
     "ring_drops", "alloc_fails", "phy_errors", "length_errors", "phy_discards", "pause_rx",
     "pause_tx", "pfc_rx", "pfc_tx", "tx_timeouts", "tx_stops", "allowance_bw_in",
     "allowance_bw_out", "allowance_pps", "allowance_conntrack", "allowance_linklocal",
+    "xdp_drops", "xdp_fails",
 )  # fmt: skip
+LEVELS: Final = ("connections_left",)  # values of a moment, mapped like counts
 QUEUE_COUNTS: Final = ("packets", "bytes", "drops")
 _KEYS: Final = {
     "title": str, "notes": str, "source": str, "section": str, "queues": list, "count": dict,
@@ -30,7 +32,7 @@ _LINK_FIELDS: Final = ("rx_missed_errors", "rx_fifo_errors", "rx_over_errors")
 
 @dataclass(frozen=True, slots=True)
 class Driver:
-    """One driver. `count` has, for each name of `COUNTS`, patterns in order of preference."""
+    """One driver. `count`: for names of `COUNTS` and `LEVELS`, patterns in order of preference."""
 
     name: str
     title: str = ""
@@ -177,7 +179,7 @@ def _driver(name: str, values: bounds.Table) -> Driver:
         raise ValueError(
             f"drivers.toml: [{name}] link_ring is not one of {', '.join(_LINK_FIELDS)}"
         )
-    unknown = set(values.get("count", {})) - set(COUNTS)
+    unknown = set(values.get("count", {})) - {*COUNTS, *LEVELS}
     if unknown:
         raise ValueError(f"drivers.toml: [{name}.count] has an unknown name {min(unknown)!r}")
     try:

@@ -15,7 +15,7 @@ from ..host.source import Source
 from . import _drivers as drivers
 from . import _standard_statistics
 from ._driver_statistics import DriverStatistics, readings, with_unread
-from ._drivers import COUNTS
+from ._drivers import COUNTS, LEVELS
 from ._memory import Memory
 
 EVERY = 0.2
@@ -68,6 +68,13 @@ class Row:
         "packets",
         default=None,
     )
+    xdp_drops: int | None = counter("packets dropped by the XDP program", "packets", default=None)
+    xdp_fails: int | None = counter(
+        "packets that XDP_TX or XDP_REDIRECT could not send", "packets", default=None
+    )
+    connections_left: int | None = gauge(
+        "connections left in the provider's limit", "connections", default=None
+    )
 
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
@@ -93,7 +100,7 @@ def row(reading: DriverStatistics, standard: Mapping[str, int] = _NONE) -> Row:
     values, sums = reading.values, reading.plan.counts
     counted = {
         what: sum(values[place] for place in sums[what]) if what in sums else _sum(standard, what)
-        for what in COUNTS
+        for what in (*COUNTS, *LEVELS)
     }
     return Row(reading.interface, reading.driver.name, **counted)
 

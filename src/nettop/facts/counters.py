@@ -18,7 +18,16 @@ from ..frame.rates import Entry
 from .kinds.nic import Counters
 
 if TYPE_CHECKING:
-    from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow, QdiscRow, QueueRow
+    from .rows import (
+        FecRow,
+        LinkRow,
+        LinkStatsRow,
+        NetDevRow,
+        NicStatsRow,
+        PauseRow,
+        QdiscRow,
+        QueueRow,
+    )
 
 _NAMES: Final = tuple(f.name for f in fields(Counters))
 
@@ -36,6 +45,7 @@ class Parts:
     interrupts: float | None = None
     timeouts: float | None = None
     queue_drops: float | None = None  # at the rings of all receive queues
+    fec: FecRow | None = None
 
 
 def combine(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Counters:
@@ -62,6 +72,8 @@ def combine(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Co
     values["qdisc_drops"] = parts.qdisc_drops
     values["interrupts"] = parts.interrupts
     values["tx_timeouts"] = parts.timeouts
+    if parts.fec is not None:
+        values["fec_lost"] = parts.fec.uncorrectable
     if parts.flags is not None:
         values["carrier_changes"] = parts.flags.carrier_changes
     if driver is not None:
@@ -75,7 +87,7 @@ DRIVER: Final = tuple(
     name
     for name in _NAMES
     if name not in ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "interrupts",
-                    "qdisc_drops", "carrier_changes")
+                    "qdisc_drops", "carrier_changes", "fec_lost")
 )  # fmt: skip
 """The counters for which the driver's statistics are better than the kernel's."""
 

@@ -289,7 +289,7 @@ class Joiner:
         clocks = self.memo.get(
             "clocks",
             (tables.get("cpufreq"),),
-            lambda: {r.cpu: (r.frequency, r.governor, r.epp) for r in frame.rows("cpufreq")},
+            lambda: _clocks(frame),
         )
         deep = {
             e.now.cpu: min(100.0, 100.0 * e.per_s.deep)
@@ -361,3 +361,11 @@ def _processes(
 
 
 __all__ = ["NEEDS", "Joiner", "Load", "build", "only"]
+
+
+def _clocks(frame: Frame) -> dict[int, core.Clock]:
+    """The clock of each CPU that has a frequency policy."""
+    return {
+        row.cpu: core.Clock(row.frequency, row.governor, row.epp, row.driver)
+        for row in frame.rows("cpufreq")
+    }

@@ -6,6 +6,7 @@ from ..collect.addresses import Row as AddressRow
 from ..collect.conntrack import Row as ConntrackRow
 from ..collect.drop_reasons import Row as DropReasonRow
 from ..collect.features import Row as FeatureRow
+from ..collect.fec import Row as FecRow
 from ..collect.interrupts import Row as InterruptRow
 from ..collect.irqs import Row as IrqRow
 from ..collect.kernel import Row as KernelRow
@@ -32,7 +33,7 @@ from ..collect.sysctl_files import Row as SysctlLineRow
 from ..collect.topology import Row as TopologyRow
 
 __all__ = [
-    "AddressRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "InterruptRow", "IrqRow",
+    "AddressRow", "ConntrackRow", "DropReasonRow", "FeatureRow", "FecRow", "InterruptRow", "IrqRow",
     "KernelRow", "LinkRow", "LinkStatsRow", "NetClassRow", "NetDevRow", "NicQueueRow",
     "NicStatsRow", "PacketSocketRow", "PauseRow", "PciRow", "ProcessRow", "QdiscRow", "QueueRow",
     "RdmaRow", "RouteRow", "RssRow", "ServiceRow", "SocketOwnerRow", "SysctlLineRow", "TcpRow",

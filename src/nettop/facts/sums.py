@@ -26,7 +26,7 @@ RATES: Final = (
     "tcp_out", "tcp_in", "tcp_retrans", "tcp_active", "tcp_timeouts", "listen_overflows",
     "listen_drops", "rcvq_drops", "backlog_drops", "zero_windows", "prune_called",
     "memory_pressures", "mtup_fail", "mtup_success", "reno_recovery", "udp_in", "udp_out",
-    "udp_rcvbuf_errors", "udp_sndbuf_errors", "frag_creates", "reasm_fails",
+    "udp_rcvbuf_errors", "udp_sndbuf_errors", "udp_no_ports", "frag_creates", "reasm_fails",
     "syn_cookies", "syn_drops", "time_wait_overflows", "reverse_path_drops", "rcv_pruned",
     "udp_memory_errors", "ip_forwarded",
 )  # fmt: skip

@@ -21,7 +21,7 @@ from .port import Port
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from .rows import LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow
+    from .rows import FecRow, LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()
@@ -112,6 +112,7 @@ def build(
     _queues(moment, slots, rates, place, load, around, memory, whole)
     qdiscs = counters.qdiscs(frame.tables.get("qdiscs", ()))
     pauses: dict[str, Entry[PauseRow]] = {e.now.interface: e for e in frame.tables.get("pause", ())}
+    fecs: dict[str, Entry[FecRow]] = {e.now.interface: e for e in frame.tables.get("fec", ())}
     flags: dict[str, Entry[LinkRow]] = {e.now.interface: e for e in frame.tables.get("links", ())}
     watchdog, watchdog_rates = counters.timeouts(frame.tables.get("queues", ()))
     entries = frame.tables.get("interrupts", ())
@@ -119,12 +120,12 @@ def build(
     for name, port in ports.items():
         mine = lines.by_nic.get(name, ())
         link, dev, driver = links.get(name), devs.get(name), around.driver.get(name)
-        pause, flag = pauses.get(name), flags.get(name)
+        pause, flag, fec = pauses.get(name), flags.get(name), fecs.get(name)
         qdisc = qdiscs.get(name)
         flows = around.flows.get(name, 0) if around.flows_known else None
         inputs = (port, link, dev, driver, pause, flag, qdisc, flows, name in around.captured,
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
-                  _bound(port, around), around.queue_drops.get(name))  # fmt: skip
+                  _bound(port, around), around.queue_drops.get(name), fec)  # fmt: skip
         old = memory.still.get(name)
         if old is not None and not mine and old[0] == inputs:  # most are the same objects
             out.append(old[1])
@@ -142,6 +143,7 @@ def build(
                 interrupts=_sum(rates[line.place] for line in mine),
                 timeouts=watchdog_rates.get(name),
                 queue_drops=lost_per_s,
+                fec=_rate(fec),
             ),
             hardware=hardware,
             link_ring=port.link_ring,
@@ -157,6 +159,7 @@ def build(
                 interrupts=counters.total(entries[line.place].now.total for line in mine),
                 timeouts=watchdog.get(name),
                 queue_drops=lost,
+                fec=_now(fec),
             ),
             hardware=hardware,
             link_ring=port.link_ring,
@@ -174,6 +177,7 @@ def build(
             af_xdp=_bound(port, around),
             rdma_active=around.rdma.get(name),
             link_only=_link_only(port, around),
+            connections_left=driver.now.connections_left if driver is not None else None,
             ports_down=_ports_down(port, ports),
             per_s=per_s,
             total=total,

@@ -200,6 +200,9 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
     head, *more = [line((f" {mark if not at else ' '} {text}", "" if over else role))
                    for at, text in enumerate(texts)]  # fmt: skip
     out += [ends(head, line((since, "dim")), width), *more]
+    if finding.cause:
+        cause = line((f"   explained by {finding.cause}: fix that first", "warn"))
+        out.append(fit_line(cause, width))
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))

@@ -38,7 +38,7 @@ _BAD_WORDS: Final = ("drop", "err", "miss", "discard", "lost")
 _BAD: Final = frozenset(
     "rx_dropped tx_dropped rx_missed ring_drops alloc_fails phy_errors length_errors phy_discards"
     " tx_timeouts qdisc_drops allowance_bw_in allowance_bw_out allowance_pps"
-    " allowance_conntrack allowance_linklocal".split()
+    " allowance_conntrack allowance_linklocal xdp_fails fec_lost".split()
 )
 
 

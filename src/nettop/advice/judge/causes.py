@@ -1,7 +1,8 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target or on the same interface: an event of the whole host explains only other events of the host.
+target or on the same interface. An event of the whole host explains only other events of the host;
+a counter of the whole host is explained wherever a cause is reported.
 """
 
 from __future__ import annotations
@@ -62,6 +63,8 @@ def _meets(cause: Found, one: Found) -> bool:
     target = cause.finding.target
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
+    if one.rule.over == "host":
+        return True
     held = Held(cause.rule.over, {target}, set(nics_of(cause.rule.over, cause.fact)))
     return not held.nics.isdisjoint(nics_of(one.rule.over, one.fact))
 

@@ -11,7 +11,7 @@ from ...frame.fields import gauge, label, light
 from ...frame.rates import Frame
 from ..kind import Kind
 
-RESTING: Final = 80.0  # percent idle above which a CPU could take over work
+RESTING: Final = 50.0  # percent idle above which a CPU could take over work
 
 
 @light
@@ -54,11 +54,12 @@ class Core:
     frequency: float | None = gauge("current clock", "Hz", default=None)
     governor: str | None = gauge("cpufreq governor", default=None)
     epp: str | None = gauge("energy performance preference", default=None)
+    clock_driver: str | None = gauge("cpufreq driver", default=None)
     deep_idle: float | None = gauge(
         "time in C-states with an exit latency above 10 us", "%", default=None
     )
     idle_peers: int | None = gauge(
-        "cores of its node that are more than 80 % idle", "cores", default=None
+        "cores of its node that are more than half idle", "cores", default=None
     )
 
 
@@ -67,6 +68,18 @@ KIND = Kind(
     target=lambda core: f"cpu{core.cpu}", names={"cpu": "core.cpu", "core": "core.cpu"},
     spread=True, example={"cpu": 0}, tables={"": "cpu"},
 )  # fmt: skip
+
+
+class Clock(NamedTuple):
+    """How a CPU chooses its clock: the fields of `Core` of the same meaning."""
+
+    frequency: float | None = None
+    governor: str | None = None
+    epp: str | None = None
+    driver: str | None = None
+
+
+_NO_CLOCK: Final = Clock()
 
 
 class Load(NamedTuple):
@@ -103,7 +116,7 @@ class Duty:
     queues: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     processes: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
     ksoftirqd: Mapping[int, float] = field(default_factory=dict)
-    clocks: Mapping[int, tuple[float | None, str | None, str | None]] = field(default_factory=dict)
+    clocks: Mapping[int, Clock] = field(default_factory=dict)
     deep: Mapping[int, float] = field(default_factory=dict)
     counted: bool = False  # interrupts have rates in this frame
 
@@ -133,7 +146,6 @@ def loads(frame: Frame) -> dict[int, Load]:
 
 _UNKNOWN: Final = (None,) * 7
 _NO_WORK: Final = (None,) * 5
-_NO_CLOCK: Final = (None, None, None)
 
 
 def build(

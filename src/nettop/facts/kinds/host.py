@@ -61,6 +61,9 @@ class HostFact:
     udp_rcvbuf_errors: float | None = gauge(
         "datagrams dropped, receive buffer full", "packets/s", default=None
     )
+    udp_no_ports: float | None = gauge(
+        "datagrams to a port that no socket has", "packets/s", default=None
+    )
     udp_sndbuf_errors: float | None = gauge(
         "datagrams dropped, send buffer full", "packets/s", default=None
     )

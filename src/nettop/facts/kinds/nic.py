@@ -56,6 +56,11 @@ class Counters:
         "packets",
         default=None,
     )
+    xdp_drops: float | None = gauge("packets dropped by the XDP program", "packets", default=None)
+    xdp_fails: float | None = gauge(
+        "packets that XDP_TX or XDP_REDIRECT could not send", "packets", default=None
+    )
+    fec_lost: float | None = gauge("blocks that FEC could not correct", "blocks", default=None)
     interrupts: float | None = gauge("interrupts of all its lines", "interrupts", default=None)
     qdisc_drops: float | None = gauge(
         "packets dropped by the queueing discipline", "packets", default=None
@@ -269,6 +274,9 @@ class Nic:
         "attachment of the XDP program: driver generic offload multi", default=None
     )
     rss_obeyed: bool | None = gauge("queue counters match the RSS table", default=None)
+    connections_left: int | None = gauge(
+        "connections left in the provider's limit", "connections", default=None
+    )
 
 
 KIND = Kind(
