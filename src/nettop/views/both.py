@@ -131,7 +131,8 @@ def _at(stage: Reading, hosts: tuple[str, str]) -> str:
 
 def _line(one: Joined) -> str:
     """`here: thread 17% > sndbuf 2% | path | there: core 30% > thread 95%`; ✗ marks the limit."""
-    parts, end = [], ""
+    parts: list[str] = []
+    end = ""
     for step in one.line:
         limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
         used = "" if step.utilisation is None else f" {units.share(step.utilisation)}"
