@@ -8,7 +8,7 @@ from typing import Final
 
 from ..facts import Facts
 from ..facts.joined import Joiner
-from ..facts.limits import Reading, words
+from ..facts.limits import Limit, Reading, words
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses, Place, Unmatched
 from ..facts.pair.model import Model, Sides
 from ..frame.both import Both
@@ -77,6 +77,10 @@ def text(sides: Sides, hosts: tuple[str, str], chosen: Callable[[str], bool]) ->
     flows = [one for one in sides.joined if chosen(one.limit.target)]
     for one in sorted(flows, key=lambda one: -(one.limit.rate or 0.0)):
         yield from flow(one, hosts)
+    for host, facts in zip(hosts, (sides.here, sides.there), strict=True):
+        for socket in facts.limits:
+            if socket.over == "socket" and (chosen(socket.target) or facts is sides.there):
+                yield from datagrams(socket, host)
     yield from unmatched(sides, hosts)
 
 
@@ -105,6 +109,15 @@ def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
         )
     if one.losses is not None:
         yield from lost(one.losses)
+
+
+def datagrams(limit: Limit, host: str) -> Iterator[str]:
+    """A UDP socket that drops, of one of the hosts."""
+    owner = f" {limit.process}[{limit.pid}]" if limit.pid is not None else ""
+    yield ""
+    yield f"{limit.target}{owner} {words.rate(limit)}, at {host}"
+    yield from _wrapped(words.verdict(limit))
+    yield from _wrapped(limit.stage.because)
 
 
 def _wrapped(sentence: str) -> list[str]:

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import ceil
+from math import ceil, inf
 from typing import TYPE_CHECKING, Final
 
 from ...terms import units
@@ -64,11 +64,20 @@ def losses(first: Look, last: Look, *, sends: bool) -> Losses | None:
     )
     spurious = _grown(first.sender, last.sender, "dsack_dups") or 0.0
     least = end[0] - begin[1] - refused - (spurious if merged else 0.0)
-    between = max(0.0, least), max(0.0, end[1] - begin[0] - refused)
-    places = _places(first, last, between, refused, spurious, sends=sends)
+    most = min(end[1] - begin[0] - refused, _unrepaired(first, last))
+    between = max(0.0, min(least, most)), max(0.0, most)
+    places = _places(first, last, between, refused, (again, spurious), sends=sends)
     return Losses(
         last.at - first.at, int(out), max(0, int(again)), refused, between, places, merged=merged
     )
+
+
+def _unrepaired(first: Look, last: Look) -> float:
+    """What can have been lost at the most: what was sent again, or waits for its answer still."""
+    now, was = last.sender[1], first.sender[0]
+    if now.total_retrans is None or was.total_retrans is None or now.unacked is None:
+        return inf
+    return float(now.total_retrans - was.total_retrans + now.unacked)
 
 
 def _grown(first: tuple[TcpRow, TcpRow], last: tuple[TcpRow, TcpRow], name: str) -> float | None:
@@ -116,10 +125,11 @@ def _refused(now: TcpRow, was: TcpRow, mss: int) -> float | None:
 
 
 def _places(
-    first: Look, last: Look, between: Interval, refused: float, spurious: float, *, sends: bool
+    first: Look, last: Look, between: Interval, refused: float, again: Interval, *, sends: bool
 ) -> tuple[Place, ...]:
     """Each counter of a host that grew, the network, and the socket; the most likely first."""
     sender, receiver = (HERE, THERE) if sends else (THERE, HERE)
+    repaired, spurious = again
     mss = last.sender[0].mss or 1
     lost = between[1] + refused
     found: list[tuple[float, Place]] = []  # with about how many segments it explains
@@ -139,16 +149,15 @@ def _places(
         found.append((min(count * merged, lost), place))
     explained = sum(place.segments[1] for _, place in found) - refused
     network = max(0.0, between[0] - max(0.0, explained)), between[1]
-    again = _grown(first.sender, last.sender, "total_retrans") or 0.0
-    if network[1] >= 1 and (between[0] >= 1 or again):
+    if network[1] >= 1 and (between[0] >= 1 or repaired >= 1):
         why = "no counter of either host accounts for it" if found else "no host counts a drop"
         weight = max(network[0], sum(between) / 4)
         found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
-    drops = _grown(first.receiver, last.receiver, "drops")
-    if drops:
+    drops = _grown(first.receiver, last.receiver, "drops") or 0.0
+    if drops - spurious >= 1:  # the socket drops segments that it has already, too
         why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
-        socket = max(0.0, drops - spurious), drops
-        found.append((sum(socket) / 2, Place(receiver, "rcvbuf", SOCKET, socket, why)))
+        place = Place(receiver, "rcvbuf", SOCKET, (drops - spurious, drops), why)
+        found.append((drops - spurious, place))
     return tuple(place for _, place in sorted(found, key=_likely))
 
 

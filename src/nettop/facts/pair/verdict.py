@@ -12,10 +12,13 @@ from dataclasses import replace
 from typing import Final
 
 from ..limits import Limit, Reading
+from ..limits.judge import BINDS
 from . import BETWEEN, HERE, THERE, Losses
 
 WAITS: Final = ("peer", "rwnd", "unknown")
 LOSES: Final = ("path", "cwnd")
+FILLS: Final = ("sndbuf", "cwnd")  # full where the receiver does not keep up
+READS: Final = ("thread", "application", "core")
 ARRIVING: Final = ("ring", "port", "backlog", "core")  # where a receiving host loses packets
 _NOBODY: Final = Reading(
     "unknown", BETWEEN, "not visible from either end", "inferred",
@@ -72,6 +75,8 @@ def _stage(
         return (
             _NOBODY if said is None or said.stage == "unknown" else _of_reader(said, ends, reader)
         )
+    if said.stage in FILLS and read is not None and read.stage in READS and read.held >= BINDS:
+        return replace(read, end=ends[1])
     if said.stage in LOSES:
         return _lossy(said, read, losses, ends)
     return replace(said, end=ends[0] if said.end == "here" else BETWEEN)

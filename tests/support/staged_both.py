@@ -1,0 +1,85 @@
+"""Limits and losses whose cause is known by construction, seen by `nettop why --peer`.
+
+Each case says where its cause is for the writer's side: `here` the writer's host, `there` the
+reader's, `between` the network. Seen from the reader's host here and there change places.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from staged import Stage
+from staged_limits import CASES, FAR, SLOW, Case
+
+_TURNED: Final[Mapping[str, str]] = {"here": "there", "there": "here", "between": "between"}
+_WHOLE: Final = "here: qdisc add dev eth0 root tbf rate 50mbit burst 32k limit 30000"
+
+
+@dataclass(frozen=True, slots=True)
+class BothCase:
+    """A staged case, the right stages and the host of the cause; `loses`: the place of losses."""
+
+    case: Case
+    stages: str
+    end: str
+    loses: str = ""  # END STAGE
+    whole: bool = False  # one segment a packet: TSO and GSO off
+
+    def right(self, stage: str, end: str, *, sending: bool) -> bool:
+        """Whether that is the cause, seen from the host that sends or from the other."""
+        return stage in self.stages.split() and end == (self.end if sending else _TURNED[self.end])
+
+    def place(self, *, sending: bool) -> tuple[str, str]:
+        """Host and stage of the losses."""
+        end, _, stage = self.loses.partition(" ")
+        return (end if sending else _TURNED[end]), stage
+
+
+LIMITS: Final = {
+    "reader-sleeps": BothCase(CASES["reader-sleeps"], "application", "there"),
+    "reader-sleeps-long": BothCase(CASES["reader-sleeps-long"], "application", "there"),
+    "reader-small-buffer": BothCase(CASES["reader-small-buffer"], "application", "there"),
+    "quota-reader": BothCase(CASES["quota-reader-0.1"], "thread", "there"),
+    "rcvbuf-32768": BothCase(CASES["rcvbuf-32768"], "rcvbuf rwnd", "there"),
+    "rmem-65536": BothCase(CASES["rmem-65536"], "rcvbuf rwnd", "there"),
+    "writer-sleeps": BothCase(CASES["writer-sleeps-often"], "application", "here"),
+    "quota-writer": BothCase(CASES["quota-0.1"], "thread", "here"),
+    "sndbuf-32768": BothCase(CASES["sndbuf-32768"], "sndbuf", "here"),
+    "pace-50mbit": BothCase(CASES["pace-50mbit"], "pacing", "here"),
+    "tbf-20mbit": BothCase(CASES["tbf-20mbit"], "qdisc", "here"),
+    "loss-100": BothCase(CASES["loss-100"], "path cwnd", "between"),
+}
+LOSSES: Final = {
+    "own-tbf": BothCase(Case("own-tbf", tc=(_WHOLE,)), "qdisc", "here", "here qdisc", whole=True),
+    "own-htb": BothCase(CASES["htb-leaf"], "qdisc", "here", "here qdisc"),
+    "police-20mbit": BothCase(CASES["police-20mbit"], "path cwnd", "between", "between path"),
+    "police-5mbit": BothCase(CASES["police-5mbit"], "path cwnd", "between", "between path"),
+    "lossy-link": BothCase(CASES["loss-30"], "path cwnd", "between", "between path"),
+    "lossy-far-link": BothCase(CASES["loss-100-0.02"], "path cwnd", "between", "between path"),
+    "router-queue": BothCase(
+        Case("router", to=FAR, tc=(
+            "middle: qdisc add dev right root tbf rate 50mbit burst 32k limit 20000",)),
+        "path cwnd", "between", "between path"),
+    "reorder": BothCase(CASES["reorder-100"], "path cwnd", "between"),
+}  # fmt: skip
+
+
+def both(stage: Stage, *words: str, sending: bool = True, seconds: float = 3.0) -> dict[str, Any]:
+    """What `nettop why --peer --json` prints on one of the hosts."""
+    here, there = (stage.here, stage.there) if sending else (stage.there, stage.here)
+    done = subprocess.run(
+        stage.inside(here, sys.executable, "-m", "nettop", "why", *words, "--json", "--seconds",
+                     f"{seconds}", "--peer", f"ip netns exec {there}"),
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
+
+
+__all__ = ["LIMITS", "LOSSES", "SLOW", "BothCase", "both"]
