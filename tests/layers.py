@@ -26,6 +26,7 @@ RANKS: Final[Mapping[str, int]] = {
     "advice": 6,
     "changes": 6,
     "trials": 7,
+    "reports": 8,
     "views": 8,
     "panes": 9,
     "metrics": 9,

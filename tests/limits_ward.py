@@ -26,7 +26,10 @@ from staged_limits import CASES, Case, right
 from nettop.terms import units
 
 PAGE = Path(__file__).parents[1] / "docs" / "limits.md"
-HEAD = "| limit | end | right stages | right looks | stages named | rate | next | lifted | error |"
+HEAD = (
+    "| limit | end | right stages | right looks | stages named | rate | next | lifted | error "
+    "| inside |"
+)
 ABOUT = (
     "Each limit is made on purpose between network namespaces, so its stage is known. `nettop why` "
     "looked at each five times, from the end named, for two seconds. `make limits` plays all and "
@@ -34,8 +37,11 @@ ABOUT = (
 )
 NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "
-    "after the limit was taken away; `error` is the distance of the middle of the interval from it."
+    "after the limit was taken away; `error` is the distance of the middle of the interval from "
+    "it; `inside` whether it is in the interval. Without `next` it is not known: a CPU that is "
+    "less than half used does not tell what it carries."
 )
+CPU = ("thread ", "core ")
 SECONDS = 2.0  # of one look
 TOGETHER = 4  # limits that are played at the same time
 SETTLED = 2.5  # from the first byte to the first look
@@ -62,6 +68,14 @@ class Played:
             return None
         return abs(sum(self.following[1]) / 2 - self.lifted) / self.lifted
 
+    @property
+    def inside(self) -> str:
+        """Whether the rate once lifted is in the interval of the next capacity."""
+        if self.following is None or not self.lifted:
+            return ""
+        least, most = self.following[1]
+        return "yes" if least <= self.lifted <= most else "no"
+
     def row(self) -> str:
         """Its line of the page."""
         named = ", ".join(f"{name} {count}" for name, count in Counter(self.named).most_common())
@@ -72,7 +86,7 @@ class Played:
             _shown(self.case), self.end,
             self.expected.replace(" ", ", "), f"{self.good} of {len(self.named)}", named,
             _rate(self.rate), following or "", _rate(self.lifted),
-            "" if self.error is None else f"{self.error:.0%}",
+            "" if self.error is None else f"{self.error:.0%}", self.inside,
         )  # fmt: skip
         return "| " + " | ".join(cells) + " |"
 
@@ -138,6 +152,7 @@ def _rows() -> dict[tuple[str, ...], str]:
     if not PAGE.exists():
         return {}
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("| ")][1:]
+    lines = [line + "  |" if len(_cells(line)) < len(_cells(HEAD)) else line for line in lines]
     return {tuple(_cells(line)[:2]): line for line in lines}
 
 
@@ -151,8 +166,12 @@ def page(rows: list[str]) -> str:
     counts = [[int(word) for word in one[3].split(" of ")] for one in cells]
     good, looks = sum(one[0] for one in counts), sum(one[1] for one in counts)
     whole = sum(one[0] == one[1] for one in counts)
-    errors = [float(one[8].rstrip("%")) / 100 for one in cells if one[8]]
-    median = f"{statistics.median(errors):.0%}" if errors else "not measured"
+    measured = [one for one in cells if one[8]]
+    inside = sum(one[9] == "yes" for one in measured)
+    errors = {
+        of: [float(one[8].rstrip("%")) / 100 for one in measured if (one[6].startswith(CPU)) == of]
+        for of in (False, True)
+    }
     return "\n".join((
         "# Staged limits",
         "",
@@ -164,19 +183,26 @@ def page(rows: list[str]) -> str:
             "are right in every look."
         ),
         "",
-        f"{NEXT} Median error of {len(errors)} predictions: {median}.",
+        (
+            f"{NEXT} Median error where it is told or computed: {_median(errors[False])}; where it "
+            f"is a CPU: {_median(errors[True])}. {inside} of {len(measured)} are inside."
+        ),
         "",
         "A limit marked * depends on the CPUs: other work on the machine changes it.",
         "",
         HEAD,
-        "|---" * 9 + "|",
+        "|---" * 10 + "|",
         *rows,
         "",
     ))  # fmt: skip
 
 
+def _median(errors: list[float]) -> str:
+    return f"{statistics.median(errors):.0%} of {len(errors)}" if errors else "not measured"
+
+
 def _cells(row: str) -> list[str]:
-    return [cell.strip() for cell in row.strip("|").split("|")]
+    return [cell.strip() for cell in row[1:-1].split("|")]
 
 
 def main() -> int:

@@ -6,8 +6,8 @@ A rule's own tests say what it is for; they seldom lie near its limits. From eac
 `search` varies one value at a time (numbers by bisection to neighbouring floats, switches, texts,
 values left out, profiles) and keeps what lies on both sides of every place where the rule's answer
 changes. tests/golden/rules holds these points as text; `pytest --update` writes them anew. Run as a
-program it prints which changes of a rule no point notices: a limit doubled or halved, `hold`,
-`profiles` or a fix's `if` dropped, `>` for `>=`.
+program it prints which changes of a rule neither a point nor a test of the rule notices: a limit
+doubled or halved, `hold`, `profiles` or a fix's `if` dropped, `>` for `>=`.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from typing import Any
 
 from nettop.advice.judge import inline_facts as inline
 from nettop.advice.judge.judge import Judge
-from nettop.advice.judge.rule_tests import moments
+from nettop.advice.judge.rule_tests import moments, verdict
 from nettop.advice.language.expression import Expression
 from nettop.advice.language.syntax import path_of
 from nettop.advice.rules.load import files, read
 from nettop.advice.rules.load import tests as own_tests
 from nettop.advice.rules.rule import Rule
+from nettop.commands.rules import recorded
 from nettop.facts import PROFILES
 
 PACK = Path(__file__).parents[1] / "rules"
@@ -300,8 +301,14 @@ def mutants(rule: Rule) -> Iterator[tuple[str, str, Rule]]:
             yield "> or >=", before, replace(rule, when=when)
 
 
+def fails(rule: Rule, path: Path) -> bool:
+    """Whether a test of the rule itself notices that the rule was changed."""
+    hosts = recorded(path.resolve())
+    return any(verdict(rule, table, moments(rule, table, hosts)) for table in own_tests(path))
+
+
 def main() -> int:
-    """Print what the points do not notice, and the share that they do."""
+    """Print what points and tests do not notice, and the number that they do."""
     paths = [Path(name) for name in sys.argv[1:]] or files(PACK)
     noticed: Counter[str] = Counter()
     all_: Counter[str] = Counter()
@@ -310,7 +317,7 @@ def main() -> int:
         lines = golden(rule).read_text().splitlines()
         for kind, what, mutant in mutants(rule):
             all_[kind] += 1
-            if differences(mutant, path, lines):
+            if differences(mutant, path, lines) or fails(mutant, path):
                 noticed[kind] += 1
             else:
                 print(f"{rule.id}: {kind}: {what}")

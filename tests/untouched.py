@@ -29,7 +29,7 @@ MOVING = re.compile(
 )
 HOMES = ("~", "~/.config", "~/.local/state", "~/.local/share")
 # in folders that other programs use too: names that our programs may leave; names to ignore
-OURS = re.compile(r"(nettop|nt-|tmp|chromium|\.org\.chromium|\.nettop|vng).*")
+OURS = re.compile(r"(nettop|nt-|tmp|chromium|\.?org\.chromium|\.nettop|vng).*")
 HARMLESS = re.compile(r"nettop-apt\.log|pytest-of-.*|\.cache|\.local")
 MARK = f"UNTOUCHED_RUN={secrets.token_hex(8)}"  # in the environment of all started processes
 SOON = 10.0  # seconds in which processes may still end

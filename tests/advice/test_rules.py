@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 import rule_mutation
+from encoded_ids import MOST, Coverage, coverage, entries, ids
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules import explain, papers
 from nettop.advice.rules import settings as address
-from nettop.advice.rules.coverage import MOST, Coverage, _read, coverage, ids
 from nettop.advice.rules.load import files, load, read
 from nettop.advice.rules.load import tests as own_tests
 from nettop.advice.rules.rule import Rule
@@ -144,7 +144,7 @@ def test_coverage_sees_what_is_nowhere_and_what_is_invented() -> None:
 
 
 def test_formulas_are_where_they_say() -> None:
-    for entry in _read(PACK / "formulas.toml", "formula"):
+    for entry in entries(PACK / "formulas.toml", "formula"):
         module, _, name = entry["where"].partition(":")
         place: object = import_module(module)
         for part in filter(None, name.split(".")):

@@ -199,6 +199,7 @@ def test_the_raw_view_lists_them_beside_the_drivers_and_a_level_without_a_rate()
     }
     shown = replace(scene, frame=Frame(0.0, 0.0, tables))
     told = [
-        text_of(row).split() for row in panes_nic.counters(shown, View(nic=nic.name, raw=True), 90)
+        text_of(row).split()
+        for row in panes_nic.counters(shown, View(nic=nic.name, driver_names=True), 90)
     ]
     assert told[1:] == [[name, "10/s", "30"], ["peer_ifindex", "–", "7"]]

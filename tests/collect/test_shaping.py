@@ -7,7 +7,7 @@ import struct
 import pytest
 from netlink_bytes import message, nest, text
 
-from nettop.collect import classes, qdiscs
+from nettop.collect import Memory, classes, qdiscs
 from nettop.collect._shaping import htb, qdisc
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
@@ -87,12 +87,25 @@ class Shaped:
 def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
     source = Shaped()
     given: Source = source  # type: ignore[assignment]
-    top, leaf = classes.read(given)
+    top, leaf = classes.update(given, {})
     assert (top.interface, top.handle, top.parent, top.leaf) == ("eth0", "1:1", "root", False)
     assert (leaf.handle, leaf.parent, leaf.leaf) == ("1:10", "1:1", True)
     assert (leaf.rate, leaf.ceiling, leaf.backlog, leaf.drops) == (5e7, 1e8, 300, 7)
     assert source.asked.count("route/classes/eth0") == 1
     assert "route/classes/eth1" not in source.asked
+
+
+def test_a_host_without_htb_is_asked_for_its_qdiscs_now_and_then() -> None:
+    class Plain(Shaped):
+        def netlink(self, request: Request) -> bytes:
+            self.asked.append(request.name)
+            return part(36, 0x10000, 0xFFFFFFFF, "pfifo_fast", b"")
+
+    source = Plain()
+    given: Source = source  # type: ignore[assignment]
+    memory: Memory = {}
+    assert [classes.update(given, memory) for _ in range(10)] == [[]] * 10
+    assert source.asked == ["route/qdiscs"] * 2
 
 
 def test_a_qdisc_has_its_rate() -> None:

@@ -38,7 +38,7 @@ def test_a_flow_and_its_interface_have_the_same_limit(capsys: pytest.CaptureFixt
     for one in (flow, nic):
         assert (one["limit"]["stage"], one["limit"]["end"]) == ("sndbuf", "here")
     assert flow["limit"]["capacity"][0] <= flow["rate"] <= flow["limit"]["capacity"][1]
-    assert flow["next"]["stage"] == "wire"
+    assert flow["next"] is None  # its thread ran 17%: it is not known whether that fills the link
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_the_text_has_the_limit_its_measurement_and_the_next(
     code, out, _ = why(capsys, "vm-send-buffer.host", PEER)
     assert code == 0
     assert "limited by the send buffer" in out
-    assert "next: the link" in out
+    assert "next: not known, at most 940.6 Mb/s (the link)" in " ".join(out.split())
     assert "64 KiB buffer full" in out
 
 

@@ -12,7 +12,7 @@ from nettop.files import bounds
 from nettop.host.recording import LONGEST, Record, RecordingError, Replay, load, parse
 from nettop.host.request import Request
 from nettop.host.source import Live
-from nettop.host.tape import Tape, save
+from nettop.host.tape import Tape
 
 
 def asked(source: Replay | Live | Record) -> None:
@@ -164,7 +164,10 @@ def test_malformed_recordings_say_what_is_wrong(text: str, say: str) -> None:
 
 def test_cut_gzip_says_so(tmp_path: Path) -> None:
     path = tmp_path / "host.gz"
-    save(str(path), "c\n-- /a --\n" + "x" * 5000 + "\n")
+    tape = Tape(str(path))
+    tape.write("c\n-- /a --\n" + "x" * 5000 + "\n")
+    tape.keep()
+    tape.drop()
     assert load(str(path)).endswith(b"x\n")
     path.write_bytes(path.read_bytes()[:-12])
     with pytest.raises(RecordingError, match="cut or damaged"):
@@ -198,9 +201,9 @@ def test_a_tape_that_is_not_kept_leaves_nothing(tmp_path: Path) -> None:
         Tape(str(tmp_path))
 
 
-def test_save_leaves_nothing_half_written(tmp_path: Path) -> None:
+def test_a_tape_in_no_folder_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(OSError):  # noqa: PT011
-        save(str(tmp_path / "none" / "x.host"), "c")
+        Tape(str(tmp_path / "none" / "x.host"))
     assert list(tmp_path.iterdir()) == []
 
 

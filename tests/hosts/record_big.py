@@ -15,8 +15,9 @@ from pathlib import Path
 from make_big import Big, step, write  # type: ignore[import-not-found]
 
 from nettop import collect
-from nettop.host.recording import Record, save
+from nettop.host.recording import Record
 from nettop.host.source import Live
+from nettop.host.tape import Tape
 from nettop.sampling.sampler import Sampler
 
 HERE = Path(__file__).parent
@@ -98,13 +99,18 @@ def record(name: str, out: Path) -> int:
     big, comment = HOSTS[name]
     with tempfile.TemporaryDirectory() as folder:
         write(folder, big)
-        tape = Record(Clocked(folder, big), comment=comment)
-        sampler = Sampler(tape)
+        record = Record(Clocked(folder, big), comment=comment)
+        sampler = Sampler(record)
         for _ in range(MOMENTS):
             sampler.take({*collect.always()} - WITHOUT)
-            tape.wait(1.0)
+            record.wait(1.0)
     path = str(out / f"{name}.host.gz")
-    save(path, tape.archive())
+    tape = Tape(path)
+    try:
+        tape.write(record.archive())
+        tape.keep()
+    finally:
+        tape.drop()
     return os.path.getsize(path)
 
 

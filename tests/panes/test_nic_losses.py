@@ -24,5 +24,5 @@ def test_losses_that_are_not_known_by_kind_are_named(
     assert scene.facts is not None
     nics = tuple(replace(nic, link_only=link_only) for nic in scene.facts.nics)
     scene = replace(scene, facts=replace(scene.facts, nics=nics))
-    lines = pane.counters(scene, View(nic=nics[0].name, raw=raw), 45)
+    lines = pane.counters(scene, View(nic=nics[0].name, driver_names=raw), 45)
     assert [text_of(line).strip() for line in lines].count(LINE) == shown

@@ -133,7 +133,7 @@ def test_a_queue_without_an_interrupt_offers_no_move() -> None:
 
 def test_idle_cores_fold() -> None:
     folded = panes.pane("cores").lines(big(), View(pane="cores"), 500, 60)
-    opened = panes.pane("cores").lines(big(), View(pane="cores", fold=False), 500, 60)
+    opened = panes.pane("cores").lines(big(), View(pane="cores", fold_idle=False), 500, 60)
     assert len(text_of(folded[2]).split()) <= len(text_of(opened[2]).split())
     assert "not shown" in text_of(folded[0])
 

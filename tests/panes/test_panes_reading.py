@@ -18,8 +18,8 @@ from nettop.panes import grid, history, overview, page
 from nettop.panes.parts import Column, widths
 from nettop.terms import text, units
 from nettop.terms.text import ascii_only, text_of
-from nettop.tui.guide import help_lines
-from nettop.tui.keys import KEYS
+from nettop.tui.guide import PAIRS, help_lines
+from nettop.tui.keys import KEYS, OWN
 from nettop.views import kept
 from nettop.views.scene import RunningTest, Scene, View
 from nettop.views.stages import foremost
@@ -37,7 +37,7 @@ def first(scene: Scene, width: int = 120) -> str:
 
 def with_facts(scene: Scene, **change: Any) -> Scene:
     assert scene.facts is not None
-    return replace(scene, findings=(), facts=replace(scene.facts, paths=(), **change))
+    return replace(scene, findings=(), facts=replace(scene.facts, **{"paths": (), **change}))
 
 
 @pytest.mark.parametrize("width", range(30, 140))
@@ -64,6 +64,24 @@ def test_nothing_is_called_well_where_no_counter_is_known() -> None:
     assert "packet loss is unknown" in first(with_facts(scene, nics=mute))
     assert "no interface but loopback" in first(with_facts(scene, nics=()))
     assert first(healthy()).startswith("✓ no loss; nothing waits to be sent or read")
+
+
+def test_no_loss_is_said_of_what_is_counted_only() -> None:
+    scene = healthy()
+    assert scene.facts is not None
+    paths = tuple(
+        replace(path, stages=tuple(
+            replace(one, lost=None, why="not told") if one.name in ("ring", "backlog") else one
+            for one in path.stages
+        ))
+        for path in scene.facts.paths
+    )  # fmt: skip
+    text = first(with_facts(scene, paths=paths))
+    assert text.startswith("· no loss in what is counted (not: ring, backlog); nothing waits")
+    veth = tuple(replace(nic, kind="veth") for nic in scene.facts.nics if nic.kind == "nic")
+    part = tuple(replace(nic, per_s=Counters(rx_bytes=0.0, tx_bytes=0.0)) for nic in veth)
+    text = first(with_facts(scene, paths=(), nics=part))
+    assert text.startswith("· no loss in what is counted (not: drops of the interface)")
 
 
 def test_a_limit_that_is_reached_is_said_though_nothing_is_lost() -> None:
@@ -183,13 +201,19 @@ def test_a_proof_shows_what_was_predicted_where_something_was() -> None:
         assert "predicted" not in dict(kept.result_of(other).figures)
 
 
+PAIRED = {action for pair in PAIRS for action in pair}
+
+
 @pytest.mark.parametrize("name", panes.names())
 def test_help_begins_with_the_signs_of_the_pane_where_there_is_room(name: str) -> None:
     told = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 100, 28)).split())
     assert panes.pane(name).LEGEND in told
-    assert all(key.help in told for key in KEYS)
-    small = " ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22))
-    assert all(key.help in small for key in KEYS)
+    assert all(key.help in told for key in KEYS if key.action not in PAIRED)
+    small = " ".join(" ".join(text_of(row) for row in help_lines(View(pane=name), 80, 22)).split())
+    assert panes.pane(name).LEGEND in small
+    own = [key for key in KEYS if OWN.get(key.action, (name,))[0] == name]
+    assert all(key.help in small for key in own if key.action not in PAIRED)
+    assert all(f"{keys} {text}" in small for keys, text in PAIRS.values())
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 120])

@@ -25,6 +25,7 @@ def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for name, text in FILES.items():
         assert not (copy / name).exists(), f"{name} is an example and exists already"
+        (copy / name).parent.mkdir(parents=True, exist_ok=True)
         (copy / name).write_text(text, encoding="utf-8")
     shutil.copytree(ROOT / "tests/hosts", copy / "tests/hosts")
     return copy
@@ -118,6 +119,18 @@ def test_the_pane_answers_its_digit_and_its_own_key(tree: Path) -> None:
         timeout=60, env={**os.environ, "PYTHONPATH": str(tree / "src")},
     )  # fmt: skip
     assert (done.returncode, done.stdout) == (0, "answered\n"), done.stderr
+
+
+def test_the_tests_of_the_examples_pass(tree: Path) -> None:
+    tests = [name for name in FILES if name.startswith("tests/")]
+    assert tests
+    plain = ["-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", str(tree)]
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", *plain, *tests],
+        capture_output=True, text=True, check=False, cwd=tree, timeout=60,
+        env={**os.environ, "PYTHONPATH": str(tree / "src")},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_the_examples_pass_the_linter(tree: Path) -> None:

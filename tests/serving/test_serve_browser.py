@@ -11,6 +11,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import AsyncIterator, Iterator
 from typing import Any
@@ -73,9 +74,12 @@ def browser(folder: pathlib.Path) -> Iterator[int]:
     """A browser with an empty tab; the port of its DevTools. Nothing of it is left."""
     port, profile = unused_port(), folder / "profile"
     words = [BROWSER, *FLAGS, f"--user-data-dir={profile}", f"--remote-debugging-port={port}"]
+    # the socket of the profile lies in TMPDIR, and its path must be short
+    temporary = pathlib.Path(tempfile.mkdtemp(prefix="nt-"))
     process = subprocess.Popen(
         [*words, "about:blank"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True, env={**os.environ, "HOME": str(folder)},
+        start_new_session=True,
+        env={**os.environ, "HOME": str(folder), "TMPDIR": str(temporary)},
     )  # fmt: skip
     try:
         yield port
@@ -84,7 +88,8 @@ def browser(folder: pathlib.Path) -> Iterator[int]:
         process.wait(10)
         for _ in range(50):  # until its helpers have ended and write no more
             shutil.rmtree(profile, ignore_errors=True)
-            if not profile.exists():
+            shutil.rmtree(temporary, ignore_errors=True)
+            if not profile.exists() and not temporary.exists():
                 break
             time.sleep(0.1)
 

@@ -57,7 +57,7 @@ class Case:
         for _ in range(self.writers):
             stage.writer(*self.writer.split(), to=self.to, cpu=self.cpus[0])
         if self.more is not None:
-            self.more(stage)
+            self.more(stage)  # may set what lifts it; the case's own comes first
         if ": " in self.lift:
             end, _, rest = self.lift.partition(": ")
             stage.lift = lambda: stage.tc(rest, ends[end])
@@ -211,6 +211,40 @@ CASES: Final = {case.name: case for case in (
     Case("two-pace-reader", "pacing peer rwnd", writer="pace=2000000",
          reader="sleep=0.01 size=20000"),
     Case("acks-tbf", "path cwnd peer rwnd", tc=(_BACK,)),
+    # the second limit is known by construction as well: lifting the first one measures it
+    Case("next-tbf-pace", "qdisc", "peer", tc=_tbf("20mbit"), writer="pace=7500000", lift=_OPEN),
+    Case("next-tbf-pace-fast", "qdisc", tc=_tbf("200mbit"), writer="pace=50000000", lift=_OPEN),
+    Case("next-pace-tbf", "pacing", tc=_tbf("80mbit"), writer="pace=2500000", lift="writer"),
+    Case("next-pace-tbf-slow", "pacing", to=SLOW, link="0.01", tc=_tbf("30mbit", "tun0"),
+         writer="pace=625000", lift="writer"),
+    Case("next-sleep-tbf", "application", tc=_tbf("100mbit"), writer="sleep=0.01 size=20000",
+         lift="writer"),
+    Case("next-reader-tbf", "peer", "application", tc=_tbf("100mbit"),
+         reader="sleep=0.01 size=20000", lift="reader"),
+    Case("next-htb-parent", "qdisc", tc=(
+        "here: qdisc add dev eth0 root handle 1: htb default 10",
+        "here: class add dev eth0 parent 1: classid 1:1 htb rate 70mbit",
+        "here: class add dev eth0 parent 1:1 classid 1:10 htb rate 10mbit ceil 20mbit"),
+        lift="here: class change dev eth0 parent 1:1 classid 1:10 htb rate 10mbit ceil 300mbit"),
+    Case("next-htb-leaf", "qdisc", tc=(
+        "here: qdisc add dev eth0 root handle 1: htb default 10",
+        "here: class add dev eth0 parent 1: classid 1:10 htb rate 120mbit",
+        "here: qdisc add dev eth0 parent 1:10 handle 2: tbf rate 40mbit burst 64k latency 50ms"),
+        lift="here: qdisc del dev eth0 parent 1:10"),
+    Case("next-pace-wmem", "pacing", to=SLOW, link="0.01", writer="pace=375000", lift="writer",
+         sysctls={"here:net.ipv4.tcp_wmem": "4096 16384 131072"}),
+    Case("next-pace-rmem", "pacing", "peer", to=SLOW, link="0.01", writer="pace=375000",
+         lift="writer", sysctls={"there:net.ipv4.tcp_rmem": "4096 131072 262144"}),
+    Case("next-pace-loss", "pacing", to=SLOW, link="0.005 lose=30", writer="pace=375000",
+         lift="writer"),
+    Case("next-pace-quota", "pacing", writer="pace=300000000", lift="writer", quiet=True,
+         more=_quota(0.1)),
+    Case("next-pace-reader-quota", "pacing", "peer", writer="pace=300000000", lift="writer",
+         quiet=True, more=_quota(0.1, reader=True)),
+    Case("next-pace-thread", "pacing", "peer", writer="pace=1000000000", lift="writer",
+         quiet=True),
+    Case("next-tbf-thread", "qdisc", "peer", tc=_tbf("8gbit", more="burst 512k latency 20ms"),
+         lift=_OPEN, quiet=True),
 )}  # fmt: skip
 SHORT: Final = (
     "tbf-50mbit", "htb-50mbit", "pace-50mbit", "duty-350ms", "rcvbuf-32768", "loss-100",

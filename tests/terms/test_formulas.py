@@ -198,10 +198,6 @@ def test_pcie(gigatransfers: float, lanes: int, gigabits: float) -> None:
     assert f.pcie_usable(gigatransfers, lanes) / G == pytest.approx(gigabits, abs=0.07)
 
 
-def test_segmentation() -> None:
-    assert f.segments(8000, 1460) == 6
-
-
 def test_latency_slope() -> None:
     assert f.latency_slope(0.0004, 0.00054, 0.0008) == pytest.approx(0.00268)
 

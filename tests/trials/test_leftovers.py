@@ -3,8 +3,27 @@
 import os
 import signal
 import subprocess
+import time
+
+import psutil
 
 from nettop.trials.leftovers import descendants, none_left
+
+
+def running_in_session(leader: int) -> list[int]:
+    """The processes of a session that are no zombies."""
+    return [
+        one.pid
+        for one in psutil.process_iter(["status"])
+        if one.info["status"] != psutil.STATUS_ZOMBIE and _session(one.pid) == leader
+    ]
+
+
+def _session(pid: int) -> int:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return 0
 
 
 def test_only_what_came_in_between_is_ended() -> None:
@@ -18,6 +37,10 @@ def test_only_what_came_in_between_is_ended() -> None:
             assert deaf.stdout is not None
             deaf.stdout.readline()
         assert deaf.wait(timeout=20) != 0
+        deadline = time.monotonic() + 5  # a killed process ends when it is next scheduled
+        while (left := running_in_session(deaf.pid)) and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert not left
         deaf.stdout.close()
         assert stays.poll() is None
     finally:

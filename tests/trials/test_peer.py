@@ -91,6 +91,16 @@ def test_an_absent_program_is_one_sentence() -> None:
         peer.HERE.run(["no-such-tool"])
 
 
+def test_a_program_that_no_folder_of_path_may_run_is_absent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The kernel's error is EACCES then, as for a folder that may not be searched."""
+    (tmp_path / "no-such-tool").touch(mode=0o644)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(peer.Absent, match="no-such-tool is not installed here"):
+        peer.HERE.run(["no-such-tool"])
+
+
 def test_a_prefix_that_cannot_run_is_one_sentence() -> None:
     with pytest.raises(peer.PeerError, match="cannot run no-such-prefix: No such file"):
         peer.parse("no-such-prefix host").start("program", {"argv": ["true"]})

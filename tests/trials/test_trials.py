@@ -174,7 +174,7 @@ def test_bulk_folds_both_ends() -> None:
         for i in range(3)
     ]
     theirs.append({"total": 600, "poured": 0, "lasted": 3.0})
-    found = bulk.fold(mine, theirs, 1.0)
+    found = bulk.summarize(mine, theirs, 1.0)
     assert found.bits_per_second == 8 * 250
     assert [i.retransmits for i in found.intervals] == [1, 1]
     assert found.retransmits == 3

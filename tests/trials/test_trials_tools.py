@@ -237,11 +237,11 @@ def test_a_flow_is_its_connections_added_up() -> None:
     (found,) = flow.second(entries, "h", 1.0)
     assert (found["connections"], found["bits"], found["retransmits"]) == (2, 24e6, 1)
     assert flow.second(entries, "nobody", 1.0) == []
-    whole = flow.fold([found, found], "h")
+    whole = flow.summarize([found, found], "h")
     assert whole.bits_per_second == 24e6
     assert whole.retransmits == 2
     with pytest.raises(TrialError, match="no TCP connection to h"):
-        flow.fold([], "h")
+        flow.summarize([], "h")
 
 
 def test_what_a_flow_waits_for_is_told() -> None:

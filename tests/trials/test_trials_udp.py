@@ -65,13 +65,13 @@ def test_latency_against_size_has_a_slope_and_what_explains_it() -> None:
         }
         for size in (100, 500, 1000)
     ]
-    found = udp_latency.fold([*messages, {"copying": 1e-10}], 1e9)
+    found = udp_latency.summarize([*messages, {"copying": 1e-10}], 1e9)
     assert found.details["us_per_byte"] == pytest.approx(0.01)
     assert found.details["us_at_zero"] == pytest.approx(2.05)
     assert found.details["us_per_byte_explained"] == pytest.approx(2 * (2 * 1e-4 + 8e-3))
     assert found.loss is None
     with pytest.raises(TrialError, match="no request was answered"):
-        udp_latency.fold([{"size": 1, "requests": 5, "lost": 5, "histogram": []}], None)
+        udp_latency.summarize([{"size": 1, "requests": 5, "lost": 5, "histogram": []}], None)
 
 
 def sent(count: int, lasted: float, point: int = 0) -> Message:
@@ -151,7 +151,7 @@ def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:
         {"point": 1, "received": 1000, "lasted": 4e-3},
         {"point": 2, "received": 1000, "lasted": 8e-3},
     ]
-    found = udp_sweep.fold(points, offers, got)
+    found = udp_sweep.summarize(points, offers, got)
     details: Any = found.details
     knee = details["knees"][0]
     assert knee["limit"] == "path"
@@ -159,11 +159,11 @@ def test_the_knee_is_the_closest_spacing_that_was_carried() -> None:
     assert knee["plateau_bits"] == pytest.approx(8 * 1066 / 4e-6, rel=0.01)
     assert found.loss is not None
     assert found.loss.percent == pytest.approx(100 * 400 / 3000)
-    easy = udp_sweep.fold(points[1:], [sent(1000, 4e-3)], [{**got[1], "point": 0}])
+    easy = udp_sweep.summarize(points[1:], [sent(1000, 4e-3)], [{**got[1], "point": 0}])
     easy_details: Any = easy.details
     assert easy_details["knees"][0]["limit"] == "sender"
     with pytest.raises(TrialError, match="no datagram arrived"):
-        udp_sweep.fold(points, offers, [])
+        udp_sweep.summarize(points, offers, [])
 
 
 def test_frame_sizes_are_rfc_2544s() -> None:

@@ -204,7 +204,7 @@ def test_a_plan_is_read_when_the_terminal_has_drawn_it() -> None:
 def test_a_row_of_a_plan_is_folded_not_cut(width: int) -> None:
     row = line(" sysctl.net.ipv4.tcp_rmem: ", ("4096 131072 6291456", "dim"), " → 漢字",
                ("   it may drop", "warn"))  # fmt: skip
-    parts = asking.folded(row, width)
+    parts = asking.wrapped(row, width)
     assert "".join(map(text_of, parts)).replace(" ", "") == text_of(row).replace(" ", "")
     assert all(len(text_of(part).replace("漢字", "1234")) <= width for part in parts)
 

@@ -63,7 +63,7 @@ SCREENS = {
     "flows": Shot(DEMO, View(pane="flows")),
     "advisor": Shot(DEMO, View(pane="advisor"), 120, 44),
     "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
-    "history": Shot("storied", View(pane="history", zoom=2, marks=(200.0, 560.0))),
+    "history": Shot("storied", View(pane="history", span=2, marks=(200.0, 560.0))),
     "journal": Shot("storied", View(pane="journal"), 120, 24),
     **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
 }

@@ -111,6 +111,7 @@ def test_a_change_is_shown_before_it_is_made() -> None:
 def test_another_device_with_the_name_that_was_shown_is_left_alone(
     host: Host, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr("nettop.changes.privilege.needed", lambda _address: False)
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
     nic = tmp_path / "host/sys/class/net/eth0"
     heard = Heard(lossy())
@@ -200,9 +201,7 @@ def four_cores() -> Scene:
 async def test_interrupts_are_spread_moved_and_put_back_by_key(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from nettop.changes import privilege
-
-    monkeypatch.setattr(privilege, "needed", lambda _address: False)
+    monkeypatch.setattr("nettop.changes.privilege.needed", lambda _address: False)
     monkeypatch.setenv("NETTOP_STATE", str(tmp_path / "state"))
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     host = fake_host.make(tmp_path / "host")

@@ -98,3 +98,13 @@ def test_a_trace_has_the_last_sample_of_each_step() -> None:
     last = max(rates) - (1 - max(rates) % 2)
     assert values == [rates[last - 3], rates[last - 2], rates[last - 1], rates[last]]
     assert trace(History(), "x", 4, 4.0) == [None] * 4
+
+
+def test_a_flow_has_no_rate_before_its_second_sample() -> None:
+    scene = lately()
+    assert scene.facts is not None
+    first = replace(scene.facts.flows[0], rx_per_s=None, tx_per_s=None)
+    sends = replace(scene.facts.flows[0], rx_per_s=None, tx_per_s=5.0)
+    past = History().add(replace(scene.facts, at=1.0, flows=(first,)), WALL)
+    past = past.add(replace(scene.facts, at=2.0, flows=(sends,)), WALL + 1)
+    assert [moment.flows[first.id].rate for moment in past.fine] == [None, 5.0]

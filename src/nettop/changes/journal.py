@@ -134,7 +134,7 @@ class Journal:
         """All entries, oldest first; OSError if the journal cannot be read."""
         entries: dict[int, JournaledChange] = {}
         for line in self._lines():
-            _fold(entries, line)
+            _take(entries, line)
         return tuple(entries[key] for key in sorted(entries))
 
     def failures(self) -> tuple[str, ...]:
@@ -304,7 +304,7 @@ _ALWAYS = frozenset({"id", "at", "setting", "before", "wanted"})  # "" is a valu
 _ENDS = frozenset({"undone", "reverted", "void", "refused", "forgotten"})
 
 
-def _fold(entries: dict[int, JournaledChange], line: Line) -> None:
+def _take(entries: dict[int, JournaledChange], line: Line) -> None:
     """Apply one line to its entry and to those in `also`.
 
     A line of an unknown form is left out. A closed entry (undone, reverted, …) never changes.

@@ -77,6 +77,16 @@ def become(words: Sequence[str]) -> str:
     return ""  # pragma: no cover
 
 
+def options(confirm: float, *, finding: str = "", peer: str | None = None) -> list[str]:
+    """The terms of a change as options of `nettop set` and `nettop undo`.
+
+    `confirm`: seconds until an unconfirmed change reverts. `finding`: what the change fixes.
+    `peer`: the other end of the SSH session; sudo removes it from the environment (sudoers(5)).
+    """
+    terms = (("confirm", f"{confirm:g}"), ("finding", finding), ("ssh-peer", peer))
+    return [f"--{name}={value}" for name, value in terms if value]
+
+
 def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
     """Make the changes as root in one command, so that they are one group with one guard.
 

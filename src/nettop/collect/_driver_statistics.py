@@ -31,7 +31,10 @@ _FEW = (
 
 @dataclass(frozen=True, slots=True)
 class DriverStatistics:
-    """One interface's statistics; names may repeat (vmxnet3 repeats them for each queue)."""
+    """One interface's statistics in the driver's order: `values[i]` belongs to `names[i]`.
+
+    Names may repeat (vmxnet3 repeats them for each queue).
+    """
 
     interface: str
     driver: drivers.Driver

@@ -54,6 +54,7 @@ class Driver:
 class Plan:
     """The indexes of the driver's statistics whose sum is each count; made once per list of names.
 
+    `counts` is by name of `COUNTS`; `queues` is by queue (`rx-0`), then by name of `QUEUE_COUNTS`.
     `levels` are the indexes of statistics that are not counters.
     """
 

@@ -10,7 +10,10 @@ from ..host.source import Source
 
 
 def every(source: Source, what: str) -> dict[str, Attributes]:
-    """The settings `what` of every device that has them, by device and netlink field. OSError."""
+    """The settings `what` (rings, pause …) of every device that has them, by device and attribute.
+
+    The attributes are those of Documentation/netlink/specs/ethtool.yaml. OSError.
+    """
     try:
         return ethtool.every(source, what)
     except OSError as error:

@@ -68,7 +68,7 @@ def target(source: Source, path: str) -> str | None:
 
 
 def device(source: Source, nic: str) -> tuple[str, str] | None:
-    """The name of the device below an interface, and its folder; None for a virtual interface.
+    """Name and sysfs path of the device below an interface; None for a virtual interface.
 
     The device of virtio_net is a child of the one that has the interrupts, the slot and the IOMMU
     group, so the folder is the parent's (drivers/virtio/virtio_pci_common.c).

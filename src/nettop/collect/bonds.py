@@ -53,7 +53,7 @@ def read(source: Source) -> list[Row]:
 
 
 def parse(interface: str, text: str) -> Row:
-    """The row of one bond."""
+    """The row of one bond from the text of its file; without a line its field is None."""
     head, *parts = (_pairs(part) for part in text.split("Slave Interface:"))
     up = [part for part in parts if part.get("MII Status") == "up"]
     mode = head.get("Bonding Mode", "")

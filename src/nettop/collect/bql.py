@@ -38,7 +38,7 @@ class Row:
 
 @dataclass
 class Known:
-    """The queues, with the largest limit of each."""
+    """Interface, queue (`tx-0`), folder of its files and limit_max in bytes, for each queue."""
 
     turn: int = -1
     queues: list[tuple[str, str, str, int | None]] = field(default_factory=list)

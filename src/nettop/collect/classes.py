@@ -15,6 +15,7 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from . import _shaping
+from ._memory import Memory, recall
 from .qdiscs import number
 
 EVERY = 0.9
@@ -22,6 +23,7 @@ OPTIONAL = True
 
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
 _ROOT: Final = 0xFFFFFFFF
+_RESTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,10 +42,27 @@ class Row:
     overlimits: int | None = counter("rate overlimits", "events", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc."""
-    names = route.names(source)
+@dataclass
+class Known:
+    """Readings for which the host is not asked, because it had no HTB."""
+
+    rests: int = 0
+
+
+def update(source: Source, memory: Memory) -> list[Row]:
+    """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc.
+
+    Then some readings pass until the host is asked for its qdiscs again.
+    """
+    known = recall(memory, Known)
+    if known.rests:
+        known.rests -= 1
+        return []
     shaped = _shaped(route.qdiscs(source))
+    if not shaped:
+        known.rests = _RESTS
+        return []
+    names = route.names(source)
     return [
         row
         for index in shaped

@@ -70,7 +70,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(name: str, values: Attributes) -> Row:
-    """The settings of one interface from the netlink fields."""
+    """The settings of one interface from the attributes of ETHTOOL_A_COALESCE_*; absent: None."""
     frames = {
         f"{way}_frames{when}": values.get(f"{way}_max_frames{when}")
         for way in ("rx", "tx")

@@ -51,7 +51,7 @@ def read(source: Source) -> list[Row]:
 
 
 def totals(text: str) -> dict[str, int]:
-    """The sum of each column over the CPUs."""
+    """The sum of each column over the CPUs, by the names of the header; empty without a line."""
     lines = text.splitlines()
     if len(lines) < 2:
         return {}

@@ -50,7 +50,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(interface: str, info: driver.Info) -> Row:
-    """The row of the driver's answer, with the values of the driver table."""
+    """The row of struct ethtool_drvinfo, with the values of the driver table; empty text: None."""
     about = drivers.known(info.driver)
     return Row(
         interface=interface,

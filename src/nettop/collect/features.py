@@ -56,7 +56,10 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 
 def features(interface: str, values: Mapping[str, Bits], names: Sequence[str]) -> list[Row]:
-    """Every feature that the kernel names; one that the device lacks is off and fixed."""
+    """Every feature that the kernel names; one that the device lacks is off and fixed.
+
+    `values` are the bit sets `hw`, `wanted`, `active` and `nochange`; bit i is `names[i]`.
+    """
     none = Bits(0, 0, 0)
     hardware, wanted, active, never = (
         values.get(which, none).value for which in ("hw", "wanted", "active", "nochange")

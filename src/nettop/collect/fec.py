@@ -41,7 +41,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
 
 
 def row(name: str, values: Attributes, names: Sequence[str]) -> Row:
-    """The FEC of one interface; `names` are those of the link modes by bit."""
+    """The FEC of one interface from ETHTOOL_A_FEC_*; `names` are those of the link modes by bit."""
 
     def mode(bit: int) -> str:
         return names[bit] if bit < len(names) else f"mode {bit}"

@@ -48,10 +48,10 @@ class Row:
 class Owner:
     """A network device with its interrupts."""
 
-    device: str
+    device: str  # its name on the bus, e.g. 0000:41:00.0
     nics: tuple[str, ...]
-    irqs: tuple[str, ...]
-    msi: bool
+    irqs: tuple[str, ...]  # decimal numbers
+    msi: bool  # message-signalled; else the one legacy interrupt
 
 
 def read(source: Source) -> list[Row]:

@@ -20,7 +20,7 @@ _CPUS: Final = "/sys/devices/system/cpu"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The one row."""
+    """The one row; empty: no CPU is isolated."""
 
     isolated: tuple[int, ...] = gauge("CPUs without load balancing (isolcpus)", default=())
     tickless: tuple[int, ...] = gauge("CPUs without timer ticks (nohz_full)", default=())

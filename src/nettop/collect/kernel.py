@@ -70,7 +70,7 @@ def read(source: Source) -> list[Row]:
 
 
 def fields(text: str) -> dict[str, str]:
-    """The `Name: value` lines of a file such as /proc/self/status."""
+    """The `Name: value` lines of a file such as /proc/self/status or /proc/meminfo, by name."""
     pairs = (line.partition(":") for line in text.splitlines())
     return {name.strip(): value.strip() for name, colon, value in pairs if colon}
 

@@ -14,7 +14,7 @@ MAY_REST = True
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The one row."""
+    """The one row: this process, all its threads."""
 
     pid: int = label("process")
     user: float = counter("user time", "s")

@@ -39,7 +39,7 @@ class Row:
 
 @dataclass
 class Known:
-    """What the last reading found."""
+    """The namespaces of the last reading, also for the collectors of their sockets."""
 
     read: bool = False  # since the first reading that succeeded
     turn: int = -1

@@ -113,6 +113,6 @@ def _device(source: Source, folder: str, name: str) -> dict[str, object]:
 
 
 def uevent(text: str) -> dict[str, str]:
-    """The KEY=value lines of a uevent file."""
+    """The KEY=value lines of a uevent file (lib/kobject_uevent.c), by key."""
     pairs = (line.partition("=") for line in text.splitlines())
     return {key: value for key, equals, value in pairs if equals}

@@ -29,7 +29,7 @@ _REST: Final = 3  # readings in which a namespace without connections is not ask
 
 @dataclass
 class Known:
-    """The sockets of the last reading, and readings for which it rests, by namespace."""
+    """By inode of the namespace: its sockets by cookie, and the readings for which it rests."""
 
     seen: dict[int, dict[bytes, sockets_tcp.Seen]] = field(default_factory=dict)
     rests: dict[int, int] = field(default_factory=dict)

@@ -77,7 +77,7 @@ def _kernel(source: Source, memory: Memory) -> dict[str, dict[str, dict[str, int
 
 
 def own_counts(reading: DriverStatistics) -> dict[str, dict[str, int]]:
-    """The driver's counts of each queue, by queue and name."""
+    """The driver's counts by queue (`rx-0`), then by name of `QUEUE_COUNTS`."""
     return {
         queue: {what: sum(reading.values[place] for place in sums[what]) for what in sums}
         for queue, sums in reading.plan.queues.items()
@@ -85,7 +85,10 @@ def own_counts(reading: DriverStatistics) -> dict[str, dict[str, int]]:
 
 
 def row(interface: str, queue: str, own: Mapping[str, int], also: Mapping[str, int]) -> Row:
-    """One queue from the driver's counts (`own`), else from the kernel's (`also`)."""
+    """One queue from the driver's counts (`own`), else from the kernel's (`also`).
+
+    `also` has the attributes of NETDEV_A_QSTATS_* by name.
+    """
     way = queue[:2]
     packets, octets, drops = (own.get(what) for what in QUEUE_COUNTS)
     if drops is None and way == "rx":  # rx_hw_drops also counts filtered and damaged packets

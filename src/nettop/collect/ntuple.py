@@ -46,7 +46,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(interface: str, rule: driver.SteeringRule) -> Row:
-    """The row of a rule; addresses as text."""
+    """The row of struct ethtool_rx_flow_spec; addresses as text, a field without a mask is None."""
     return Row(
         interface,
         rule.location,

@@ -40,7 +40,7 @@ def read(source: Source) -> Sequence[Row]:
 
 
 def row(name: str, values: dict[str, int]) -> Row:
-    """The row of one interface; a size of 0 (be2net) means that it is not reported."""
+    """The row of one interface from ETHTOOL_A_RINGS_*; a size of 0 (be2net) is not reported."""
     known = {field: values.get(field) or None for field in _SIZES}
     return Row(
         interface=name,

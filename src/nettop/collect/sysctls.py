@@ -40,7 +40,7 @@ def names() -> tuple[str, ...]:
 
 
 def path(name: str) -> str:
-    """The file of a parameter."""
+    """The file of a parameter: dots become slashes, and a slash inside a component a dot."""
     return "/proc/sys/" + name.translate(_SWAP)
 
 

@@ -14,7 +14,7 @@ from ..host.source import Source
 from . import _sysfs, socket_owners, sockets_tcp
 from ._memory import Memory, recall
 
-EVERY: Final = 0.9
+EVERY: Final = 5.0  # as `socket_owners`
 MEMORY: Final = "sockets"
 OPTIONAL = True
 

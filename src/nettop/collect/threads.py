@@ -52,6 +52,8 @@ class Moving:
     rounds: dict[int, int] = field(default_factory=dict)  # readings left, by process
     amounts: dict[int, int] = field(default_factory=dict)  # bytes, by inode; drops, by -inode
     cgroups: frozenset[str] = frozenset()
+    held: object = None  # of `socket_owners`, and the process of each inode in it
+    holders: dict[int, int] = field(default_factory=dict)
 
 
 def update(source: Source, memory: Memory) -> list[Row]:
@@ -87,9 +89,12 @@ def _moving(memory: Memory) -> list[int]:
     """The processes that moved data in one of the last readings, the last to move first."""
     known = recall(memory, Moving)
     held = recall(memory, socket_owners.Known).held
-    holders = {
-        inode: int(pid) for pid, process in held.items() for inode in process.inodes.values()
-    }
+    if known.held is not held:
+        known.held = held
+        known.holders = {
+            inode: int(pid) for pid, process in held.items() for inode in process.inodes.values()
+        }
+    holders = known.holders
     past = known.amounts
     now: dict[int, int] = {}
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}

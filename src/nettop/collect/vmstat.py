@@ -17,7 +17,7 @@ EVERY: Final = 2.0
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """The one row."""
+    """The one row: totals since boot. None: not in this kernel."""
 
     interrupts: int | None = counter("hard interrupts of all kinds", "interrupts", default=None)
     softirqs: int | None = counter("soft interrupts", "softirqs", default=None)

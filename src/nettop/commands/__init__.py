@@ -65,6 +65,14 @@ def source_arguments(parser: argparse.ArgumentParser) -> None:
     netns_argument(where)
 
 
+def peer_argument(parser: argparse._ActionsContainer) -> None:
+    """--peer: the other end of the flows of this host."""
+    parser.add_argument(
+        "--peer", type=_argument.prefix, metavar="PREFIX",
+        help='read the other end of the flows too, by a command such as "ssh host2"',
+    )  # fmt: skip
+
+
 def netns_argument(parser: argparse._ActionsContainer) -> None:
     """--netns, for commands that need a running host."""
     parser.add_argument(
@@ -165,6 +173,15 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
             raise Refused(f"no such directory: {args.root}", 3)
         return Live(args.root)
     return Live()
+
+
+def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
+    """The source of --peer; None without it. Refused where `here` is no running host."""
+    if args.peer is None:
+        return None
+    if not here.live and here.batches is None:
+        raise Refused("--peer needs a running host, not a recording or a directory", 2)
+    return _distant(args.peer)
 
 
 def _distant(text: str) -> Source:

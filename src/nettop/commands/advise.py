@@ -3,6 +3,10 @@
 Each finding shows the figures of this host, the published measurement behind the advice and the
 exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
 change.
+
+With --peer the other end of the flows is judged too: its findings are listed with the name of its
+host, and so are those about settings that differ between both hosts. The commands of such a finding
+are for that host; nothing is changed there.
 """
 
 from __future__ import annotations
@@ -18,7 +22,9 @@ from . import (
     emit,
     interface_argument,
     json_argument,
+    open_peer,
     open_source,
+    peer_argument,
     print_lines,
     profile_argument,
     source_arguments,
@@ -27,8 +33,9 @@ from . import (
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
     from ..facts import Facts
+    from ..facts.pair.model import Sides
     from ..host.source import Source
-    from ..views.observer import Observation
+    from ..views.observer import Observation, Observer
 
 GROUP = "look"
 HELP = "report what is wrong on this host, why, and the exact change"
@@ -50,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         default="critical",
         help="exit with 1 if a finding is at or above this severity (critical)",
     )
+    peer_argument(parser)
     source_arguments(parser)
 
 
@@ -59,6 +67,9 @@ def run(args: argparse.Namespace) -> int:
     from ..views.enough import shortfall
 
     source = open_source(args)
+    peer = open_peer(args, source)
+    if peer is not None:
+        return _both(source, peer, args)
     last = observe(source, args)
     findings = last.judgement.findings
     prepare(source, lambda: [changes_of(source, finding) for finding in findings])
@@ -66,29 +77,96 @@ def run(args: argparse.Namespace) -> int:
         emit(document(source, last, args.seconds, everything=args.all))
     else:
         _print(source, last, args)
-    level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    if any(SEVERITIES.index(finding.severity) <= level for finding in findings):
+    if _severe(findings, args):
         return 1
     return 0 if shortfall(last.frame, live=source.live) is None else 3
 
 
-def observe(source: Source, args: argparse.Namespace) -> Observation:
-    """Observe for `args.seconds`; the last observation, its interface checked."""
+def _severe(findings: Sequence[Finding], args: argparse.Namespace) -> bool:
+    """Whether a finding is at or above --fail-on."""
+    level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
+    return any(SEVERITIES.index(finding.severity) <= level for finding in findings)
+
+
+def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
+    """Print the findings of both hosts, those of one severity together. Exit codes as `run`."""
+    from ..sampling.ahead import prepare
+    from ..views import both
+    from ..views.enough import shortfall
+
+    observers = _observer(here, args), _observer(there, args, other=True)
+    view = both.Observers(here, there, observers)
+    for frames, sides in view.watch(args.seconds, observers[0].tables()):
+        judged = (
+            observers[0].judged(frames.here, sides.here),
+            observers[1].judged(frames.there, sides.there),
+        )
+    prepare(there, lambda: [changes_of(there, one) for one in judged[1].judgement.findings])
+    findings = [
+        (finding, source, host)
+        for last, source, host in zip(judged, (here, there), view.hosts, strict=True)
+        for finding in last.judgement.findings
+    ]
+    findings.sort(key=lambda one: SEVERITIES.index(one[0].severity))
+    if args.json:
+        values = document(here, judged[0], args.seconds, everything=args.all)
+        values["findings"] = [
+            {**finding_json(source, finding), "host": host} for finding, source, host in findings
+        ]
+        emit({**values, "peer": both.document(sides, there.host, frames.there)})
+    else:
+        _print_both(findings, sides, view.hosts)
+    if _severe([finding for finding, _, _ in findings], args):
+        return 1
+    enough = (shortfall(last.frame, live=True) is None for last in judged)
+    return 0 if all(enough) else 3
+
+
+def _print_both(
+    findings: Sequence[tuple[Finding, Source, str]], sides: Sides, hosts: tuple[str, str]
+) -> None:
+    from ..views import both
+
+    print_lines(f"{hosts[0]} and {hosts[1]}", *both.headline(sides, hosts))
+    if not findings:
+        print("No problem found.")
+    totals, printed = Counter((one.rule, host) for one, _, host in findings), Counter[object]()
+    for finding, source, host in findings:
+        key = finding.rule, host
+        printed[key] += 1
+        if printed[key] <= ALIKE:
+            _print_finding(source, finding, host)
+        elif printed[key] == ALIKE + 1:
+            print_lines("", f"{_summary(finding, totals[key] - ALIKE)} at {host}")
+
+
+def _observer(source: Source, args: argparse.Namespace, *, other: bool = False) -> Observer:
+    """The observer of a host; the interface of the command line is one of this host."""
     from ..config import ConfigError
     from ..terms.errors import Refused
-    from ..views.observer import Observer, watch
-    from . import known_interface, report_faults
+    from ..views.observer import Observer
+    from . import report_faults
 
     try:
         observer = Observer(
             source,
             profile=getattr(args, "profile", None),
-            interface=getattr(args, "interface", None),
+            interface=None if other else getattr(args, "interface", None),
             window=args.seconds,
         )
     except (ConfigError, ValueError) as error:
         raise Refused(str(error), 2) from None
     report_faults(observer.faults)
+    return observer
+
+
+def observe(source: Source, args: argparse.Namespace) -> Observation:
+    """Observe for `args.seconds`; the last observation, its interface checked."""
+    from ..terms.errors import Refused
+    from ..views.observer import watch
+    from . import known_interface
+
+    observer = _observer(source, args)
     last = None
     for last in watch(observer, args.seconds):
         known_interface(last.frame, getattr(args, "interface", None))
@@ -197,15 +275,16 @@ def link_only(facts: Facts) -> list[str]:
     return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
 
 
-def _print_finding(source: Source, finding: Finding) -> None:
-    """Print one finding in full."""
+def _print_finding(source: Source, finding: Finding, host: str = "") -> None:
+    """Print one finding in full; `host` is named where it is one of two."""
     from textwrap import wrap
 
     from ..advice.rules.explain import figures, prediction
     from ..advice.rules.papers import citation
     from ..views.steps import step
 
-    print_lines("", f"{MARKS[finding.severity]} {finding.id}  {finding.title}")
+    place = f" at {host}" if host else ""
+    print_lines("", f"{MARKS[finding.severity]} {finding.id}{place}  {finding.title}")
     if finding.cause:
         print_lines(f"    explained by {finding.cause}: fix that first")
     for figure in figures(finding):

@@ -21,14 +21,13 @@ from typing import TYPE_CHECKING, TypeVar
 from ..terms.errors import Refused, nearest
 from . import (
     duration_argument,
-    emit,
     enter_netns_of,
-    json_argument,
     netns_argument,
     profile_argument,
     report_faults,
 )
 from ._argument import assignment, assigns, change, whole
+from ._report import format_argument, format_of, print_report
 from .test import clear_progress, options_of, show_progress, stopper, trial_arguments
 
 if TYPE_CHECKING:
@@ -54,7 +53,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     profile_argument(parser)
     duration_argument(parser, "--look", "how long to look for the finding (6)", 6.0)
-    json_argument(parser)
+    format_argument(parser)
     netns_argument(parser)
 
 
@@ -92,6 +91,7 @@ def run(args: argparse.Namespace) -> int:
     """Run the experiment and print the verdict."""
     from ..trials import prove
 
+    form = format_of(args)
     on = bench_of(args)
     offer = _offer(args, on)
     document = attempt(
@@ -99,10 +99,7 @@ def run(args: argparse.Namespace) -> int:
             offer.finding, offer.wanted, on, keep=not args.no_keep, predicted=offer.predicted
         )
     )
-    if args.json:
-        emit(document)
-    else:
-        print(prove.describe(document), end="")
+    print_report("prove", document, form, prove.describe)
     return 0 if document["verdict"] == "better" else 1
 
 

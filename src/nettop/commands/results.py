@@ -3,6 +3,7 @@
 nettop results                       list all, newest last
 nettop results show ID               show one result in full
 nettop results compare ID ID         compare two results and the settings that differ
+nettop results show ID --format html > report.html     one page with figures; also compare
 nettop results learned SETTING       show the effect of a setting in earlier experiments
 nettop results learned               show how right the predictions of each rule were: how many
                                      proofs measured a rate within the prediction, and the error
@@ -15,7 +16,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import emit, json_argument, print_lines, report_faults
+from . import emit, print_lines, report_faults
+from ._report import format_argument, format_of, write
 
 if TYPE_CHECKING:
     from ..facts.limits.prediction import Calibration
@@ -32,7 +34,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "ids", nargs="*", metavar="ID", help="result names from `list`; or a setting"
     )
-    json_argument(parser)
+    format_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -45,14 +47,28 @@ def run(args: argparse.Namespace) -> int:
     }[args.action]  # fmt: skip
     if len(args.ids) not in numbers:
         raise Refused(f"results {args.action} {text}", 2)
+    form = format_of(args)
+    args.json = form == "json"
+    if form in ("html", "csv") and args.action not in ("show", "compare"):
+        raise Refused(f"results {args.action} is text or JSON; show and compare have reports", 2)
     if args.action == "list":
         return _list(list(results.every(tell=lambda fault: report_faults((fault,)))), args)
     if args.action == "learned":
         return _list(results.learned(args.ids[0]), args) if args.ids else _calibration(args)
     documents = [_load(name) for name in args.ids]
+    if form in ("html", "csv"):
+        _report(documents, form)
+        return 0
     if args.action == "show":
         return _show(documents[0], args)
     return _compare(documents[0], documents[1], args)
+
+
+def _report(documents: Sequence[Document], form: str) -> None:
+    from ..reports import report
+    from ..reports.compare import compared
+
+    write(lambda: compared(*documents) if len(documents) > 1 else report(documents[0]), form)
 
 
 def _load(name: str) -> Document:

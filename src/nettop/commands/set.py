@@ -102,7 +102,7 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     from dataclasses import replace
 
     from .. import settings
-    from ..changes import Result, owners
+    from ..changes import Change, Result, owners, privilege
     from ..changes.plan import forecast, plan, unfit
     from ..terms.errors import sentence
 
@@ -121,6 +121,11 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     }
     changes = tuple(replace(c, before=before.get(c.setting, c.before)) for c in changes)
     wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
+    as_root = any(privilege.needed(settings.parse(text)) for text, _ in wanted)
+    if args.keep and as_root and not args.dry_run:
+        # root writes the file; a setting that already has its value needs the file too
+        current = {c.setting: c.before for c in changes}
+        changes = tuple(Change(text, current.get(text, value), value) for text, value in wanted)
     planned = {c.setting for c in changes}
     already = tuple(
         _already(Result(text, value, value, "unchanged", after=value), source)
@@ -258,10 +263,7 @@ def _apply(
     from ..changes.apply import Terms, apply
 
     if any(privilege.needed(c.address) for c in changes):
-        peer = peer_of(args)
-        options = [f"--confirm={args.confirm:g}"]
-        options += [f"--finding={args.finding}"] if args.finding else []
-        options += [f"--ssh-peer={peer}"] if peer else []
+        options = privilege.options(args.confirm, finding=args.finding or "", peer=peer_of(args))
         options += ["--keep"] if args.keep else []
         return tuple(
             result

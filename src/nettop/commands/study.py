@@ -14,7 +14,8 @@ import argparse
 from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused, nearest
-from . import emit, enter_netns_of, json_argument, netns_argument
+from . import emit, enter_netns_of, netns_argument
+from ._report import format_argument, format_of, print_report
 from .test import options_of, show_progress, stopper, trial_arguments, trial_errors
 
 if TYPE_CHECKING:
@@ -34,11 +35,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--only", metavar="TEXT", help="run only the points whose name contains this"
     )
-    formats = ("text", "markdown", "svg", "json")
-    parser.add_argument(
-        "--format", choices=formats, default="text", help="format of the report (text)"
-    )
-    json_argument(parser)
+    format_argument(parser, "markdown", "svg")
     netns_argument(parser)
 
 
@@ -46,14 +43,17 @@ def run(args: argparse.Namespace) -> int:
     """List, show or run. Exit code 1: no part of the study could run."""
     if args.action not in ("list", "show", "run"):
         args.action, args.id = "run", args.action
-    as_json = args.json or args.format == "json"
+    form = format_of(args)
+    as_json = form == "json"
+    if args.action != "run" and form not in ("text", "json"):
+        raise Refused(f"study {args.action} is text or JSON; study run has reports", 2)
     if args.action == "list":
         return _list(as_json=as_json)
     study = _named(args.id)
     if args.action == "show":
         return _show(study, as_json=as_json)
     enter_netns_of(args)
-    return _run(study, args, as_json=as_json)
+    return _run(study, args, form)
 
 
 def _named(name: str | None) -> Study:
@@ -103,7 +103,7 @@ def _show(study: Study, *, as_json: bool) -> int:
     return 0
 
 
-def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
+def _run(study: Study, args: argparse.Namespace, form: str) -> int:
     from ..trials import report
     from ..trials import study as studies
 
@@ -112,9 +112,9 @@ def _run(study: Study, args: argparse.Namespace, *, as_json: bool) -> int:
             study, options_of(args), most=args.seconds, only=args.only or "",
             watch=show_progress, cancel=stopper(),
         )  # fmt: skip
-    if as_json:
-        emit(document)
+    writers = {"markdown": report.markdown, "svg": report.svg}
+    if form in writers:
+        print(writers[form](document), end="")
     else:
-        form = {"text": report.text, "markdown": report.markdown, "svg": report.svg}
-        print(form[args.format](document), end="")
+        print_report("study", document, form, report.text)
     return 0 if any("measured" in row for row in document["rows"]) else 1

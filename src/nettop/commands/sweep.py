@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 
 from ..terms.errors import Refused
-from . import emit, json_argument, netns_argument
+from . import netns_argument
+from ._report import format_argument, format_of, print_report
 from .prove import attempt, bench_arguments, bench_of
 
 GROUP = "prove"
@@ -47,7 +48,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="keep the best value if it is better than the current one",
     )
     bench_arguments(parser)
-    json_argument(parser)
+    format_argument(parser)
     netns_argument(parser)
 
 
@@ -60,10 +61,8 @@ def run(args: argparse.Namespace) -> int:
     grid = [(args.setting, args.value)]
     if args.second:
         grid.append((args.second, args.and_value))
+    form = format_of(args)
     on = bench_of(args)
     document = attempt(lambda: prove.sweep(grid, on, keep=args.keep_best))
-    if args.json:
-        emit(document)
-    else:
-        print(prove.table(document), end="")
+    print_report("sweep", document, form, prove.table)
     return 0 if document["verdict"] == "better" else 1

@@ -24,11 +24,11 @@ from . import (
     emit,
     enter_netns_of,
     interface_argument,
-    json_argument,
     netns_argument,
     pause,
 )
 from ._argument import host, prefix, whole
+from ._report import format_argument, format_of, print_report
 
 if TYPE_CHECKING:
     from ..trials.result import Options, Progress, TrialResult
@@ -42,7 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("tool", metavar="TOOL", help="test tool; `list` prints all")
     trial_arguments(parser, need=False)
     parser.add_argument("--no-keep", action="store_true", help="do not store the result")
-    json_argument(parser)
+    format_argument(parser)
     netns_argument(parser)
 
 
@@ -222,8 +222,11 @@ def run(args: argparse.Namespace) -> int:
     from .. import trials
     from ..trials import run as runner
 
+    form = format_of(args)
     if args.tool == "list":
-        return _list(args)
+        if form not in ("text", "json"):
+            raise Refused("test list is text or JSON; a test has reports", 2)
+        return _list(as_json=form == "json")
     if args.tool.replace("_", "-") not in trials.names():
         raise Refused(f"no test tool {args.tool!r}{nearest(args.tool, trials.names())}", 2)
     enter_netns_of(args)
@@ -233,18 +236,15 @@ def run(args: argparse.Namespace) -> int:
         from ..trials import results
 
         results.keep("test", result.document())
-    if args.json:
-        emit(result.document())
-    else:
-        print(text(result), end="")
+    print_report("test", result.document(), form, lambda _: text(result))
     return 3 if any(not check.ok and check.name == "possible" for check in result.checks) else 0
 
 
-def _list(args: argparse.Namespace) -> int:
+def _list(*, as_json: bool) -> int:
     from .. import trials
 
     modules = [trials.tool(name) for name in trials.names()]
-    if args.json:
+    if as_json:
         emit({"tools": [{"tool": m.TOOL, "package": m.PACKAGE, "help": m.HELP} for m in modules]})
         return 0
     for module in modules:

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 
-from . import duration_argument, emit, json_argument, netns_argument, profile_argument
+from . import duration_argument, netns_argument, profile_argument
+from ._report import format_argument, format_of, print_report
 from .prove import attempt, bench_arguments, bench_of, offers
 
 GROUP = "prove"
@@ -24,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.set_defaults(budget=600.0)
     profile_argument(parser)
     duration_argument(parser, "--look", "how long to observe the host (6)", 6.0)
-    json_argument(parser)
+    format_argument(parser)
     netns_argument(parser)
 
 
@@ -32,10 +33,8 @@ def run(args: argparse.Namespace) -> int:
     """Run the experiments and print the report."""
     from ..trials import tune
 
+    form = format_of(args)
     on = bench_of(args)
     document = attempt(lambda: tune.tune(offers(args, on), on, args.budget))
-    if args.json:
-        emit(document)
-    else:
-        print(tune.text(document), end="")
+    print_report("tune", document, form, tune.text)
     return 0 if document["ids"] else 1

@@ -5,6 +5,10 @@ that wants to move data, every interface that carries data and every UDP socket 
 datagrams is reported. As root, flows of other network namespaces (containers, pods) are reported
 as well, with the name of the namespace. The stages of a flow are listed by capacity: the first one
 limits. A limit marked `there` is beyond this host.
+
+With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
+the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
+`here` is this host, `there` the other, `between` the network.
 """
 
 from __future__ import annotations
@@ -19,7 +23,9 @@ from . import (
     duration_argument,
     emit,
     json_argument,
+    open_peer,
     open_source,
+    peer_argument,
     print_lines,
     source_arguments,
 )
@@ -43,12 +49,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     duration_argument(parser, "--seconds", "how long to observe the host (5)", 5.0)
     json_argument(parser)
+    peer_argument(parser)
     source_arguments(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the limits. Exit code 2: unknown target; 3: not enough was seen."""
     source = open_source(args)
+    peer = open_peer(args, source)
+    if peer is not None:
+        return _both(source, peer, args)
     frame, facts = look(source, args.seconds)
     limits = chosen(facts, args.target)
     if args.json:
@@ -58,6 +68,31 @@ def run(args: argparse.Namespace) -> int:
             f"{source.host} · {args.seconds:g} s", *text(limits, every=args.target is not None)
         )
         print_lines(*(f"not read: {name}: {why}" for name, why in _missing(frame).items()))
+    return 0
+
+
+def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
+    """Print what both hosts see."""
+    from ..facts.joined import needs
+    from ..views import both as words
+
+    observers = words.Observers(here, there)
+    hosts = observers.hosts
+    *_, (frames, sides) = observers.watch(args.seconds, set(needs()))
+    limits = chosen(sides.here, args.target)
+    if args.json:
+        values = document(here, limits, frames.here, args.seconds)
+        emit({**values, "peer": words.document(sides, there.host, frames.there)})
+        return 0
+    targets = {one.target for one in limits}
+    print_lines(
+        f"{hosts[0]} and {hosts[1]} · {args.seconds:g} s",
+        *words.text(sides, hosts, lambda target: args.target is None or target in targets),
+    )
+    for host, frame in zip(hosts, (frames.here, frames.there), strict=True):
+        print_lines(
+            *(f"not read at {host}: {name}: {why}" for name, why in _missing(frame).items())
+        )
     return 0
 
 

@@ -5,6 +5,7 @@
     theme = "dark"            units = "bits"        interval = 1.0        mouse = true
     drop_reasons = true                             # count them in the kernel (needs root)
     bell = true                                     # signal a new critical finding
+    budget = 1.0                                    # percent of a core that sampling may take
     [limits.rx-ring-overrun]  drops = 10            # a rule's own threshold
     [columns]                 flows = ["process", "peer", "limit", "rtt"]
 
@@ -31,7 +32,7 @@ from .folders import SYSTEM, ConfigError, must_be_ours, user_folder
 KNOWN = {
     "theme": str, "units": str, "prefix": str, "interval": (int, float), "mouse": bool,
     "interface": str, "profile": str, "limits": dict, "ascii": bool, "columns": dict,
-    "drop_reasons": bool, "bell": bool,
+    "drop_reasons": bool, "budget": (int, float), "bell": bool,
 }  # fmt: skip
 CHOICES = {"units": ("bits", "bytes"), "prefix": ("si", "iec")}
 
@@ -90,12 +91,15 @@ def _read(path: Path) -> bounds.Table:
 def _check(path: Path, key: str, value: Any) -> None:
     if key not in KNOWN:
         raise ConfigError(f"{path}: unknown key {key!r}{nearest(key, KNOWN)}")
-    if not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
+    true = isinstance(value, bool) and KNOWN[key] is not bool  # Python takes it for a number
+    if true or not isinstance(value, KNOWN[key]):  # type: ignore[arg-type]
         raise ConfigError(f"{path}: {key} has an invalid value: {_shown(value)}")
     if value not in CHOICES.get(key, (value,)):
         raise ConfigError(f"{path}: {key} must be {' or '.join(CHOICES[key])}, not {_shown(value)}")
     if key == "interval" and not 0.1 <= value <= 3600:
         raise ConfigError(f"{path}: interval must be 0.1 to 3600 seconds, not {_shown(value)}")
+    if key == "budget" and not 0.1 <= value <= 100:
+        raise ConfigError(f"{path}: budget must be 0.1 to 100 percent, not {_shown(value)}")
 
 
 def _thresholds(

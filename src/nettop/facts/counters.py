@@ -38,7 +38,7 @@ class Parts:
     queue_drops: float | None = None  # at the rings of all receive queues
 
 
-def fold(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Counters:
+def combine(parts: Parts, *, hardware: bool, link_ring: str | None = None) -> Counters:
     """The counters of one interface; `hardware`: it has a receive ring of its own.
 
     `link_ring`: the link statistic that counts only packets lost there; empty if none does; None if

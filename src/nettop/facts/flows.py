@@ -8,7 +8,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from ..frame.rates import Entry
 from ..terms import formulas
@@ -30,6 +30,7 @@ BULK_SHARE: Final = 0.01  # of its link
 FULL: Final = 0.7  # of the send buffer, on the way on average
 ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
 BUSY: Final = 0.5  # of the time with data in flight: then the flow wants to send
+NOTHING: Final = "moves little, and nothing waits"
 ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
 
 
@@ -54,6 +55,8 @@ class Sockets:
     placed: dict[str, dict[str, float]] = field(default_factory=dict)  # bytes/s by port and queue
     known: bool = False
     full: Full | None = None  # the listener whose accept queue overflows most
+    busiest: list[tuple[float, Entry[TcpRow], Landed]] = field(default_factory=list)
+    uses: dict[int, Use] = field(default_factory=dict)  # the network use of each process by pid
 
     @classmethod
     def of(
@@ -84,6 +87,8 @@ class Sockets:
                 placed = found.placed.setdefault(site.port, {})
                 placed[site.queue] = placed.get(site.queue, 0.0) + (received or 0.0)
             found.tcp.append((moved, entry, site))
+        found.busiest = heapq.nlargest(MOST, found.tcp, key=lambda item: item[0])
+        found.uses = _uses(found)
         return found
 
 
@@ -105,8 +110,8 @@ def _fuller(
     return Full(drops, f"{owner[1]}[{owner[0]}], {name}" if owner else name, row.send_q)
 
 
-def uses(sockets: Sockets) -> dict[int, Use]:
-    """The network use of each process by pid, summed over its sockets."""
+def _uses(sockets: Sockets) -> dict[int, Use]:
+    """The network use of each process, summed over its sockets."""
     found: dict[int, Use] = {}
     for moved, entry, site in sockets.tcp:
         owner = sockets.owners.get(entry.now.inode)
@@ -145,16 +150,21 @@ class FlowInputs:
     rmem: tuple[int, ...] = ()
     wmem: tuple[int, ...] = ()
     doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
+    kept: Kept = field(default_factory=dict)
+
+
+Kept: TypeAlias = "dict[int, tuple[Entry[TcpRow], tuple[object, ...], Flow]]"
+"""TCP flows built before, by cookie of the socket: its entry, the other inputs, the flow."""
 
 
 def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
     """The busiest flows, and UDP sockets that lose or hold datagrams."""
-    tcp = sockets.tcp
-    if len(tcp) > MOST:
-        tcp = heapq.nlargest(MOST, tcp, key=lambda item: item[0])
-    else:
-        tcp = sorted(tcp, key=lambda item: -item[0])
+    tcp = sockets.busiest
     flows = [_tcp(moved, entry, site, sockets, around) for moved, entry, site in tcp]
+    if len(around.kept) > 2 * len(tcp):
+        shown = {entry.now.cookie for _, entry, _ in tcp}
+        for cookie in [cookie for cookie in around.kept if cookie not in shown]:
+            del around.kept[cookie]
     waiting = [entry for entry in sockets.udp if _matters(entry)][:UDP_MOST]
     return (*flows, *(_udp(entry, sockets, around) for entry in waiting))
 
@@ -162,21 +172,26 @@ def build(sockets: Sockets, around: FlowInputs) -> tuple[Flow, ...]:
 def _tcp(
     moved: float, entry: Entry[TcpRow], site: Landed, sockets: Sockets, around: FlowInputs
 ) -> Flow:
-    row, rate = entry.now, entry.per_s
+    row = entry.now
+    nic = around.nics.get(site.port or site.nic or "")
+    speed = nic.speed if nic is not None else None
+    owner = sockets.owners.get(row.inode)
+    place = _place(site, entry.rate("bytes_received"), nic, around, owner[0] if owner else None)
+    share = speed / max(1, sockets.bulk.get(site.nic or "", 1)) if speed else 0.0
+    inputs = entry, (site, owner, place, speed, share, around.rmem, around.wmem)
+    old = around.kept.get(row.cookie)
+    if old is not None and old[0] is entry and old[1] == inputs[1]:
+        return old[2]
+    rate = entry.per_s
     rx, tx, again, sent, busy, rwnd, sndbuf, drops, had, reordered = (
         (rate.bytes_received, rate.bytes_acked, rate.total_retrans, rate.segs_out, rate.busy_time,
          rate.rwnd_limited, rate.sndbuf_limited, rate.drops, rate.dsack_dups, rate.reord_seen)
         if rate is not None else (None,) * 10
     )  # fmt: skip
-    nic = around.nics.get(site.port or site.nic or "")
-    speed = nic.speed if nic is not None else None
     rtt, min_rtt = _seconds(row.rtt), _seconds(row.min_rtt)
     trip = rtt if rtt is not None else _seconds(row.rcv_rtt)
     sends = None if not (moved or row.unacked) else (tx or 0.0) >= (rx or 0.0)
     bulk = _bulk(moved, speed)
-    owner = sockets.owners.get(row.inode)
-    place = _place(site, rx, nic, around, owner[0] if owner is not None else None)
-    share = speed / max(1, sockets.bulk.get(site.nic or "", 1)) if speed else 0.0
     values = (
         site.id, "tcp", row.local, row.local_port, row.remote, row.remote_port, row.inode,
         owner[0] if owner is not None else None, owner[1] if owner is not None else None,
@@ -194,7 +209,10 @@ def _tcp(
         row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
     last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
-    return Flow(*values, None, None, *last)
+    wants = ("none", NOTHING) if tx is not None else (None, None)  # else `limits` says it
+    flow = Flow(*values, *wants, *last)
+    around.kept[row.cookie] = *inputs, flow
+    return flow
 
 
 def _lost(

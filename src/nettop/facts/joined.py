@@ -7,11 +7,14 @@ interface, the profile. It does not read the host and raises no exception for an
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Frame
 from . import Facts, flows, profile, single, sums, traffic, witness
+from .kind import Kind
 from .kinds import capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
 from .kinds.flow import Flow
@@ -58,6 +61,9 @@ class Joiner:
     lines: Lines = field(default_factory=Lines)
     ladder: Ladder = field(default_factory=Ladder)
     witness: witness.Witness = field(default_factory=witness.Witness)
+    heard: object = None  # the sockets that the witness heard last, and its verdicts
+    verdicts: dict[str, witness.Verdict] = field(default_factory=dict)
+    kept: flows.Kept = field(default_factory=dict)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
 
@@ -77,9 +83,8 @@ class Joiner:
             (tables.get("socket_owners"),),
             lambda: single.socket_owners(frame.rows("socket_owners")),
         )
-        sockets = flows.Sockets.of(
-            tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders
-        )
+        inputs = tables.get("sockets_tcp"), tables.get("sockets_udp", ()), landing, holders
+        sockets = self.memo.get("sockets", inputs, lambda: flows.Sockets.of(*inputs), rates=True)
         captured = capture.of(tables.get("packet_sockets", ()), holders)
         moment = traffic.build(
             frame, here, lines, self._slots(frame, here, lines), place, load,
@@ -116,14 +121,14 @@ class Joiner:
                 {(one.nic, one.name): one.cpu for one in moment.queues},
                 single.triple(still.sysctls.get("net.ipv4.tcp_rmem")),
                 single.triple(still.sysctls.get("net.ipv4.tcp_wmem")),
-                doubts,
+                doubts, self.kept,
             ),
         )  # fmt: skip
         scene = capture.CaptureInputs(
             single.indices(here), holders, tasks, nics, by_cpu, moment.by_nic
         )
         captures = capture.build(captured, scene)
-        processes = _processes(tasks, flows.uses(sockets), found, captures, by_cpu, nics)
+        processes = _processes(tasks, sockets.uses, found, captures, by_cpu, nics)
         host = sums.build(
             frame, still, load,
             sums.Sums(
@@ -140,10 +145,18 @@ class Joiner:
             ), still.sysctls,
             frame.missing,
         )  # fmt: skip
-        own = {kind.name: kind.build(frame, facts) for kind in kinds().values() if kind.build}
+        own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
         facts = replace(facts, more=own) if own else facts
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
+
+    def _own(self, kind: Kind, frame: Frame, facts: Facts) -> tuple[object, ...]:
+        """The facts of a kind that builds them itself."""
+        make = partial(kind.build, frame, facts) if kind.build is not None else tuple
+        if not kind.lasts:
+            return make()
+        inputs = tuple(map(frame.tables.get, kind.needs))
+        return self.memo.get(f"kind {kind.name}", inputs, make, rates=True)
 
     def _place(self, frame: Frame) -> OnlineCpus:
         topology = frame.tables.get("topology", ())
@@ -253,13 +266,16 @@ class Joiner:
     ) -> Mapping[str, str]:  # fmt: skip
         """Why the RSS table of an interface is doubtful; sets `rss_obeyed` of its Nic."""
         self.witness.forget(landing.ports)
-        heard = {
-            nic: self.witness.hear(
-                nic, landing.rss[nic], placed, moment.by_nic.get(nic, ()),
-                witness.suspected(landing.ports[nic].driver, kernel),
-            )
-            for nic, placed in sockets.placed.items()
-        }  # fmt: skip
+        if sockets is not self.heard:  # sockets that were not read again say nothing new
+            self.heard = sockets
+            self.verdicts = {
+                nic: self.witness.hear(
+                    nic, landing.rss[nic], placed, moment.by_nic.get(nic, ()),
+                    witness.suspected(landing.ports[nic].driver, kernel),
+                )
+                for nic, placed in sockets.placed.items()
+            }  # fmt: skip
+        heard = self.verdicts
         if any(verdict.obeyed is not None for verdict in heard.values()):
             moment.nics = tuple(
                 replace(nic, rss_obeyed=heard[nic.name].obeyed) if nic.name in heard else nic
@@ -322,10 +338,11 @@ def only(facts: Facts, interface: str) -> Facts:
 
 
 def _processes(
-    tasks: Tasks, uses: dict[int, process.Use], found: Sequence[Flow],
+    tasks: Tasks, known: Mapping[int, process.Use], found: Sequence[Flow],
     captures: Sequence[capture.Capture], cores: Mapping[int, Core], nics: Mapping[str, Nic],
 ) -> tuple[Process, ...]:  # fmt: skip
     """The processes, with the interrupt CPUs of their flows and captures."""
+    uses = {pid: copy(use) for pid, use in known.items()}  # those of the sockets stay as they are
     placed: set[int] = set()
     for flow in found:  # the busiest first
         if flow.pid in uses and flow.pid not in placed and flow.irq_cpu is not None:

@@ -39,3 +39,4 @@ class Kind:
     tables: Mapping[str, str] = field(default_factory=dict)  # field prefix → its table
     needs: tuple[str, ...] = ()
     build: Callable[[Frame, Any], tuple[Fact, ...]] | None = None
+    lasts: bool = False  # `build` depends on `needs` only: the same tables give the same facts

@@ -130,7 +130,7 @@ def build(
             continue
         hardware = port.kind == "nic"
         lost, lost_per_s = around.queue_drops.get(name, (None, None))
-        per_s = counters.fold(
+        per_s = counters.combine(
             Parts(
                 _rate(link),
                 _rate(dev),
@@ -145,7 +145,7 @@ def build(
             hardware=hardware,
             link_ring=port.link_ring,
         )
-        total = counters.fold(
+        total = counters.combine(
             Parts(
                 _now(link),
                 _now(dev),

@@ -213,14 +213,6 @@ def must_have_lines(data: bytes | bytearray, path: str | None = None) -> None:
                 raise exceeded("line", path)
 
 
-def toml(path: str | os.PathLike[str], name: str) -> Table:
-    """The tables of a TOML file, within the bound of that name.
-
-    OSError if it cannot be read, ValueError (one sentence) for invalid or too deeply nested TOML.
-    """
-    return tables(read(path, name).decode("utf-8"))
-
-
 def tables(text: str) -> Table:
     """The tables of a TOML text; ValueError (one sentence) if invalid or nested too deeply."""
     import tomllib

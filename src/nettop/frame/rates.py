@@ -55,6 +55,11 @@ class Entry(Generic[_Row]):
         self._before = None
         return rates
 
+    @property
+    def rated(self) -> bool:
+        """Whether `per_s` is not None, without computing it."""
+        return self._per_s is not None or (self._before is not None and self._seconds > 0)
+
     def rate(self, counter: str) -> float | None:
         """The rate of one counter, without computing the others."""
         before = self._before
@@ -208,7 +213,7 @@ def entries(
     rates of zero keeps its entry, which costs one comparison.
     """
     if not rows:
-        return []
+        return before if not before else []  # the same object: what was joined with it stays
     if len(before) == len(rows) and all(
         e.now is r and e.still for e, r in zip(before, rows, strict=True)
     ):

@@ -77,13 +77,3 @@ def _special(path: str) -> bool:
     if stat.S_ISREG(mode) and os.path.islink(path):
         raise OSError(errno.ELOOP, "a symbolic link: name the file itself, or - for stdout", path)
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
-
-
-def save(path: str, archive: str) -> None:
-    """Write an archive completely or not at all; OSError."""
-    tape = Tape(path)
-    try:
-        tape.write(archive)
-        tape.keep()
-    finally:
-        tape.drop()

@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Final
 from ..advice.language.words import field_name, value_text
 from ..advice.rules.explain import prediction
 from ..advice.rules.papers import citation
-from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, wrap
+from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
 from ..views.ask import Key, Next
 from ..views.enough import unjudged
 from ..views.scene import Scene, View, under
-from . import listed, silence
+from . import listed, origins, pane, silence
 from .clock import clock
+from .cursor import moved
 from .listed import Listed
 from .parts import RISKS, listing, matches, section, severity, waiting
 
@@ -47,9 +48,26 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     return tuple(one.id for one in shown(scene, view))
 
 
-def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
-    """Open the finding."""
-    return (view.at(open=here, top=0) if here and not view.spot.open else view), None
+def enter(view: View, scene: Scene, here: str) -> Next:
+    """Open the finding; on a figure of the opened one, show the pane and row it comes from."""
+    if not view.spot.open:
+        return (view.at(open=here, top=0, mode=0) if here else view), None
+    finding = scene.finding(here)
+    if finding is None or not finding.evidence:
+        return view, None
+    item = finding.evidence[min(view.spot.mode, len(finding.evidence) - 1)]
+    to = origins.of_evidence(scene, finding, item["field"])
+    return (view if to is None else origins.jump(view, to)), None
+
+
+def updown(view: View, scene: Scene, by: int) -> View:
+    """Move the cursor over the findings; in an opened one over its figures, then scroll."""
+    finding = scene.finding(view.spot.open) if view.spot.open else None
+    last = len(finding.evidence) - 1 if finding is not None else -1
+    at = view.spot.mode + by
+    if view.spot.top or not 0 <= at <= last:
+        return moved(view, scene, by)
+    return view.at(mode=at)
 
 
 def muted(view: View, scene: Scene) -> Next:
@@ -139,8 +157,27 @@ def state(one: Listed, width: int) -> list[Line]:
     return out
 
 
-def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
-    """One finding in full: evidence, commands, reason, sources, contrary evidence."""
+def figures(finding: Finding, scene: Scene, width: int, on: int) -> list[Line]:
+    """The figures of the evidence; at the right of number `on` the pane that Enter opens."""
+    longest = max(cells(field_name(item["field"])) for item in finding.evidence)
+    wide = min(max(36, longest + 3), width * 2 // 3)
+    out = []
+    for number, item in enumerate(finding.evidence):
+        value = value_text(item["field"], item["value"], item.get("unit") or "")
+        head = line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
+        if number == on:
+            to = origins.of_evidence(scene, finding, item["field"])
+            tail = line((f"Enter: {pane(to.pane).TITLE} ", "key")) if to is not None else ()
+            head = ends((*over(head[:1], "select"), *head[1:]), tail, width)
+        out.append(head)
+    return out
+
+
+def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
+    """One finding in full: evidence, commands, reason, sources, contrary evidence.
+
+    `on` is the number of the figure under the cursor.
+    """
     finding = one.finding
     out: list[Line] = state(one, width) if one.state else []
     if finding is None:
@@ -154,13 +191,7 @@ def detail(one: Listed, scene: Scene, width: int) -> list[Line]:
     out += [ends(head, line((since, "dim")), width), *more]
     if finding.evidence:
         out.append(section("SEEN HERE", "", width))
-        longest = max(cells(field_name(item["field"])) for item in finding.evidence)
-        wide = min(max(36, longest + 3), width * 2 // 3)
-        for item in finding.evidence:
-            value = value_text(item["field"], item["value"], item.get("unit") or "")
-            out.append(
-                line((fit(f"  {field_name(item['field'])}", wide) + " ", "dim"), (value, "strong"))
-            )
+        out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
     out += remedy(finding, scene, width)
     if text := prediction(finding):
         out += paragraph(f"Predicted: {text}", width, "strong")
@@ -253,7 +284,8 @@ def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         rows = shown(scene, view)
         cursor = under(tuple(one.id for one in rows), view.spot)
         one, name = (rows[cursor], "") if cursor >= 0 else (None, view.spot.on)
-    full = detail(one, scene, width) if one is not None else gone(name)
+    on = view.spot.mode if name else -1
+    full = detail(one, scene, width, on) if one is not None else gone(name)
     top = max(0, min(view.spot.top, len(full) - height))
     body = full[top : top + height]
     if top + height < len(full) and body:

@@ -81,10 +81,10 @@ def _rows(question: Question, view: View, width: int) -> list[Line]:
     """The warnings, then the sheet; a line that is too long takes several rows."""
     _, body = question.sheets[place(view, question)]
     warnings = [line((f" ! {text}", "warn")) for text in question.warnings]
-    return [part for row in (*warnings, *body) for part in folded(row, width)]
+    return [part for row in (*warnings, *body) for part in wrapped(row, width)]
 
 
-def folded(row: Line, width: int) -> list[Line]:
+def wrapped(row: Line, width: int) -> list[Line]:
     """One line as several rows of at most `width` cells, broken at spaces if possible."""
     out: list[Line] = []
     now: list[tuple[str, str]] = []

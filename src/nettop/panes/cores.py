@@ -93,12 +93,12 @@ def setting(here: str) -> str:
     return f"irq.affinity@{here}" if here else ""
 
 
-def of_interest(facts: Facts, rows: Sequence[Row], fold: bool) -> list[Core]:
+def of_interest(facts: Facts, rows: Sequence[Row], fold_idle: bool) -> list[Core]:
     """The cores that have a column: all, or those that serve the rows, are busy or run a process.
 
     With many cores, only those that serve the rows shown or are nearly full.
     """
-    if not fold or len(facts.cores) <= MANY:
+    if not fold_idle or len(facts.cores) <= MANY:
         return list(facts.cores)
     serving = {q.cpu for _, group in rows for q in group if q.irq_per_s or len(rows) <= MANY}
     busy = HOT if len(serving) >= MANY // 2 else 5.0
@@ -273,7 +273,7 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     cursor = under(tuple(name for name, _ in rows), view.spot)
     visible = window(len(rows), cursor, max(1, min(len(rows), height - below - heads - 1)))
     drawn = [rows[index] for index in visible]
-    cores = of_interest(facts, drawn, view.fold)
+    cores = of_interest(facts, drawn, view.fold_idle)
     label, with_packets = label_of(drawn, len(cores), width)
     room = max(1, (width - label) // _CELL)
     left = max(0, min(view.spot.left, len(cores) - room))
@@ -285,7 +285,7 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     shown = cores[left : left + room]
     remark = f"{len(rows)} queues × {len(facts.cores)} cores"
     if len(shown) < len(facts.cores):
-        how = "z unfolds, ← →" if view.fold else "← →, z folds"
+        how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
         remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
     remark = f"{order(view.spot)}{remark}"
     rates = spread(scene)

@@ -50,6 +50,9 @@ def bound(view: View, scene: Scene) -> View:
         return view
     items = here.items(scene, view)
     at = under(items, view.spot)
+    if here.start is not None and not view.spot.on:
+        first = here.start(scene, view)
+        at = items.index(first) if first in items else -1
     if at < 0 or (view.spot.on == items[at] and view.spot.index == at):
         return view
     return view.at(on=items[at], index=at)

@@ -12,7 +12,7 @@ from ..views.scene import JournalEntry, Scene, View
 from .parts import Column
 
 
-def _sideways(view: View, scene: Scene, by: int) -> View:  # noqa: ARG001
+def columns(view: View, scene: Scene, by: int) -> View:  # noqa: ARG001
     """Scroll the columns."""
     return view.at(left=max(0, view.spot.left + by))
 
@@ -26,7 +26,7 @@ def _escape(view: View, scene: Scene) -> View:  # noqa: ARG001
 
 def _fold(view: View) -> View:
     """Fold or unfold idle cores."""
-    return replace(view, fold=not view.fold)
+    return replace(view, fold_idle=not view.fold_idle)
 
 
 def _itself(here: str) -> str:
@@ -50,12 +50,15 @@ class Pane:
     SORTS: int = 1  # number of sort orders
     BOUND: bool = False  # the cursor stays on the row that was painted under it
     PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
+    TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
     # -- what keys do ----------------------------------------------------------------------------
     KEYS: tuple[Key, ...] = ()  # keys of its own
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
-    sideways: Callable[[View, Scene, int], View] = _sideways  # ← →: -1 or 1
+    sideways: Callable[[View, Scene, int], View] = columns  # h l: -1 or 1; if declared, also ← →
+    start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
+    updown: Callable[[View, Scene, int], View] | None = None  # ↑ ↓: rows; default: the cursor
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes

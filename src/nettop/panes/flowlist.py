@@ -12,7 +12,7 @@ from ..terms.text import Line, fit_line
 from ..terms.units import UNKNOWN, seconds, share
 from ..views.scene import Scene
 from ..views.timeline import trace
-from .parts import Cell, Column
+from .parts import Cell, Column, listing
 from .table import fitted
 
 COLUMNS: Final = (
@@ -48,8 +48,8 @@ def rate(flow: Flow) -> float:
     return (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
 
 
-def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int) -> list[Line]:
-    """A heading, and the flows for which there is room."""
+def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str = "") -> list[Line]:
+    """A heading, and the flows for which there is room; `on` is the one under the cursor."""
     if height < 2 or not flows:
         return []
     wide = width >= WIDE
@@ -58,8 +58,11 @@ def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int) -> list[
     if width < LEAST:
         names = tuple(name for name in NARROW if name != "flow")
     table = fitted(COLUMNS, width, names)
-    rows = [table.row(_cells(scene, one, wide)) for one in flows[: height - 1]]
-    return [fit_line(row, width) for row in (table.heading(), *rows)]
+    ids = [flow.id for flow in flows]
+    cursor = ids.index(on) if on in ids else -1
+    first = max(0, cursor - height + 2)
+    rows = [table.row(_cells(scene, one, wide)) for one in flows[first : first + height - 1]]
+    return [fit_line(table.heading(), width), *listing(rows, cursor - first, width, height - 1)]
 
 
 def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:

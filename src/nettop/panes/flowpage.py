@@ -185,7 +185,8 @@ def graphs(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[
     if rows < 1:
         return []
     known = traces(past, flow.id, 2 * max(1, each - SCALE - 2), STEP)
-    blocks = [_graph(one, known, each, rows) for one in TRACES[: across * down]]
+    latest = past.fine[-1].flows.get(flow.id) if past.fine else None
+    blocks = [_graph(one, known, latest, each, rows) for one in TRACES[: across * down]]
     deep = [beside(blocks[at : at + across], each, width) for at in range(0, len(blocks), across)]
     return [row for block in deep for row in block]
 
@@ -193,18 +194,21 @@ def graphs(flow: Flow, past: History, size: tuple[int, int], most: int) -> list[
 def _graph(
     one: tuple[str, str, Callable[[Trace], float | None], str],
     known: Sequence[Trace | None],
+    latest: Trace | None,
     width: int,
     rows: int,
 ) -> list[Line]:
     """One graph with its heading and scale."""
     label, role, value, unit = one
     values = [None if trace is None else value(trace) for trace in known]
-    seen = [v for v in values if v is not None]
+    now = None if latest is None else value(latest)
+    seen = [v for v in (*values, now) if v is not None]
     if not seen:
         return [section(label, "not known yet", width), *[()] * rows]
     most = max(seen)
     top = rounded(most)
-    remark = f"now {amount(seen[-1], unit)}, peak {amount(most, unit)}"
+    current = "not known" if now is None else amount(now, unit)
+    remark = f"now {current}, peak {amount(most, unit)}"
     drawn = braille.area(values, rows, top)
     scale = amount(top, unit)
     if cells(scale) >= SCALE:

@@ -12,7 +12,6 @@ from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Key, Next
 from ..views.past import Summary
 from ..views.scene import JournalEntry, Scene, View, nic_of
-from .cursor import moved
 from .grid import merge
 from .parts import flow_words, section
 
@@ -31,12 +30,12 @@ QUIET: Final = 0.15  # of the scale: a direction that stays below it has fewer r
 
 def span(view: View) -> float:
     """The length of the time shown, in seconds."""
-    return SPANS[max(0, min(len(SPANS) - 1, view.zoom))]
+    return SPANS[max(0, min(len(SPANS) - 1, view.span))]
 
 
 def zoomed(view: View, by: int) -> Next:
     """Show the next shorter (-1) or longer (1) span."""
-    return replace(view, zoom=max(0, min(len(SPANS) - 1, view.zoom + by))), None
+    return replace(view, span=max(0, min(len(SPANS) - 1, view.span + by))), None
 
 
 KEYS: Final = (
@@ -45,23 +44,39 @@ KEYS: Final = (
 )
 
 
+TIMELINE = True
+
+
 def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
     """Set mark A, then mark B; the third Enter clears both."""
-    if not here:
+    moment = cursor_at(scene, view) or (scene.past.fine[-1].at if scene.past.fine else None)
+    if moment is None:
         return view, None
-    return replace(view, marks=(*view.marks, float(here)) if len(view.marks) < 2 else ()), None
+    return replace(view, marks=(*view.marks, moment) if len(view.marks) < 2 else ()), None
 
 
 def sideways(view: View, scene: Scene, by: int) -> View:
-    """Move the cursor in time: left is older."""
-    return moved(view, scene, -by)
+    """Move the cursor in time, and with it the moment that all panes show: left is older."""
+    times = items(scene, view)
+    at = cursor_at(scene, view)
+    near = 0 if at is None else min(range(len(times)), key=lambda i: abs(float(times[i]) - at))
+    near = max(0, min(len(times) - 1, near - by))
+    if not times or near == 0:  # on to the present, or in a recording beyond what was played
+        return view
+    moment = next(m for m in visible(scene, view) if f"{m.at:.3f}" == times[near])
+    return replace(view, moment=moment.wall)
+
+
+def updown(view: View, scene: Scene, by: int) -> View:
+    """↓ is older too."""
+    return sideways(view, scene, -by)
 
 
 def escape(view: View, scene: Scene) -> View:  # noqa: ARG001
-    """Clear the marks; if there are none, the filter; else move the cursor to now."""
+    """Clear the marks; if there are none, the filter."""
     if view.marks:
         return replace(view, marks=())
-    return view.at(filter="") if view.spot.filter else view.at(on="", index=0, top=0)
+    return view.at(filter="") if view.spot.filter else view
 
 
 def visible(scene: Scene, view: View) -> tuple[Summary, ...]:
@@ -77,8 +92,11 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def cursor_at(scene: Scene, view: View) -> float | None:
-    """The time of the moment under the cursor; None if the cursor stays at now."""
-    return float(view.spot.on) if view.spot.on and scene.past.fine else None
+    """The time of the moment under the cursor (seconds, as `at`); None in the present."""
+    moments = scene.past.moments()
+    if not view.moment or not moments:
+        return None
+    return min(moments, key=lambda m: abs(m.wall - view.moment)).at
 
 
 def between(moments: Sequence[Summary], nic: str, marks: Sequence[float]) -> tuple[str, ...]:

@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts.limits import Limit, words
-from ..terms.text import Line, bar, crop, ends, fit_line, line, line_cells
+from ..facts.limits.following import bound
+from ..terms.text import Line, bar, crop, ends, fit_line, line, line_cells, over
 from ..terms.units import brief, packets, per_second, scaled, share
 from ..views.scene import Scene
 from ..views.stages import Bar, at_fault, bars, flow_of, moves
@@ -86,10 +87,13 @@ def verdict(limit: Limit, width: int, keys: Line = ()) -> Line:
 
 
 def further(limit: Limit) -> str:
-    """`next: the link, ≤ 921 Mb/s`."""
-    if limit.next is None or limit.next.capacity is None:
+    """`next: the link, ≤ 921 Mb/s`; `at most 921 Mb/s: the link` where it may not be the next."""
+    if limit.next is not None and limit.next.capacity is not None:
+        return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+    most = bound(limit)
+    if most is None or most.capacity is None:
         return ""
-    return f"next: {words.stage(limit.next)}, ≤ {scaled(limit.next.capacity[1], 'b/s')} "
+    return f"at most {scaled(most.capacity[1], 'b/s')}: {words.stage(most)} "
 
 
 def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> Line:
@@ -117,23 +121,31 @@ def remedy(scene: Scene, limit: Limit, finding: Finding | None, width: int) -> L
                 line((after, "head")), width)  # fmt: skip
 
 
-def stages(scene: Scene, limit: Limit, width: int) -> list[Line]:
-    """Three lines: the stages in order, how full each one is, and what passes or is lost there."""
+def shown(scene: Scene, limit: Limit | None) -> list[Bar]:
+    """The stages of the band, without those that are left out where there is little room."""
     facts = scene.facts
-    shown = bars(facts, limit) if facts is not None else []
+    return bars(facts, limit) if facts is not None and limit is not None else []
+
+
+def stages(scene: Scene, limit: Limit, width: int, on: str = "") -> list[Line]:
+    """Three lines: the stages in order, how full each one is, and what passes or is lost there.
+
+    `on` is the stage under the cursor.
+    """
+    places = shown(scene, limit)
     if scene.shortfall:  # counters that nothing moved do not show that nothing is lost
-        shown = [replace(one, lost=one.lost or None) for one in shown]
+        places = [replace(one, lost=one.lost or None) for one in places]
     most = max(1, (width - 2) // LEAST)
-    while len(shown) > most:  # the least full of those that do not limit
-        shown.remove(min(shown, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
-    if not shown:
+    while len(places) > most:  # the least full of those that do not limit
+        places.remove(min(places, key=lambda one: (one.limits, one.lost or 0.0, one.full or 0.0)))
+    if not places:
         return []
-    each = min(MOST, (width - 2) // len(shown))
+    each = min(MOST, (width - 2) // len(places))
     rows: list[Line] = [line(" "), line(" "), line(" ")]
-    for number, one in enumerate(shown):
-        last = number == len(shown) - 1
+    for number, one in enumerate(places):
+        head = _name(one, limit, each, last=number == len(places) - 1)
         cells = (
-            _name(one, limit, each, last=last),
+            over(head, "select") if one.stage == on else head,
             _fill(one, limit, each),
             _figure(one, limit, each),
         )

@@ -215,7 +215,7 @@ def counters(scene: Scene, view: View, width: int) -> list[Line]:
         rows.append(((not (bad and rate), not rate, name), text))
     rows.sort(key=lambda pair: pair[0])
     head = [heading(columns, sizes)]
-    if nic.link_only and not view.raw:
+    if nic.link_only and not view.driver_names:
         head.append(fit_line(line((" drops not by kind: link statistics only", "warn")), width))
     return [*head, *(text for _, text in rows)]
 
@@ -224,7 +224,7 @@ def _values(
     scene: Scene, view: View, nic: Nic
 ) -> Iterator[tuple[str, float | None, float | None, bool]]:
     """Each counter: name, rate per second, total, whether it counts drops or errors."""
-    if view.raw and scene.frame is not None:
+    if view.driver_names and scene.frame is not None:
         tables = scene.frame.tables
         for entry in (*tables.get("nicstats_raw", ()), *tables.get("ethstats", ())):
             now = entry.now
@@ -310,8 +310,11 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     room = height - len(out)
     if half < width:
         left = [table.heading(), *listing(rows, cursor, half - 1, room - 1)]
-        name = "COUNTERS (driver's own names)" if view.raw else "COUNTERS"
-        right = [*side, section(name, "R raw" if not view.raw else "R normalised", width - half)]
+        name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
+        right = [
+            *side,
+            section(name, "R raw" if not view.driver_names else "R normalised", width - half),
+        ]
         right += counters(scene, view, width - half)
         right += queues(scene, nic, width - half, room - len(right))
         for index in range(min(room, max(len(left), len(right)))):

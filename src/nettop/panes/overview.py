@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Final
 
 from ..facts.limits import Limit
@@ -14,7 +13,7 @@ from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
 from ..views.stages import foremost, moves
-from . import flowlist, graph, grid, interfaces, limit, listed, path, processlist, verdict
+from . import flowlist, graph, grid, interfaces, limit, listed, origins, path, processlist, verdict
 from .frame import inside, part
 from .parts import listing, section, waiting
 
@@ -33,16 +32,50 @@ GRAPH: Final = 6  # lines of the graph at the least
 SHORT: Final = 3  # lines of a list at the least
 
 
-def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
+STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
+FLOW: Final = "flow:"
+
+
+def finding_ids(scene: Scene) -> tuple[str, ...]:
     """The findings: those that hold, then those that are done, then those that ended."""
     return tuple(one.id for one in listed.listed(scene, muted=False))
 
 
-def enter(view: View, scene: Scene, here: str) -> Next:  # noqa: ARG001
-    """Show the finding in the advisor."""
-    if not here:
+def items(scene: Scene, view: View) -> tuple[str, ...]:
+    """What the cursor can be on, from the top: stages that limit, findings, flows."""
+    stages = tuple(f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
+    flows = tuple(f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
+    return (*stages, *finding_ids(scene), *flows)
+
+
+def start(scene: Scene, view: View) -> str:  # noqa: ARG001
+    """The first finding."""
+    return next(iter(finding_ids(scene)), "")
+
+
+def updown(view: View, scene: Scene, by: int) -> View:
+    """Move the cursor; the first key without a finding leads to the first row."""
+    rows = items(scene, view)
+    if not rows:
+        return view
+    on = view.spot.on or start(scene, view)
+    at = rows.index(on) + by if on in rows else 0
+    at = max(0, min(len(rows) - 1, at))
+    return view.at(on=rows[at], index=at)
+
+
+def enter(view: View, scene: Scene, here: str) -> Next:
+    """Show where the row comes from: the finding, the stage, the flow."""
+    facts, found = scene.facts, foremost(scene, view)
+    to = origins.Origin("advisor", here)
+    if not here or facts is None:
         return view, None
-    return replace(view, pane="advisor").at(on=here, open="", top=0), None
+    if here.startswith(FLOW):
+        name = here.removeprefix(FLOW)
+        to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
+    elif here.startswith(STAGE) and found is not None:
+        to = origins.of_stage(facts, found, here.removeprefix(STAGE))
+    return origins.jump(view, to), None
 
 
 undoes = listed.undoes
@@ -64,7 +97,7 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
     inner = inside(width, framed=framed)
     rows, name = answer(scene, view, found, inner)
     if found is not None and tall and verdict.unknown(scene) is None:
-        rows += limit.stages(scene, found, inner)
+        rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += path.reasons(scene.facts, inner)
     remarks = [verdict.problems(scene)]
@@ -91,7 +124,9 @@ def answer(scene: Scene, view: View, found: Limit | None, width: int) -> tuple[l
         return [fit_line(unknown, width)], f"WHAT LIMITS {name}"
     if found is None or not moves(found):
         way = {"rx": " · receive", "tx": " · send"}[found.direction] if found is not None else ""
-        return [fit_line(verdict.without_limit(scene, width), width)], f"WHAT LIMITS {name}{way}"
+        return [
+            fit_line(verdict.without_limit(scene, width, nic), width)
+        ], f"WHAT LIMITS {name}{way}"
     way = "receive" if found.direction == "rx" else "send"
     finding = limit.related(scene, found)
     every = listed.listed(scene, muted=False)
@@ -158,11 +193,11 @@ def cores(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
     return part("CORES", remark, rows, width, framed=framed)
 
 
-def flows(scene: Scene, width: int, height: int, *, framed: bool) -> list[Line]:
+def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) -> list[Line]:
     """The busiest flows in `height` lines and their title, then processes if there is room."""
     inner = inside(width, framed=framed)
     known = flowlist.busiest(scene)
-    rows = flowlist.lines(scene, known, inner, height)
+    rows = flowlist.lines(scene, known, inner, height, view.spot.on.removeprefix(FLOW))
     left = height - len(rows) - bool(rows)
     others = processlist.lines(scene, inner, left)
     name = "FLOWS" if rows else "PROCESSES"
@@ -226,7 +261,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     """Few rows: headings instead of frames; the cores in one line if there is a graph."""
     out = band(scene, view, width, framed=False, tall=height >= STAGES)
     left = height - len(out)
-    known = max(1, min(SHORT, len(items(scene, view))))
+    known = max(1, min(SHORT, len(finding_ids(scene))))
     drawn = rates(scene, view, width, min(GRAPH + 2, left - 2 * SHORT - known - 1), framed=False)
     out += drawn
     left -= len(drawn)
@@ -240,7 +275,7 @@ def close(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         out += findings(scene, view, width, known, framed=False)
     left = height - len(out)
     if left >= SHORT:
-        out += flows(scene, width, left - 1, framed=False)
+        out += flows(scene, view, width, left - 1, framed=False)
     return out
 
 
@@ -256,7 +291,7 @@ def roomy(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     rest = height - len(out) - middle - 2 * (2 if beside else 3)
     low = rest if drawn else min(rest, max(1, _lists(scene)))
     out += between(scene, view, width, middle, beside=beside)
-    return out + flows(scene, width, max(1, low), framed=True)
+    return out + flows(scene, view, width, max(1, low), framed=True)
 
 
 def _lists(scene: Scene) -> int:
@@ -273,7 +308,7 @@ def _steady(rows: int, step: int) -> int:
 
 def _middle(scene: Scene, view: View, width: int, left: int) -> int:
     """The lines inside the frames of findings and cores."""
-    many = len(items(scene, view))
+    many = len(finding_ids(scene))
     ports = interfaces.needs(scene, view)
     beside = width >= BESIDE
     inner = width // 2 - 2 if beside else width - 2
@@ -285,7 +320,7 @@ def _middle(scene: Scene, view: View, width: int, left: int) -> int:
 
 def between(scene: Scene, view: View, width: int, height: int, *, beside: bool) -> list[Line]:
     """Findings and interfaces at the left, cores at the right; one below the other if narrow."""
-    many = max(1, len(items(scene, view)))
+    many = max(1, len(finding_ids(scene)))
     if not beside:
         upper = min(many, max(1, height // 2))
         out = findings(scene, view, width, upper, framed=True)

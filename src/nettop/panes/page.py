@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
 from ..views.form import PROMPTS
 from ..views.scene import Scene, View
 from . import asking, cursor, names, pane
+from .clock import clock
 
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 REASON = 24  # free columns from which the reason for the profile is shown
+PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
+    False: (("c", "key"), (" keep, ", "warn"), ("u", "key"), (" undo now", "warn")),
+    True: (("End", "key"), (" leads to its keys", "warn")),
+}
 Guide = Callable[[View, int, int], list[Line]]
 
 
@@ -31,13 +37,17 @@ def header(scene: Scene, view: View, width: int) -> Line:
         left.append((" · ".join(p for p in parts if p), "strong"))
         left.append((f" · {facts.profile.name}", "accent"))
     right: list[tuple[str, str]] = []
-    if scene.origin:
+    if view.moment:
+        right.append((f" {moment_words(scene, view, width)} ", "alarm"))
+    elif scene.origin:
         right.append((f"{crop(scene.origin, max(8, width // 4))}  ", "warn"))
     if view.paused:
         right.append(("⏸ paused  ", "warn"))
     if scene.recording:
         right.append(("● rec  ", "bad"))
     right.append((f"{seconds(scene.interval)}  ", "dim"))
+    if scene.stretched:
+        right.append((f"{crop(stretched(scene.stretched), max(16, width // 3))}  ", "warn"))
     own = facts.host.nettop_cpu if facts is not None and not scene.origin else None
     if own is not None:
         right.append((f"self {percent(own)} ", "dim"))
@@ -48,6 +58,32 @@ def header(scene: Scene, view: View, width: int) -> Line:
         spare = room - line_cells(tuple(left)) - 3
         left.append((f" ({crop(chosen, spare)})", "dim"))
     return ends(fit_to(tuple(left), room), tail, width)
+
+
+def stretched(waits: Mapping[str, float]) -> str:
+    """The tables that are read less often to keep the budget, those that wait longest first."""
+    longest = sorted(waits.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
+
+
+def moment_words(scene: Scene, view: View, width: int) -> str:
+    """Which earlier moment is shown, and the keys that lead back."""
+    at = clock(view.moment if pane(view.pane).TIMELINE else scene.wall).removesuffix(" UTC")
+    wide = width >= PROCESSOR_FROM - 40
+    if scene.ago < 1.0:  # a recording that is held at the last moment that was played
+        return f"{at}, held; " + ("← → move, End plays on" if wide else "End plays on")
+    how = "← → move, End: the present" if wide else "End: the present"
+    return f"{at}, {ago(scene.ago)} ago; {how}"
+
+
+def ago(duration: float) -> str:
+    """A duration in the units that matter: 41 s, 4 min, 2 h 5 min."""
+    if duration < 60:
+        return f"{duration:.0f} s"
+    minutes = int(duration // 60)
+    if minutes < 10:
+        return f"{minutes} min {int(duration % 60)} s"
+    return f"{minutes} min" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
 
 
 def fit_to(row: Line, width: int) -> Line:
@@ -114,10 +150,7 @@ def bulletin(scene: Scene, view: View, width: int) -> list[Line]:
                 line(
                     (f" {left:>3.0f} s ", "alarm"),
                     (f" {pending.setting} reverts unless confirmed: ", "warn"),
-                    ("c", "key"),
-                    (" keep, ", "warn"),
-                    ("u", "key"),
-                    (" undo now", "warn"),
+                    *PENDING[bool(view.moment)],
                 ),
                 width,
             )

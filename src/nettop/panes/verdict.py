@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..facts import Facts
+from ..facts.kinds.nic import Nic
 from ..terms.text import Line, crop, fit_line, line
 from ..terms.units import per_second
 from ..views.enough import unjudged
+from ..views.past import lost
 from ..views.scene import Scene
 from .parts import severity
 
@@ -33,8 +36,24 @@ def unknown(scene: Scene) -> Line | None:
     return None
 
 
-def without_limit(scene: Scene, width: int) -> Line:
-    """The first finding if it is serious; else what is lost, or that nothing is."""
+PLACES: Final = ("ring", "backlog", "socket", "tx-ring", "qdisc")  # where packets are lost
+
+
+def uncounted(facts: Facts, nic: Nic) -> list[str]:
+    """The places on the way of the interface's packets whose losses are not known."""
+    paths = [path for path in facts.paths if path.nic == nic.name]
+    if not paths:
+        return ["drops of the interface"] if lost(nic.per_s) is None else []
+    names = [stage.name for path in paths for stage in path.stages
+             if stage.name in PLACES and stage.why and stage.lost is None]  # fmt: skip
+    return list(dict.fromkeys(names))
+
+
+def without_limit(scene: Scene, width: int, nic: Nic | None) -> Line:
+    """The first finding if it is serious; else what is lost, or that nothing is.
+
+    `nic` is the interface shown.
+    """
     first = next((finding for finding in scene.findings if finding.severity in SERIOUS), None)
     if first is not None:
         glyph, role = severity(first)
@@ -48,10 +67,10 @@ def without_limit(scene: Scene, width: int) -> Line:
         return line((f"{text} {losing.nic}; no finding yet", "warn"), (more, ""))
     if scene.shortfall:
         return line((f" ? {unjudged(scene.shortfall)}", "warn"), (more, ""))
-    return fit_line(line(*_sound(scene), (more, "")), width)
+    return fit_line(line(*_sound(scene, nic), (more, "")), width)
 
 
-def _sound(scene: Scene) -> tuple[tuple[str, str], ...]:
+def _sound(scene: Scene, nic: Nic | None) -> tuple[tuple[str, str], ...]:
     """That nothing is lost and nothing waits, as far as counters show it."""
     facts = scene.facts
     if facts is None:
@@ -61,7 +80,11 @@ def _sound(scene: Scene) -> tuple[tuple[str, str], ...]:
         return ((" · no interface but loopback in this network namespace", ""),)
     if all(nic.per_s.rx_bytes is None and nic.per_s.tx_bytes is None for nic in wired):
         return ((" ? no interface has counters: packet loss is unknown", "warn"),)
+    unknown = uncounted(facts, nic) if nic is not None and nic.kind != "loopback" else []
     idle = facts.host.idle
+    head = (" ✓ no loss;", "good")
+    if unknown:
+        head = (f" · no loss in what is counted (not: {', '.join(unknown)});", "")
     if idle is not None and idle < BUSY:
-        return ((" ✓ no loss;", "good"), (" the CPUs are full", "warn"))
-    return ((" ✓ no loss; nothing waits to be sent or read", "good"),)
+        return (head, (" the CPUs are full", "warn"))
+    return (head, (" nothing waits to be sent or read", head[1]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -31,6 +32,7 @@ class Sampler:
     stale: set[str] = field(default_factory=set)
     memory: dict[str, Memory] = field(default_factory=dict)
     ahead: Ahead = field(default_factory=Ahead)
+    spent: dict[str, float] = field(default_factory=dict)  # CPU seconds of the last frame's tables
 
     def refresh(self, names: Collection[str] = ()) -> None:
         """Read these tables (all if none is named) in the next frame, whatever their interval."""
@@ -56,6 +58,7 @@ class Sampler:
         tables: dict[str, Sequence[Entry[Any]]] = {}
         missing: dict[str, str] = {}
         cost: dict[str, float] = {}
+        self.spent = {}
         for name in todo:
             if name not in collect.names():
                 missing[name] = "no such collector"
@@ -71,6 +74,7 @@ class Sampler:
                     todo += {_plan(name).instead}.difference(todo)
                     continue
             started = source.now()  # per table: on a large host reading a frame takes long
+            worked = time.thread_time()
             try:
                 tables[name] = self._read(name, at, started if batches is None else at, missing)
             except HostLostError:
@@ -82,8 +86,13 @@ class Sampler:
             if batches is not None:
                 self.ahead.keep(name, batches.asked())
             cost[name] = source.now() - started
+            self.spent[name] = time.thread_time() - worked
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
+
+    def every(self, name: str, waits: Mapping[str, float] = _NONE) -> float:
+        """Seconds between two readings of a table, as declared and in `waits`."""
+        return max(_plan(name).every, waits.get(name, 0.0))
 
     def _due(self, name: str, at: float, waits: Mapping[str, float]) -> bool:
         """Whether the table is read in a frame at `at`."""
@@ -91,7 +100,7 @@ class Sampler:
             return False
         if self.last is None or name in self.stale:
             return True
-        every = max(_plan(name).every, waits.get(name, 0.0))
+        every = self.every(name, waits)
         # a time in the future: the other host has booted
         return not 0.0 <= at - self.taken.get(name, _NEVER)[0] < every * 0.95
 

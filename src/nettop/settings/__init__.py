@@ -6,28 +6,34 @@ A setting is written `kind.name@target`: `ring.rx@eth0`, `irq.affinity@eth0/rx-0
 
 A kind module has
 
-    read(source, address) -> str              the value now; OSError when it is not there
-    write(host, address, value)               the live kernel; OSError or ValueError, one sentence
-    commands(source, address, value) -> tuple    the commands an expert would type
-    limits(source, address) -> Limits         what may be written
-    RISK                                      none | queues | link | reboot | advice
+    RISK                                none | queues | link | reboot | advice, or a risk by name
+    read(source, address)               the value now; OSError if it is absent
+    write(host, address, value)         write to the kernel; OSError or ValueError, one sentence
+    commands(source, address, value)    the equivalent commands: a tuple of `Command`
+    limits(source, address)             what may be written: `Limits`
 
-and, where it says more than the defaults here: `normal(address, value)`, `keep(address, value)`,
-`validate(source, address, value)` (ValueError for what limits cannot express and the host refuses),
-`names(source, target)`, `portable(source, address, value)` (commands for another boot),
-`shows(source, address)` (the command that shows what they change),
-`side_effects(source, address)` (settings that the kernel changes with it),
-`rank(address, value)` (its place in a plan),
-`identity(source, address)` (what must still be the same at undo), `prepare(host)` (loads what a
-write needs), `asked(source, address)` (what was asked for, where the host may show another value)
-and
-`TEXT = names` whose values stay text in JSON even when they look like numbers (CPU lists),
-`NIC = True` when the target is an interface or something on one,
-`TARGETS = regular expression` that the whole target matches (with NIC: what follows the interface,
-nothing by default), and `EXAMPLE = target` that does,
-`NETNS = True` when it is no interface, and yet of one network namespace only,
-`FORGETS = sentence` when somebody else than the interface may have forgotten it,
-`ROUNDS = True` when drivers take another value near the one asked for.
+and may have
+
+    NAMES       the names of the kind; default: any
+    TARGET      False: `kind.name` without a target
+    NIC         True: the target is an interface, or `INTERFACE/PART`
+    TARGETS     pattern of the target; with NIC, of what follows the interface (default: nothing)
+    EXAMPLE     a valid target, for messages; default: eth0
+    NETNS       True: no interface, but each network namespace has its own
+    TEXT        names whose values stay text in JSON even if they look like numbers (CPU lists)
+    RUNTIME     False: a file, so a reboot does not reset it
+    ROUNDS      True: drivers may take a value near the requested one
+    FORGETS     why the change may be gone, if not because the interface is another one
+    normal(address, value)              the canonical value; ValueError. Default: single spaces
+    validate(source, address, value)    ValueError for what `limits` cannot express
+    keep(address, value)                how it survives a reboot: `Keep`; None: it cannot
+    portable(source, address, value)    commands that hold after a reboot; default: `commands`
+    shows(source, address)              the command that shows the value; Ansible compares it
+    side_effects(source, address)       settings that the kernel or driver may change with it
+    asked(source, address)              the requested value, if the value in effect may differ
+    identity(source, address)           what must be the same at undo; default: of the device
+    rank(address, value)                the place in a plan; lower is first; default: 0
+    prepare(host)                       import what a write needs
 """
 
 from __future__ import annotations
@@ -362,37 +368,8 @@ def _similar(word: str, known: tuple[str, ...]) -> str:
 
 
 __all__ = [
-    "RISKS",
-    "Address",
-    "Command",
-    "Host",
-    "Keep",
-    "Limits",
-    "UnknownError",
-    "asked",
-    "certain",
-    "check",
-    "commands",
-    "data",
-    "hardware",
-    "identity",
-    "keep",
-    "kind",
-    "kinds",
-    "limits",
-    "namespaced",
-    "normal",
-    "parse",
-    "portable",
-    "prepare",
-    "rank",
-    "read",
-    "risk",
-    "rounds",
-    "runtime",
-    "same",
-    "shell",
-    "shows",
-    "side_effects",
-    "write",
+    "RISKS", "Address", "Command", "Host", "Keep", "Limits", "UnknownError", "asked", "certain",
+    "check", "commands", "data", "hardware", "identity", "keep", "kind", "kinds", "limits",
+    "namespaced", "normal", "parse", "portable", "prepare", "rank", "read", "risk", "rounds",
+    "runtime", "same", "shell", "shows", "side_effects", "write",
 ]  # fmt: skip

@@ -7,7 +7,7 @@ left column from the top, bits 0x08 0x10 0x20 0x80 the right column.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Final
 
 DOTS: Final = 4  # of a row
@@ -61,11 +61,16 @@ def _drawn(dots: bytes, rows: int, down: bool) -> tuple[str, ...]:
     out = []
     for row in range(rows):
         floor = (row if down else rows - 1 - row) * DOTS
-        part = bytes([min(DOTS, max(0, height - floor)) for height in range(256)])
-        inside = dots.translate(part)
+        inside = dots.translate(_above(floor))
         pairs = zip(inside[::2], inside[1::2], strict=True)
         out.append("".join([glyphs[left * (DOTS + 1) + right] for left, right in pairs]))
     return tuple(out)
+
+
+@cache
+def _above(floor: int) -> bytes:
+    """For each height, how much of it is in the row that begins at `floor`."""
+    return bytes([min(DOTS, max(0, height - floor)) for height in range(256)])
 
 
 def ascii_of(char: str) -> str:

@@ -7,7 +7,6 @@ Rates are bit/s, sizes bytes, times seconds unless the name says otherwise. A fr
 
 from __future__ import annotations
 
-from math import ceil
 from typing import Final
 
 PREAMBLE: Final = 8
@@ -153,11 +152,6 @@ def pcie_usable(gigatransfers: float, lanes: int) -> float:
     """
     coding = 0.8 if gigatransfers < 8 else 128 / 130 if gigatransfers < 64 else 1.0
     return gigatransfers * 1e9 * lanes * coding
-
-
-def segments(size: int, segment: int) -> int:
-    """The number of packets that TSO or GSO creates from one send."""
-    return ceil(size / segment)
 
 
 def latency_slope(memory: float, bus: float, wire: float) -> float:

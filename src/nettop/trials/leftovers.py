@@ -27,18 +27,33 @@ def none_left() -> Iterator[None]:
     try:
         yield
     finally:
-        left = descendants() - before
-        for process in left:
-            with suppress(Error):
-                process.terminate()
+        left: set[Process] = set()
         deadline = time.monotonic() + GRACE
-        while (
-            left := {process for process in left if _runs(process)}
-        ) and time.monotonic() < deadline:
+        while True:
+            new = descendants() - before - left
+            for process in new:
+                with suppress(Error):
+                    process.terminate()
+            left |= new  # an orphan is no longer a descendant
+            if not any(map(_runs, left)) or time.monotonic() >= deadline:
+                break
             time.sleep(STEP)  # psutil.wait_procs would reap the exit code that Popen needs
-        for process in left:
+        _kill({process for process in left if _runs(process)}, before)
+
+
+def _kill(left: set[Process], before: set[Process]) -> None:
+    """End these processes and all that they start meanwhile: a stopped process starts none."""
+    from psutil import Error
+
+    halted: set[Process] = set()
+    while new := (left | (descendants() - before)) - halted:
+        for process in new:
             with suppress(Error):
-                process.kill()
+                process.suspend()
+        halted |= new
+    for process in halted:
+        with suppress(Error):
+            process.kill()
 
 
 def descendants() -> set[Process]:

@@ -25,8 +25,8 @@ def told(stored: Mapping[str, object]) -> tuple[str, str, str]:
     if "measured" not in row:
         return "–", "", row.get("skipped", "")
     remark = "; ".join(row.get("faults", ()))
-    middle = _middle(row["published"])
-    ratio = f"{row['measured'] / middle:.2f}" if middle else ""
+    paper = middle(row["published"])
+    ratio = f"{row['measured'] / paper:.2f}" if paper else ""
     return _digits(row["measured"]), ratio, remark
 
 
@@ -35,7 +35,7 @@ def _digits(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
-def _middle(value: object) -> float | None:
+def middle(value: object) -> float | None:
     """The number, or the middle of a range; None for words."""
     if isinstance(value, list | tuple) and value:
         return float(sum(value) / len(value))
@@ -91,7 +91,7 @@ def svg(stored: Mapping[str, object]) -> str:
     """A bar for the published and the measured value of each point; skipped points have one bar."""
     document = cast("StudyDocument", stored)
     rows = document["rows"]
-    figures = [v for r in rows for v in (_middle(r["published"]), r.get("measured")) if v]
+    figures = [v for r in rows for v in (middle(r["published"]), r.get("measured")) if v]
     top = max(figures, default=1.0)
     height = 34 * len(rows) + 60
     out = [
@@ -102,7 +102,7 @@ def svg(stored: Mapping[str, object]) -> str:
     for number, row in enumerate(rows):
         y = 50 + 34 * number
         out.append(_element("text", str(row["point"])[:38], x=8, y=y + 16))
-        bars = ((_middle(row["published"]), "#999", 0), (row.get("measured"), "#36c", 13))
+        bars = ((middle(row["published"]), "#999", 0), (row.get("measured"), "#36c", 13))
         for value, colour, down in bars:
             if value is None:
                 continue

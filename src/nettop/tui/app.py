@@ -38,8 +38,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from ..views.scene import Note, Scene
 
     interval = float(options.interval or settings.get("interval", 1.0))
-    demo = bool(getattr(options, "demo", False))  # ignores the saved view
-    view = initial_view(settings.values) if demo else saved_view(settings.values)
+    demo = bool(getattr(options, "demo", False))
+    kept = source.live and not demo  # a recording opens on the overview
+    view = saved_view(settings.values) if kept else initial_view(settings.values)
     if getattr(options, "interface", None):
         view = replace(view, nic=options.interface)
     if getattr(options, "profile", None):
@@ -65,6 +66,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from .engine import Engine
     from .processor import learn
     from .screen import Nettop, Tick
+    from .scrub import moments_of
     from .signals import END
 
     app = Nettop(
@@ -77,6 +79,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
     app.engine = engine
+    app.scrub.moments = moments_of(recording=source.ends)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
@@ -145,7 +148,7 @@ def theme(configured: str) -> str:
     return "dark" if rich_colours else "ansi"
 
 
-SAVED = ("pane", "nic", "fold", "raw", "zoom")
+SAVED = ("pane", "nic", "fold_idle", "driver_names", "span")
 
 
 def initial_view(settings: Mapping[str, object]) -> View:

@@ -136,11 +136,8 @@ class Changing:
         from ..changes import privilege
         from ..host.session import ssh_peer
 
-        options = [f"--confirm={CONFIRM:g}", *more]
-        options += [f"--finding={finding}"] if finding else []
-        peer = ssh_peer()
-        options += [f"--ssh-peer={peer}"] if peer else []
-        results = privilege.as_root(changes, options)
+        options = privilege.options(CONFIRM, finding=finding, peer=ssh_peer())
+        results = privilege.as_root(changes, [*options, *more])
         self.used_sudo |= any(r.state != "refused" for r in results)
         self.report(results)
         return results
@@ -177,6 +174,7 @@ class Changing:
 
         An undo that may interrupt the link is pending until `c` confirms it, like a change.
         """
+        from ..changes import privilege
         from ..changes.journal import Journal
         from ..changes.retract import retract
         from ..host.session import ssh_peer
@@ -185,11 +183,9 @@ class Changing:
         own = [int(one) for one in entries if not one.startswith(ROOTS)]
         with self.writing():
             results = retract(Journal(), self.host(), own, terms=self._terms("")) if own else ()
-            peer = ssh_peer()
+            options = privilege.options(CONFIRM, peer=ssh_peer())
             for number in roots:
-                words = ["undo", number, f"--confirm={CONFIRM:g}"]
-                words += [f"--ssh-peer={peer}"] if peer else []
-                results = (*results, *self._sudo(words))
+                results = (*results, *self._sudo(["undo", number, *options]))
             self.report(results)
 
     def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002

@@ -47,6 +47,7 @@ class Engine(threading.Thread):
         self.recording: Taping | None = None
         self.past = History()
         self.stopping = False
+        self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
         self.nudge = threading.Event()
         self.plans = Plans(source)
@@ -57,6 +58,7 @@ class Engine(threading.Thread):
         if (
             before.pane != view.pane
             or before.paused != view.paused
+            or bool(before.moment) != bool(view.moment)
             or before.profile != view.profile
         ):
             self.wake()
@@ -67,6 +69,13 @@ class Engine(threading.Thread):
         woken = getattr(self.source, "woken", None)
         if woken is not None:
             woken.set()
+
+    def advance(self) -> bool:
+        """Go on by one moment in a recording, also if it is held; False for another source."""
+        if self.source.ends:
+            self.single = True
+            self.wake()
+        return self.source.ends
 
     def refresh(self) -> None:
         """The host was changed: read every table again and compute the steps again."""
@@ -140,9 +149,10 @@ class Engine(threading.Thread):
     def _rest(self, begun: float) -> bool:
         """Sleep until the next sample is due; False at the end of a recording."""
         source = self.source
-        while self.view.paused and not self.stopping:
+        while self._held() and not self.stopping:
             self.nudge.wait(5.0)
             self.nudge.clear()
+        self.single = False
         if self.stopping:
             return False
         self.nudge.clear()
@@ -152,6 +162,12 @@ class Engine(threading.Thread):
                 self.nudge.wait(left)
             return True
         return source.wait(max(0.0, left))
+
+    def _held(self) -> bool:
+        """Whether no sample is to be taken: paused, or an earlier moment of a recording shown."""
+        if self.view.moment and self.source.ends:
+            return not self.single
+        return self.view.paused
 
     def _step(self, observer: Observer) -> None:
         if self.fresh:

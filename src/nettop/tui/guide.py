@@ -2,33 +2,61 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Final
+
 from ..panes import pane
 from ..panes.grid import beside
 from ..terms.text import Line, fit, line, wrap
 from ..views.scene import View
-from .keys import GROUPS, KEYS, shown_as
+from .keys import GROUPS, KEYS, OWN, Key, shown_as
+
+# two keys in one row: their actions, how the keys are written, and what they do
+PAIRS: Final = {
+    ("next", "previous"): ("Tab", "next pane; Shift-Tab: back"),
+    ("up", "down"): ("↑ ↓ k j", "up, down"),
+    ("earlier", "later"): ("← →", "earlier, later moment"),
+    ("minute_earlier", "minute_later"): ("Shift-← →", "a minute earlier, later"),
+    ("left", "right"): ("h l", "columns to the left, right"),
+    ("page_up", "page_down"): ("PgUp PgDn", "a page up, down"),
+    ("first", "last"): ("g G", "first, last row"),
+    ("next_detail", "previous_detail"): ("n N", "next, previous detail"),
+    ("sort", "invert"): ("< > I", "sort by a column, invert"),
+    ("slower", "faster"): ("+ -", "longer, shorter interval"),
+}
+_FIRST: Final = {pair[0]: text for pair, text in PAIRS.items()}
+_SECOND: Final = frozenset(pair[1] for pair in PAIRS)
+_KEY: Final = 11  # columns of a key
+
+
+def _rows(keys: list[Key]) -> Iterator[Line]:
+    for key in keys:
+        if key.action not in _SECOND:
+            shown, text = _FIRST.get(key.action, (shown_as(key), key.help))
+            yield line((fit(f" {shown}", _KEY), "key"), text)
 
 
 def help_lines(view: View, width: int, height: int) -> list[Line]:
     """The symbols of the pane, then the table of keys in as many columns as needed.
 
-    If there is not enough room, first the headings of the keys are left out, then the symbols.
+    If there is not enough room, first the headings of the keys are left out, then the keys that
+    only other panes have.
     """
     entries: list[Line] = []
     for group in GROUPS:
         entries.append(line((f" {group.upper()}", "title")))
-        entries += [
-            line((fit(f"  {shown_as(key)}", 13), "key"), key.help)
-            for key in KEYS
-            if key.group == group
-        ]
-        entries.append(())
+        entries += [*_rows([key for key in KEYS if key.group == group]), ()]
     here = pane(view.pane)
     symbols = [line((f" {here.TITLE.upper()}", "title"))]
     symbols += [*(line((f" {text}", "")) for text in wrap(here.LEGEND, min(width, 110) - 2)), ()]
     bare = [row for row in entries if row and row[0][1] == "key"]
+    here_only = list(
+        _rows([key for key in KEYS if OWN.get(key.action, (view.pane,))[0] == view.pane])
+    )
     across = max(1, min(3, width // 39))
-    layouts = [(symbols, entries), (symbols, bare), ([], entries), ([], bare)]
+    layouts = [
+        (symbols, entries), (symbols, bare), (symbols[1:-1], here_only), ([], bare), ([], here_only)
+    ]  # fmt: skip
     for above, rows in layouts:
         room = height - len(above)
         if -(-len(rows) // across) <= room:

@@ -12,6 +12,7 @@ from typing import Final
 
 from ..panes import asking, names, pane
 from ..panes.cursor import kept, target
+from ..panes.declared import columns
 from ..terms.text import text_of
 from ..views.ask import Ask, Key, Next
 from ..views.form import values
@@ -28,13 +29,20 @@ KEYS: Final = (
     Key(("shift+tab",), "previous", "previous pane", "panes", "Shift-Tab"),
     Key(("up", "k"), "up", "up", "moving", "↑ k"),
     Key(("down", "j"), "down", "down", "moving", "↓ j"),
-    Key(("left", "h"), "left", "left, older, prior choice", "moving", "← h"),
-    Key(("right", "l"), "right", "right, newer, next choice", "moving", "→ l"),
+    Key(("left",), "earlier", "earlier moment, prior choice", "moving", "←"),
+    Key(("right",), "later", "later moment, next choice", "moving", "→"),
+    Key(("shift+left",), "minute_earlier", "a minute earlier", "moving", "Shift-←"),
+    Key(("shift+right",), "minute_later", "a minute later", "moving", "Shift-→"),
+    Key(("h",), "left", "columns to the left", "moving"),
+    Key(("l",), "right", "columns to the right", "moving"),
     Key(("pageup",), "page_up", "a page up", "moving", "PgUp"),
     Key(("pagedown",), "page_down", "a page down", "moving", "PgDn"),
     Key(("g", "home"), "first", "first row", "moving", "g"),
-    Key(("G", "end"), "last", "last row", "moving", "G"),
-    Key(("enter",), "enter", "open, edit, set a mark", "moving", "Enter"),
+    Key(("G",), "last", "last row", "moving"),
+    Key(("end",), "end", "the present; last row", "moving", "End"),
+    Key(("enter",), "enter", "open, show its source, edit", "moving", "Enter"),
+    Key(("n",), "next_detail", "next detail", "moving"),
+    Key(("N",), "previous_detail", "previous detail", "moving"),
     Key(("escape",), "escape", "back; clear the filter", "moving", "Esc"),
     Key(("/",), "filter", "filter rows", "looking"),
     Key(("<", ">"), "sort", "sort by another column", "looking", "< >"),
@@ -42,7 +50,7 @@ KEYS: Final = (
     Key(("i",), "interface", "next interface", "looking"),
     Key(("P",), "profile", "next profile (or detected)", "looking"),
     Key(("z",), "fold", "fold cores; group flows", "looking"),
-    Key(("R",), "raw", "the driver's counter names", "looking"),
+    Key(("R",), "driver_names", "the driver's counter names", "looking"),
     Key(("D",), "reasons", "count drops by reason", "looking"),
     Key(("space",), "pause", "pause the screen", "looking", "Space"),
     Key(("+", "="), "slower", "longer interval", "looking", "+"),
@@ -71,6 +79,7 @@ ASKS: Final = frozenset(
     "apply prove undo confirm persist export mute record stop".split()
     + "suspend palette quit slower faster".split()
 )
+TIMES: Final = frozenset("earlier later minute_earlier minute_later".split())
 
 
 def shown_as(key: Key) -> str:
@@ -131,7 +140,7 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
     if change is not None:
         return change(view, scene), None
     if action == "open":
-        return replace(view, pane=DIGITS.get(digit, view.pane), help=False), None
+        return replace(view, pane=DIGITS.get(digit, view.pane), help=False, back=()), None
     if action == "enter":
         return _enter(view, scene)
     if action == "sort":
@@ -140,7 +149,15 @@ def act(action: str, view: View, scene: Scene, digit: str = "") -> Next:
         return _edit(view, scene)
     if action == "spread":
         return view, Ask("spread", view.nic or (target(view, scene).partition("/")[0]))
-    return view, None
+    return _other_time(action, view, scene) if action in TIMES else (view, None)
+
+
+def _other_time(action: str, view: View, scene: Scene) -> Next:
+    """← → move in the pane where it has a use for them, else to another moment."""
+    own = pane(view.pane).sideways
+    by = {"earlier": -1, "later": 1}.get(action)
+    after = view if by is None or own is columns else own(view, scene, by)
+    return (view, Ask(action)) if after == view else (after, None)
 
 
 def command(view: View, scene: Scene) -> str:

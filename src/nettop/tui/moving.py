@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..facts import PROFILES
-from ..panes import names, pane
+from ..panes import names, origins, pane
 from ..panes.cursor import moved
 from ..views.scene import Scene, View
 
@@ -17,7 +17,12 @@ PAGE: Final = 10  # rows
 
 def _move(by: int) -> Change:
     """Move the cursor by `by` rows; on an open page, scroll the text."""
-    return lambda view, scene: moved(view, scene, by)
+
+    def move(view: View, scene: Scene) -> View:
+        own = pane(view.pane).updown
+        return moved(view, scene, by) if own is None else own(view, scene, by)
+
+    return move
 
 
 def _page(by: int) -> Change:
@@ -34,13 +39,38 @@ def _sideways(by: int) -> Change:
 
 
 def _escape(view: View, scene: Scene) -> View:
-    return pane(view.pane).escape(view, scene)
+    """What Esc does in the pane; else back to where Enter came from, else to the present."""
+    after = pane(view.pane).escape(view, scene)
+    arrived = view.back and after.spot.open != view.spot.open == view.back[-1].opened
+    if view.back and (after == view or arrived):
+        return origins.returned(view)
+    return replace(view, moment=0.0) if after == view else after
+
+
+def _end(view: View, scene: Scene) -> View:
+    """Back to the present; in the present the last row."""
+    present = view.moment or pane(view.pane).TIMELINE
+    return replace(view, moment=0.0) if present else _move(10**9)(view, scene)
+
+
+def _detail(by: int) -> Change:
+    """The detail of the next row; without an opened one, the next row."""
+
+    def change(view: View, scene: Scene) -> View:
+        rows = pane(view.pane).items(scene, view.at(open=""))
+        if view.spot.open not in rows:
+            return _move(by)(view, scene)
+        at = max(0, min(len(rows) - 1, rows.index(view.spot.open) + by))
+        return view.at(open=rows[at], on=rows[at], index=at, top=0, mode=0)
+
+    return change
 
 
 def _turn(by: int) -> Change:
     def turn(view: View, scene: Scene) -> View:  # noqa: ARG001
         known = names()
-        return replace(view, pane=known[(known.index(view.pane) + by) % len(known)], help=False)
+        name = known[(known.index(view.pane) + by) % len(known)]
+        return replace(view, pane=name, help=False, back=())
 
     return turn
 
@@ -66,11 +96,12 @@ def _profile(view: View, scene: Scene) -> View:  # noqa: ARG001
 CHANGES: Final[dict[str, Change]] = {
     "next": _turn(1), "previous": _turn(-1), "up": _move(-1), "down": _move(1),
     "left": _sideways(-1), "right": _sideways(1), "page_up": _page(-PAGE), "page_down": _page(PAGE),
-    "first": _move(-(10**9)), "last": _move(10**9), "escape": _escape,
+    "first": _move(-(10**9)), "last": _move(10**9), "end": _end, "escape": _escape,
+    "next_detail": _detail(1), "previous_detail": _detail(-1),
     "filter": lambda v, _s: replace(v, typing=True),
     "invert": lambda v, _s: v.at(invert=not v.spot.invert), "interface": _interface,
     "profile": _profile, "fold": lambda v, _s: pane(v.pane).fold(v),
-    "raw": lambda v, _s: replace(v, raw=not v.raw),
+    "driver_names": lambda v, _s: replace(v, driver_names=not v.driver_names),
     "reasons": lambda v, _s: replace(v, reasons=not v.reasons),
     "pause": lambda v, _s: replace(v, paused=not v.paused),
     "help": lambda v, _s: replace(v, help=not v.help),

@@ -6,9 +6,10 @@ from typing import Final
 
 from ..views.ask import Ask
 from ..views.scene import View
+from .keys import TIMES
 
 # verbs that concern the screen only; all others act on the host or write a file
-HARMLESS: Final = frozenset("copy dismiss faster palette quit slower suspend".split())
+HARMLESS: Final = TIMES | frozenset("copy dismiss faster palette quit slower suspend".split())
 REFUSED: Final = "read-only: this screen changes nothing, runs no test and writes no file"
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,18 +21,18 @@ from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene, View
-from . import alarm, guide, internals, keys, leaving, mouse, palette, signals, themes
+from . import alarm, guide, internals, keys, leaving, mouse, palette, sampling_keys, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
+from .scrub import FIRST, Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
 
 CLOGGED = 0.1  # seconds between checks of a terminal that accepts no output
 STALE = 30.0  # seconds that a note is shown
-INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Tick(Message):
@@ -74,6 +73,7 @@ class Nettop(App[int]):
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # the scene shown while paused
         self.painted = scene  # the scene on the screen: keys act on it
+        self.scrub = Scrub(moments_of(recording=False))
         self.reading = RowsRead()
         self.on_leave: Callable[[View], None] = lambda _view: None
 
@@ -129,7 +129,10 @@ class Nettop(App[int]):
     # -- drawing ----------------------------------------------------------------------------------
 
     def shown(self) -> Scene:
-        """The scene to paint; while paused an older one, with the effects of keys."""
+        """The scene to paint; while paused or in the past an older one, with effects of keys."""
+        earlier = self.scrub.shown(self.view, self.scene)
+        if earlier is not None:
+            return earlier
         if not self.view.paused or self.frozen is None:
             return self.scene
         return keep(self.frozen, self.scene)
@@ -209,8 +212,9 @@ class Nettop(App[int]):
         self.scene = message.update(before)
         if self.rings and (signal := alarm.sequence(alarm.new(before, self.scene))):
             internals.write(self, signal)
+        self._look_at(self.scrub.add(self.scene, self.view))
         if self.scene.question is not before.question:
-            self.view = self.reading.forget(self.view)
+            self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
         if self.scene.notes and now - self.scene.notes[0].wall > STALE:
             fresh = tuple(n for n in self.scene.notes if now - n.wall <= STALE)
@@ -246,20 +250,39 @@ class Nettop(App[int]):
         if self.read_only and refused(self.view, view, ask):
             self.add_note(REFUSED, "warn")
             view, ask = self.view, None
+        if message := forbidden(self.view, view, ask):
+            self.add_note(message, "warn")
+            view, ask = self.view, None
         if view.paused and not self.view.paused:
             self.frozen = self.scene
-        changed = view != self.view
-        self.view = view
-        if changed and self.engine is not None:
-            self.engine.set_view(view)
+        self._look_at(view)
         if ask is not None:
             self.carry_out(ask)
         self.draw()
+
+    def _look_at(self, view: View) -> None:
+        """Take a view, and let the engine know."""
+        changed, self.view = view != self.view, view
+        if changed and self.engine is not None:
+            self.engine.set_view(view)
+
+    def _scrub(self, verb: str) -> None:
+        """Show an earlier or later moment; in a recording, go on beyond the last one."""
+        view = self.scrub.moved(verb, self.view, self.scene)
+        newest = not view.moment and verb.endswith("later")
+        if newest and self.engine is not None and self.engine.advance():
+            view = replace(view, moment=self.scene.wall if self.view.moment else 0.0)
+            self.scrub.follows = bool(view.moment)
+        elif view == self.view and verb.endswith("earlier"):
+            self.add_note(FIRST, "dim")
+        self._look_at(view)
 
     def carry_out(self, ask: Ask) -> None:
         """Carry out a request: those of the screen here, the others by `actions`."""
         if ask.verb == "quit":
             self._quit()
+        elif ask.verb in keys.TIMES:
+            self._scrub(ask.verb)
         elif ask.verb == "palette":
             self.action_command_palette()
         elif ask.verb == "suspend":
@@ -271,7 +294,8 @@ class Nettop(App[int]):
         elif ask.verb in ("slower", "faster"):
             self._pace(1 if ask.verb == "slower" else -1)
         elif ask.verb == "record":
-            self._record()
+            if self.engine is not None:
+                self.add_note(*sampling_keys.record(self.engine, self.scene.recording))
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
@@ -306,25 +330,11 @@ class Nettop(App[int]):
         self.copy_to_clipboard(text)
         self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
-    def _record(self) -> None:
-        """Begin a recording in the current directory, or end it."""
-        if self.engine is None:
-            return
-        if self.scene.recording:
-            self.engine.record("")
-            self.add_note("the recording is being written", "dim")
-            return
-        name = time.strftime("nettop-%Y%m%d-%H%M%S.host.gz", time.gmtime())
-        self.engine.record(os.path.abspath(name))
-        self.add_note(f"recording to {os.path.abspath(name)}; r ends it", "good")
-
     def _pace(self, by: int) -> None:
-        if self.engine is None:
-            return
-        now = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - self.scene.interval))
-        interval = INTERVALS[max(0, min(len(INTERVALS) - 1, now + by))]
-        self.engine.interval = interval
-        self.scene = replace(self.scene, interval=interval)
+        if self.engine is not None:
+            interval = sampling_keys.next_interval(self.scene.interval, by)
+            self.engine.interval = interval
+            self.scene = replace(self.scene, interval=interval)
 
     def set_theme(self, theme: str) -> None:
         """Change the theme."""

@@ -38,6 +38,9 @@ class Engine(Protocol):
     def set_view(self, view: View) -> None:
         """The view has changed."""
 
+    def advance(self) -> bool:
+        """Go on by one moment in a recording, also if it is held; False for another source."""
+
     def refresh(self) -> None:
         """The host was changed: read everything again."""
 

@@ -70,6 +70,7 @@ def scene_of(
         plans=plans.of((*judgement.findings, *judgement.muted)),
         past=past,
         wall=observation.frame.wall,
+        stretched=observation.stretched,
     )
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+import time
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 
 from .. import config
 from ..advice.judge.judge import Judge, Judgement
@@ -14,6 +15,7 @@ from ..facts.limits.prediction import Calibration
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
 from ..host.source import Source
+from ..sampling.budget import BUDGET, Budget
 from ..sampling.refresh import RefreshPolicy
 from ..sampling.sampler import Sampler
 
@@ -27,6 +29,8 @@ class Observation:
     frame: Frame
     facts: Facts
     judgement: Judgement
+    stretched: Mapping[str, float] = field(default_factory=dict)
+    """Seconds between readings of tables that the budget lets wait longer."""
 
 
 class Observer:
@@ -47,6 +51,8 @@ class Observer:
         self.interface = interface
         self.sampler = Sampler(source)
         self.refresh_policy = RefreshPolicy()
+        self.budget = Budget(float(settings.get("budget", BUDGET)))
+        self.passed = 0.0  # seconds between the last two frames
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
         faults = [*settings.faults]
         rules = load(config.rule_folders(), limits=settings.limits, tell=faults.append)
@@ -81,11 +87,32 @@ class Observer:
 
     def glance(self, shown: Collection[str]) -> Observation:
         """As `step`, for the screen: tables that are not in `shown` may be some seconds old."""
-        waits = self.refresh_policy.of(self.sampler.last, shown)
-        return self._observation(self.sampler.take(self.tables(shown), waits))
+        tables, before = self.tables(shown), self.sampler.last
+        waits = dict(self.refresh_policy.of(before, shown))
+        stretched: Mapping[str, float] = {}
+        if self.source.live and self.budget.dear:
+            passed = self.passed
+            pace = {name: max(passed, self.sampler.every(name, waits)) for name in tables}
+            stretched = self.budget.stretched(pace)
+            waits.update(stretched)
+        frame = self.sampler.take(tables, waits)
+        begun = time.thread_time()
+        observation = self._observation(frame)
+        if before is not None:
+            self.passed = frame.at - before.at
+            self.budget.read(self.sampler.spent)
+            self.budget.spent(time.thread_time() - begun, self.passed)
+        return replace(observation, stretched=stretched) if stretched else observation
+
+    def facts(self, frame: Frame) -> Facts:
+        """The facts of a frame, with the profile and the interface of this observer."""
+        return self.joiner.build(frame, profile=self.profile, interface=self.interface)
 
     def _observation(self, frame: Frame) -> Observation:
-        facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
+        return self.judged(frame, self.facts(frame))
+
+    def judged(self, frame: Frame, facts: Facts) -> Observation:
+        """The frame and its facts with the judgement of the rules."""
         return Observation(frame, facts, self.judge.judge(facts))
 
     def restart(self, wanted: Collection[str] = ()) -> None:

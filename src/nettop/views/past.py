@@ -6,11 +6,14 @@ between two moments are an exact difference of counters, even if samples between
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from operator import attrgetter
 from typing import Final
 
 from ..facts import Facts
+from ..facts.kinds.flow import Flow
 from ..terms.packed import Layout, Packed
 
 FINE: Final = 900  # moments, one per second: 15 minutes
@@ -103,6 +106,13 @@ class History:
         start = every[-1].at - seconds
         return tuple(m for m in every if m.at >= start)
 
+    def until(self, wall: float) -> History:
+        """The past of an earlier moment; what was fine then may be coarse now."""
+        every = self.coarse + self.fine
+        end = bisect_right(every, wall + 1e-3, key=attrgetter("wall"))
+        start = bisect_right(every, wall - FINE, hi=end, key=attrgetter("wall"))
+        return History(every[start:end], every[:start])
+
     def flow(
         self, flow: str, value: Callable[[Trace], float | None], seconds: float | None = None
     ) -> list[float | None]:
@@ -140,11 +150,8 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         )
         for nic in facts.nics[:64]
     }
-    busiest = sorted(facts.flows, key=lambda f: -((f.rx_per_s or 0) + (f.tx_per_s or 0)))[:_FLOWS]
-    flows = {
-        f.id: ((f.rx_per_s or 0) + (f.tx_per_s or 0), f.rtt, f.cwnd, f.retransmits_per_s)
-        for f in busiest
-    }
+    busiest = sorted(facts.flows, key=lambda f: -(_rate(f) or 0.0))[:_FLOWS]
+    flows = {f.id: (_rate(f), f.rtt, f.cwnd, f.retransmits_per_s) for f in busiest}
     cpus = tuple([core.cpu for core in facts.cores])
     return Summary(
         facts.at,
@@ -155,3 +162,9 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         bytes(_percent(c.softirq) for c in facts.cores),
         before.flows.then(flows),
     )
+
+
+def _rate(flow: Flow) -> float | None:
+    """Bytes/s of both directions; None before the second sample."""
+    known = [rate for rate in (flow.rx_per_s, flow.tx_per_s) if rate is not None]
+    return sum(known) if known else None

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final, TypedDict, Unpack
 
 from ..facts import Facts
@@ -15,7 +15,7 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
-from .past import History, PortRates
+from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
@@ -182,6 +182,9 @@ class Scene:
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
+    stretched: Mapping[str, float] = field(
+        default_factory=dict, metadata=_MOMENT
+    )  # seconds between readings of tables that wait longer, to keep the budget
 
     journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
     results: tuple[StoredResult, ...] = field(default=(), metadata=_KEPT)
@@ -195,6 +198,7 @@ class Scene:
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+    ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
@@ -216,11 +220,10 @@ class Scene:
             name = str(finding.target).partition("/")[0]
             if finding.severity == "critical" and name in known:
                 return known[name]
-        recent = [m.ports for m in self.past.fine[-10:]]
+        recent = [_moved(moment) for moment in self.past.fine[-10:]]
 
         def rate(nic: Nic) -> float:
-            before = [_bytes(ports[nic.name]) for ports in recent if nic.name in ports]
-            return max(_bytes(nic.per_s), *before) if before else _bytes(nic.per_s)
+            return max([_bytes(nic.per_s), *(rates.get(nic.name, 0.0) for rates in recent)])
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
@@ -268,6 +271,16 @@ class _Changes(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True)
+class Left:
+    """A place that Enter on a figure left, for Esc to lead back to."""
+
+    pane: str
+    spots: Mapping[str, Spot]
+    nic: str
+    opened: str  # the detail that was opened at the other place
+
+
+@dataclass(frozen=True, slots=True)
 class View:
     """What the user looks at: pane, cursor, filter, sort order. Keys and the mouse change it."""
 
@@ -278,10 +291,10 @@ class View:
     paused: bool = False
     typing: bool = False  # keys go into the filter
     help: bool = False
-    fold: bool = True  # idle cores folded
-    raw: bool = False  # the driver's own counter names
+    fold_idle: bool = True  # one line for all idle cores
+    driver_names: bool = False  # the driver's own counter names
     reasons: bool = False  # count packet drops by kernel reason
-    zoom: int = 0  # index of the history's span
+    span: int = 0  # of the history pane, an index of its SPANS
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen, by pane
@@ -292,6 +305,9 @@ class View:
     read: int = 0  # rows of the sheet that were on the screen
     unread: int = -1  # rows of the sheet that were not yet; -1: none was
     proving: str = ""  # the finding to prove once its address is typed
+    back: tuple[Left, ...] = ()  # the places that Esc leads back to, the last one first
+    full: bool = False  # the graph of the pane on the whole screen
+    moment: float = 0.0  # the moment shown (wall seconds); 0: the present
 
     @property
     def spot(self) -> Spot:
@@ -332,6 +348,12 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
         return None
     chosen_nic = next((nic for nic in facts.nics if nic.name == view.nic), None)
     return scene.foremost if chosen_nic is None else chosen_nic
+
+
+@lru_cache(maxsize=16)
+def _moved(moment: Summary) -> Mapping[str, float]:
+    """The rate of each interface at that moment, both directions together, bytes/s."""
+    return {name: _bytes(rates) for name, rates in moment.ports.items()}
 
 
 def _bytes(rate: Counters | PortRates) -> float:

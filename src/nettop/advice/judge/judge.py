@@ -133,11 +133,11 @@ class Judge:
             over = judged.rule.over
             for call in judged.worst:
                 now: dict[str, float | None] = {}
-                for fact in moment.facts.of(kinds()[over]):
-                    base = moment.scope(over, fact).get(call.path[0])
+                own = call.path[0] == over  # else a parent of the fact
+                for target, fact in moment.targets(over):
+                    base = fact if own else moment.scope(over, fact).get(call.path[0])
                     value = field_value(base, call.path[1:])
-                    number = value if isinstance(value, int | float) else None
-                    now[kinds()[over].target(fact)] = number
+                    now[target] = value if isinstance(value, int | float) else None
                 self._past.add(call.text, moment.facts.at, call.seconds, now)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:

@@ -23,27 +23,34 @@ _IDLE: Final = 80.0  # percent: a core with less has work of its own
 
 
 class Past:
-    """Earlier values by call and target, each kept for the seconds that the call names."""
+    """Earlier values by call and target, each kept for the seconds that the call names.
+
+    Of the values of a target only those are kept that are larger than all later ones.
+    """
 
     def __init__(self) -> None:
         """Empty: no frame was judged yet."""
-        self._values: dict[tuple[str, str], deque[tuple[float, float]]] = {}
+        self._values: dict[str, dict[str, deque[tuple[float, float]]]] = {}
 
     def add(self, call: str, at: float, seconds: float, now: Mapping[str, float | None]) -> None:
         """Add the value of `call` on each target at `at` (s); drop old values and gone targets."""
+        targets = self._values.setdefault(call, {})
         for target, value in now.items():
-            values = self._values.setdefault((call, target), deque())
+            values = targets.setdefault(target, deque())
             if value is not None:
+                while values and values[-1][1] <= value:  # never the largest again
+                    values.pop()
                 values.append((at, value))
             while values and values[0][0] < at - seconds:
                 values.popleft()
-        for key in [key for key in self._values if key[0] == call and key[1] not in now]:
-            del self._values[key]
+        if len(targets) > len(now):
+            for target in [target for target in targets if target not in now]:
+                del targets[target]
 
     def worst(self, call: str, target: str) -> float | None:
         """The largest value kept; None where there is none."""
-        values = self._values.get((call, target))
-        return max(value for _, value in values) if values else None
+        values = self._values.get(call, {}).get(target)
+        return values[0][1] if values else None
 
 
 class Moment:
@@ -56,6 +63,7 @@ class Moment:
         self.past = past or Past()
         self._features: dict[str, dict[str, Feature]] = {}
         self._indexed: dict[str, Mapping[Hashable, object]] = {}
+        self._targets: dict[str, list[tuple[str, object]]] = {}
 
     @cached_property
     def nics(self) -> Mapping[str, Nic]:
@@ -158,6 +166,13 @@ class Moment:
             known = kinds()[kind]
             index = self._indexed[kind] = {known.key(one): one for one in self.facts.of(known)}
         return index
+
+    def targets(self, over: str) -> list[tuple[str, object]]:
+        """The facts of a kind, each with the name that findings have for it."""
+        if over not in self._targets:
+            kind = kinds()[over]
+            self._targets[over] = [(kind.target(fact), fact) for fact in self.facts.of(kind)]
+        return self._targets[over]
 
     def scope(self, over: str, fact: object) -> dict[str, object]:
         """The names of a rule on that target: the fact, its parents (None: not known), the host."""

@@ -39,7 +39,7 @@ A text may have several lines (triple quotes of TOML); they are joined. In the r
 
 Conditions and values are Python-like expressions. Names: the fact named by `over`, its parents
 (queue: nic; flow: nic, queue, process; process: nic; capture: nic, process; path: nic), `host`,
-`profile` (text), `limits`. Fields are those of `nettop/facts/*.py`, e.g. nic.per_s.ring_drops.
+`profile` (text), `limits`. Fields are those of `facts/kinds/*.py`, e.g. nic.per_s.ring_drops.
 Allowed: and or not, == != < <= > >= (also chained), in / not in, + - * / // %, a if c else b,
 numbers, 'text', tuples, x[2] with a constant, and these functions:
 

@@ -73,4 +73,5 @@ KIND = Kind(
     target=lambda one: f"{one.local}-{one.id}", names={"destination": "destination.id"},
     example={"id": "10.0.0.2:443", "local": "10.0.0.1"}, tables={"": "sockets_tcp"},
     needs=("sockets_tcp", "sysctls"), build=build,
+    lasts=True,
 )  # fmt: skip

@@ -62,4 +62,5 @@ KIND = Kind(
     names={"port": "listener.port", "owner": "listener.pid"},
     example={"inode": 7001, "port": 443, "pid": 3391, "process": "app"},
     tables={"": "sockets_tcp"}, needs=("sockets_tcp", "socket_owners", "tcp_files"), build=build,
+    lasts=True,
 )  # fmt: skip

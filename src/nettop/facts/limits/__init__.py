@@ -2,8 +2,9 @@
 
 Takes frames and the facts of each, gives a `Limit` for each target. `window` keeps the last ten
 seconds, `looks` makes of them one `Look` for each target, the modules of `stages` say how full each
-stage is, `judge` chooses the stage that binds and orders the others by capacity, `steady` holds a
-verdict against flapping. A new stage is one new file in `stages`.
+stage is, `judge` chooses the stage that binds and orders the others by capacity, `following` says
+which comes next, `steady` holds a verdict against flapping. A new stage is one new file in
+`stages`.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ class Reading:
     utilisation: float | None = gauge("utilisation", "ratio", default=None)
     capacity: Interval | None = gauge("capacity, least and most", "bit/s", default=None)
     held: float = gauge("share of wall time limited by it", "ratio", default=0.0)
+    reach: Interval | None = gauge("roughly its capacity, too wide to tell", "bit/s", default=None)
 
 
 @dataclass(frozen=True, slots=True)

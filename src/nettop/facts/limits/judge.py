@@ -12,13 +12,11 @@ from dataclasses import replace
 from typing import Final
 
 from . import Limit, Reading
+from .following import BINDS, following, independent
 from .looks import Look
 from .stages import readings
 
-BINDS: Final = 0.5  # of wall time
 MOST: Final = 0.8  # of an interface's rate: a flow stands for it
-GROWS: Final = frozenset({"cwnd", "rwnd"})
-QUEUES: Final = frozenset({"provider", "pause", "wire", "slot", "tx-ring", "qdisc"})  # that drop
 NEAR: Final = 0.10  # two capacities, or shares of time, that are this close are joint limits
 # the farther along, the earlier; a path with loss explains a small congestion window
 ORDER: Final = (
@@ -91,35 +89,19 @@ def _close(first: Reading, one: Reading) -> bool:
 
 
 def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[Reading]) -> Limit:
-    ladder = _ladder(first, joint, [_now_only(one, first, joint) for one in known])
-    following = next(
-        (
-            one for one in ladder
-            if one.capacity is not None and one.stage not in (first.stage, *joint)
-            and one.capacity[1] > look.rate
-        ),
-        None,
-    )  # fmt: skip
+    rest = [
+        one if one is first or one.stage in joint else independent(one, first, look.rate)
+        for one in known
+    ]
     flow, nic = look.flow, look.nic
-    return Limit(
+    limit = Limit(
         look.over, look.target, look.direction,
-        None if look.over == "socket" else look.rate, 0.0, first, joint, following, ladder,
-        nic.name if nic is not None else None,
+        None if look.over == "socket" else look.rate, 0.0, first, joint, None,
+        _ladder(first, joint, rest), nic.name if nic is not None else None,
         flow.pid if flow is not None else None, flow.process if flow is not None else None,
         look.namespace,
     )  # fmt: skip
-
-
-def _now_only(one: Reading, first: Reading, joint: Sequence[str]) -> Reading:
-    """Without a capacity where that is no more than what another limit makes of the stage.
-
-    A congestion window and the window that the peer offers grow once nothing else limits. Loss is
-    made by the full queue behind the socket, and so is what it would allow.
-    """
-    if one is first or one.stage in joint:
-        return one
-    follows = one.stage in GROWS or (one.stage == "path" and first.stage in QUEUES)
-    return replace(one, capacity=None) if follows and one.capacity is not None else one
+    return replace(limit, next=following(limit))
 
 
 def _ladder(
@@ -140,7 +122,8 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
     """Limits of flows whose other end is on this host too: that end's own verdict is known.
 
     A receiver that sees nothing waiting takes its sender's verdict, a sender that waits for its
-    peer that of the receiver. The other end may be in another network namespace.
+    peer that of the receiver. The next stage is that of both ends. The other end may be in another
+    network namespace.
     """
     flows: dict[tuple[str, str], list[Limit]] = {}
     for one in limits:
@@ -148,18 +131,17 @@ def paired(limits: Sequence[Limit]) -> list[Limit]:
             flows.setdefault((one.target, one.direction), []).append(one)
     out = []
     for one in limits:
-        there = one.stage.end == "there" and one.stage.stage in ("peer", "rwnd", "unknown")
-        other = _other_end(one, flows) if one.over == "flow" and there else None
-        if other is None or other.stage.end != "here":
+        other = _other_end(one, flows) if one.over == "flow" else None
+        if other is None:
             out.append(one)
             continue
-        joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
-        rest = tuple(step for step in one.ladder if step is not one.stage)
-        own = one.next if one.next and one.next.stage != other.stage.stage else None
-        out.append(
-            replace(one, stage=other.stage, joint=joint, next=other.next or own,
-                    ladder=(other.stage, *rest))
-        )  # fmt: skip
+        there = one.stage.end == "there" and one.stage.stage in ("peer", "rwnd", "unknown")
+        both = one
+        if there and other.stage.end == "here":
+            joint = tuple(s for s in (*other.joint, one.stage.stage) if s != other.stage.stage)
+            rest = tuple(step for step in one.ladder if step is not one.stage)
+            both = replace(one, stage=other.stage, joint=joint, ladder=(other.stage, *rest))
+        out.append(replace(both, next=following(both, other)))
     return out
 
 
@@ -213,12 +195,9 @@ def _as_flow(one: Limit, flow: Limit) -> Limit:
     first = replace(shown(flow.stage), because=why, name=flow.stage.name)
     rest = [shown(step) for step in flow.ladder if step is not flow.stage]
     ladder = (first, *rest, *own.values())
-    following = flow.next
-    if not alone:
-        more = (step for step in ladder[1:] if step.capacity and step.capacity[1] > (one.rate or 0))
-        following = next(more, None)
-    return replace(one, stage=first, joint=flow.joint, next=following, ladder=ladder,
-                   pid=flow.pid, process=flow.process)  # fmt: skip
+    whole = replace(one, stage=first, joint=flow.joint, ladder=ladder,
+                    pid=flow.pid, process=flow.process)  # fmt: skip
+    return replace(whole, next=flow.next if alone else following(whole))
 
 
 def _idle(one: Limit) -> Limit:
@@ -230,5 +209,5 @@ def _idle(one: Limit) -> Limit:
         why = "no data waits at this end: the senders send no more"
         stage = Reading("peer", "there", "senders", "inferred", why, None)
     rest = tuple(step for step in one.ladder if step.stage != "unknown")
-    following = next((step for step in rest if step.capacity is not None), None)
-    return replace(one, stage=stage, next=following, ladder=(stage, *rest))
+    idle = replace(one, stage=stage, ladder=(stage, *rest))
+    return replace(idle, next=following(idle))

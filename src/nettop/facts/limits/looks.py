@@ -13,6 +13,7 @@ from ..kinds.nic import Nic
 from .window import Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
+INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
 QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
 
 
@@ -69,10 +70,15 @@ def looks(window: Window, facts: Facts) -> list[Look]:
     }
     for flow in facts.flows:
         nic = nics.get(flow.nic or "")
+        if flow.inode in window.idle:
+            continue
         if flow.protocol == "tcp" and len(found) < FLOWS:
             entries = window.tcp.entries(flow.inode)
-            found += wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
+            wanted = wanting(Look("flow", name(flow), "tx", 0.0, window, facts, nic, flow, entries,
                                   triples=triples))  # fmt: skip
+            if not wanted:
+                window.idle.add(flow.inode)
+            found += wanted
         elif flow.protocol == "udp":
             entries = window.udp.entries(flow.inode)
             if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:
@@ -80,8 +86,11 @@ def looks(window: Window, facts: Facts) -> list[Look]:
                 found.append(
                     Look("socket", target, "rx", 0.0, window, facts, nic, flow, udp=entries)
                 )
+    many = len(facts.nics) > INTERFACES
     for nic in facts.nics:
         if nic.up is False or nic.carrier is False:
+            continue
+        if many and nic.kind != "nic" and window.rests(nic):
             continue
         for direction in ("rx", "tx"):
             moved = window.counted(nic.name, f"{direction}_bytes")

@@ -17,13 +17,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from . import Interval, Limit, Reading
-from .judge import BINDS
+from .following import BINDS, FED_BACK, GROWS, QUEUES
 
-GROWING: Final = ("cwnd", "rwnd")
-QUEUES: Final = (
-    "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog",
-)  # fmt: skip
-FED_BACK: Final = ("cwnd", "rwnd", "path", "sndbuf")  # what a full queue makes look full
 FEWEST: Final = 3  # proofs of a rule, before its predictions are called wrong
 
 
@@ -99,7 +94,7 @@ def _bounds(limit: Limit, relieved: Collection[str]) -> Iterator[Reading]:
             continue
         if one.stage in FED_BACK and queue and (binds or one.stage != "sndbuf"):
             continue
-        if one.stage == "cwnd" or (one.stage in GROWING and not binds):
+        if one.stage == "cwnd" or (one.stage in GROWS and not binds):
             continue
         if one.capacity[1] > rate or binds:
             yield one

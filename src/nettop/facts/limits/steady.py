@@ -94,7 +94,8 @@ def _kept(held: _Held, limit: Limit) -> Limit:
     kept: Reading = stage if stage is not None else held.told.stage
     joint = tuple(dict.fromkeys((limit.stage.stage, *limit.joint)))
     rest = tuple(one for one in limit.ladder if one is not kept)
+    same = limit.next is not None and limit.next.stage == kept.stage
     return replace(
         limit, stage=kept, joint=tuple(one for one in joint if one != kept.stage),
-        ladder=(kept, *rest), since=held.since,
+        next=None if same else limit.next, ladder=(kept, *rest), since=held.since,
     )  # fmt: skip

@@ -7,7 +7,7 @@ each over its own interval, so that a table read late is not misjudged.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -17,6 +17,10 @@ from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+_Result = TypeVar("_Result")
 
 Series = deque[tuple[float, Any]]
 
@@ -29,25 +33,46 @@ class Track:
     wanted: Callable[[Entry[Any]], bool]
     series: dict[Hashable, Series] = field(default_factory=dict)
     last: object = None
+    at: float = 0.0  # when that was read
+    changes: int = 0  # of the entries, so far
+    last_wanted: dict[Hashable, float] = field(default_factory=dict)  # when it was, by key
+    oldest: float = float("-inf")  # no entry is older: until that is too old, none is forgotten
 
     def add(self, at: float, table: Any) -> None:
-        """Take in a table unless it is the one of last time; forget what is too old."""
+        """Take in a table unless it is the one of last time; forget what is too old.
+
+        A key is followed until none of its entries in the window was wanted.
+        """
         if table is not None and table is not self.last:
-            self.last = table
+            self.last, self.at = table, at
+            self.changes += 1
             for entry in table:
                 name = self.key(entry.now)
-                if name in self.series or self.wanted(entry):
-                    self.series.setdefault(name, deque()).append((at, entry))
+                if self.wanted(entry):
+                    self.last_wanted[name] = at
+                elif name not in self.series:
+                    continue
+                self.series.setdefault(name, deque()).append((at, entry))
+        if at - self.oldest <= SECONDS or self.oldest >= self.at:
+            return
+        self.oldest = at
+        self.changes += 1
         for name in list(self.series):
             series = self.series[name]
-            while series and at - series[0][0] > SECONDS:
+            while series and self._old(series[0][0], at):
                 series.popleft()
-            if not series:
-                del self.series[name]
+            if not series or self._old(self.last_wanted[name], at):
+                del self.series[name], self.last_wanted[name]
+            else:
+                self.oldest = min(self.oldest, series[0][0], self.last_wanted[name])
+
+    def _old(self, when: float, at: float) -> bool:
+        """Whether it is out of the window; the last table stays until it is read again."""
+        return at - when > SECONDS and when < self.at
 
     def entries(self, name: Hashable) -> list[Entry[Any]]:
         """The entries of a key, the oldest first; those without a rate are left out."""
-        return [entry for _, entry in self.series.get(name, ()) if entry.per_s is not None]
+        return [entry for _, entry in self.series.get(name, ()) if entry.rated]
 
 
 def _moves(entry: Entry[Any]) -> bool:
@@ -91,10 +116,14 @@ class Window:
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
     spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # process, by socket inode
+    idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
     _owned: object = None
+    _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
         """Take in one frame, and the interfaces as they are in it."""
+        self._frame.clear()
+        before = self.tcp.changes
         for track, table in (
             (self.tcp, "sockets_tcp"), (self.udp, "sockets_udp"),
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
@@ -102,6 +131,8 @@ class Window:
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
+        if self.tcp.changes != before:
+            self.idle.clear()
         self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
         if self._owned is not frame.tables.get("socket_owners"):
             self._owned = frame.tables.get("socket_owners")
@@ -109,31 +140,53 @@ class Window:
         _keep(self.cores, loads(frame), frame.at)
         _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
 
+    def once(self, name: Hashable, make: Callable[[], _Result]) -> _Result:
+        """The value of `make()`, computed once a frame: many looks ask for the same."""
+        if name not in self._frame:
+            self._frame[name] = make()
+        result: _Result = self._frame[name]
+        return result
+
     def core(self, cpu: int | None) -> Mapping[str, float] | None:
         """The mean load of a CPU in percent, by kind of work; None when it is not known."""
         series = self.cores.get(cpu) if cpu is not None else None
-        if not series:
-            return None
-        count = len(series)
-        return {
-            name: sum(getattr(load, name) for _, load in series) / count for name in Load._fields
-        }
+        return self.once(("core", cpu), lambda: _load(series)) if series else None
 
     def counted(self, interface: str, counter: str) -> float | None:
         """The mean rate of a counter of an interface, per second; None when it is not known."""
-        return mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ()))
+        return self.once(
+            (interface, counter),
+            lambda: mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ())),
+        )
+
+    def rests(self, nic: Nic) -> bool:
+        """Whether nothing of the interface changed in the whole window, and it moves nothing."""
+        series = self.nics.get(nic.name)
+        moved = nic.per_s.rx_bytes or nic.per_s.tx_bytes
+        return bool(series) and not moved and series[0][1] is nic  # type: ignore[index]
 
     def of_interface(self, track: Track, interface: str) -> Iterator[list[Entry[Any]]]:
         """The entries of each queue (or class) of an interface."""
-        for name in track.series:
-            if isinstance(name, tuple) and name[0] == interface:
-                entries = track.entries(name)
-                if entries:
-                    yield entries
+        names = self.once(("interfaces", id(track)), lambda: _by_interface(track))
+        for name in names.get(interface, ()):
+            entries = track.entries(name)
+            if entries:
+                yield entries
 
 
-_Key = TypeVar("_Key")
-_Value = TypeVar("_Value")
+def _by_interface(track: Track) -> dict[Hashable, list[Hashable]]:
+    """The keys of a track whose first part is an interface, by that."""
+    found: dict[Hashable, list[Hashable]] = {}
+    for name in track.series:
+        if isinstance(name, tuple):
+            found.setdefault(name[0], []).append(name)
+    return found
+
+
+def _load(series: Sequence[tuple[float, Load]]) -> Mapping[str, float]:
+    """The mean of each kind of work."""
+    sums = map(sum, zip(*(load for _, load in series), strict=True))
+    return {name: whole / len(series) for name, whole in zip(Load._fields, sums, strict=True)}
 
 
 def _keep(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ...terms import units
 from . import Interval, Limit, Reading
+from .following import bound
 
 if TYPE_CHECKING:
     from .prediction import Calibration, Prediction
@@ -57,8 +58,13 @@ def verdict(limit: Limit) -> str:
     if limit.stage.capacity is not None:
         text += f" ({interval(limit.stage.capacity)})"
     if limit.next is not None:
-        text += f"; next: {stage(limit.next)} ({interval(limit.next.capacity)})"
-    return text
+        return f"{text}; next: {stage(limit.next)} ({interval(limit.next.capacity)})"
+    most = bound(limit)
+    if most is None or most.capacity is None:
+        return f"{text}; next: not known"
+    return (
+        f"{text}; next: not known, at most {units.scaled(most.capacity[1], 'b/s')} ({stage(most)})"
+    )
 
 
 def rate(limit: Limit) -> str:

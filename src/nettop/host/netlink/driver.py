@@ -16,7 +16,7 @@ from .codec import text
 
 GDRVINFO, GSTRINGS, GSTATS, GSSET_INFO = 0x03, 0x1B, 0x1D, 0x37
 GRXFH, GRXRINGS, GRXCLSRLCNT, GRXCLSRULE, GRXCLSRLALL = 0x29, 0x2D, 0x2E, 0x2F, 0x30
-GRSSH, SRSSH, GPERMADDR = 0x46, 0x47, 0x20
+GRSSH, SRSSH = 0x46, 0x47
 STATISTICS: Final = 1  # the string set of `ethtool -S`
 FLOW_TYPES: Final = {"tcp4": 1, "udp4": 2, "tcp6": 5, "udp6": 6}
 _SPARE: Final = 64  # room for strings that a change of queues adds between two calls

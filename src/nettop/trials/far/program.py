@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -97,11 +98,12 @@ def main(options: "HelperOptions") -> None:
             errors="replace",
             preexec_fn=prepare,
         )
-    except FileNotFoundError:
-        send(absent=argv[0])
-        return
     except OSError as error:
-        send(error="{}: {}".format(argv[0], error.strerror))
+        # a folder of PATH that may not be searched gives EACCES, though no folder has the program
+        if isinstance(error, FileNotFoundError) or not shutil.which(argv[0]):
+            send(absent=argv[0])
+        else:
+            send(error="{}: {}".format(argv[0], error.strerror))
         return
     children.append(program.pid)
     readers = [

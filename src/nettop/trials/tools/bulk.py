@@ -45,10 +45,10 @@ def measure(trial: Trial) -> Measured:
         )
         near_messages = list(trial.follow(near, trial.length + 30))
         far_messages = list(trial.follow(far, 30))
-    return fold(near_messages, far_messages, o.warmup)
+    return summarize(near_messages, far_messages, o.warmup)
 
 
-def fold(near: Sequence[Message], far: Sequence[Message], warmup: float) -> Measured:
+def summarize(near: Sequence[Message], far: Sequence[Message], warmup: float) -> Measured:
     """The messages of both ends as one result: bytes of the receivers, retransmits of the senders.
 
     Seconds before `warmup` and shorter than half a second are left out.

@@ -74,7 +74,7 @@ def measure(trial: Trial) -> Measured:
         before = frame.at
         frame = sampler.take(("sockets_tcp",))
         rows += second(frame.tables.get("sockets_tcp", ()), trial.options.to, frame.at - before)
-    return fold(rows, trial.options.to)
+    return summarize(rows, trial.options.to)
 
 
 def second(entries: Sequence[Entry[TcpRow]], to: str, seconds: float) -> list[Row]:
@@ -134,7 +134,7 @@ def _bytes(entry: Entry[TcpRow]) -> float:
     return float((rates.bytes_acked or 0) + (rates.bytes_received or 0)) if rates else 0.0
 
 
-def fold(rows: Sequence[Row], to: str) -> Measured:
+def summarize(rows: Sequence[Row], to: str) -> Measured:
     """The seconds as one result; TrialError if there was no connection."""
     if not rows:
         raise TrialError(f"no TCP connection to {to} was seen")

@@ -57,10 +57,10 @@ def measure(trial: Trial) -> Measured:
         patience = (each + 2) * len(sizes) + 20 if o.count is None else 600.0
         messages = list(trial.follow(near, patience))
     speed = link(trial).get("speed")
-    return fold(messages, speed * 1e6 if speed else None)
+    return summarize(messages, speed * 1e6 if speed else None)
 
 
-def fold(messages: Sequence[Message], speed: float | None) -> Measured:
+def summarize(messages: Sequence[Message], speed: float | None) -> Measured:
     """The histograms of all sizes as one result; `speed` of the link in bit/s.
 
     TrialError if no request was answered.

@@ -90,14 +90,14 @@ def measure(trial: Trial) -> Measured:
         sent = list(trial.follow(near, 3 * o.seconds + len(grid) + 30))
         far.stop()
         received = list(trial.follow(far, 30))
-    return fold(points, sent, received)
+    return summarize(points, sent, received)
 
 
 def _count(seconds: float, gap: float) -> int:
     return int(min(MOST, max(200, seconds * 1e6 / max(1.0, gap))))
 
 
-def fold(
+def summarize(
     points: Sequence[UdpStep], sent: Sequence[Message], received: Sequence[Message]
 ) -> Measured:
     """The points of both ends as rows; the best carried rate is the main result.

@@ -7,17 +7,18 @@ threads on the interrupt core are listed; soft interrupts run before them, so th
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ....terms import units
-from .. import Interval, Reading
+from .. import Reading
 from ..looks import Look
-from ..window import mean
+from ..window import Window, mean
+from ._budget import BUSY, carried
 
-BUSY: Final = 0.85  # of wall time: it limits
-HALF: Final = 0.5  # below which no capacity is told
 LISTED: Final = 0.25  # of wall time
+
+_Thread = tuple[str, float, int | None]  # name, share of wall time, CPU
 
 
 def readings(look: Look, cpu: int | None) -> Iterator[Reading]:
@@ -26,7 +27,7 @@ def readings(look: Look, cpu: int | None) -> Iterator[Reading]:
     if nic is None:
         return
     carries = [f"napi/{nic.name}-"] + (["vhost-"] if nic.driver == "tun" else [])
-    known = list(_known(look))
+    known = _known(look)
     own = [one for one in known if one[0].startswith(tuple(carries))]
     if own:
         name, used, _ = max(own, key=lambda one: one[1])
@@ -45,10 +46,14 @@ def softirqs(look: Look, cpu: int | None) -> str:
     return f"; ksoftirqd/{cpu} ran {units.share(used)}" if used >= LISTED else ""
 
 
-def _known(look: Look) -> Iterator[tuple[str, float, int | None]]:
-    """Name, share of wall time, and CPU of each kernel thread."""
-    for key in look.window.kernel.series:
-        entries = look.window.kernel.entries(key)
+def _known(look: Look) -> Sequence[_Thread]:
+    """Every kernel thread."""
+    return look.window.once("kernel threads", lambda: tuple(_threads(look.window)))
+
+
+def _threads(window: Window) -> Iterator[_Thread]:
+    for key in window.kernel.series:
+        entries = window.kernel.entries(key)
         if entries:
             row = entries[-1].now
             ran = [(e.rate("user") or 0.0) + (e.rate("system") or 0.0) for e in entries]
@@ -57,7 +62,5 @@ def _known(look: Look) -> Iterator[tuple[str, float, int | None]]:
 
 def _reading(look: Look, name: str, used: float, held: float) -> Reading:
     why = f"the kernel thread ran {units.share(used)} of the time"
-    capacity: Interval | None = None
-    if held and used >= HALF and look.rate:
-        capacity = max(look.rate, look.rate / used / 1.1), look.rate / used * 1.1
-    return Reading("thread", "here", name, "measured", why, used, capacity, held)
+    capacity, reach = carried(look.rate, used) if held else (None, None)
+    return Reading("thread", "here", name, "measured", why, used, capacity, held, reach)

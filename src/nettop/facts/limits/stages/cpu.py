@@ -13,17 +13,15 @@ from typing import Final, NamedTuple
 from ....collect.threads import Row as ThreadRow
 from ....frame.rates import Entry
 from ....terms import units
-from .. import Interval, Reading
+from .. import Reading
 from ..looks import Look
 from ..window import mean, share
 from . import _kernel_threads as kernel_threads
+from ._budget import BUSY, HALF, carried
 
-BUSY: Final = 0.85  # of wall time that a thread runs or waits for a core: it limits
-HALF: Final = 0.5  # of utilisation below which no capacity is told
 STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
 CORE: Final = 0.95  # of a core in use
 COUNTED: Final = 1.0  # drops a second: fewer are an accident
-WIDE: Final = 1.35  # a capacity from a utilisation is an estimate: least and most by this factor
 
 
 class Thread(NamedTuple):
@@ -48,7 +46,8 @@ class Thread(NamedTuple):
         free = 1.0 - self.stopped
         given = 1.0 - min(self.stolen, HALF)
         wanted = min(1.0, (self.ran + self.waited + self.interrupts) / given)
-        return min(1.0, wanted / free)
+        allowed = self.ran / self.quota if self.quota else 0.0
+        return min(1.0, max(wanted, allowed) / free)
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -137,7 +136,10 @@ def _stolen(look: Look, cpu: int | None) -> float:
 
 
 def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | None]:
-    """The largest share of throttled periods of a cgroup and those above it, with the quota."""
+    """The share of periods in which a cgroup or one above it was throttled, with its quota.
+
+    Of several the one that was throttled most; of those that were not, the smallest quota.
+    """
     worst: tuple[float, float | None, str | None] = 0.0, None, None
     for name in look.window.groups.series:
         if group is None or not _below(group, str(name)):
@@ -145,8 +147,12 @@ def _quota(look: Look, group: str | None) -> tuple[float, float | None, str | No
         entries = look.window.groups.entries(name)
         periods = mean(entry.rate("periods") for entry in entries)
         throttled = mean(entry.rate("throttled") for entry in entries)
-        if periods and throttled is not None and throttled / periods > worst[0]:
-            worst = throttled / periods, entries[-1].now.quota, str(name)
+        quota = entries[-1].now.quota if entries else None
+        if quota is None:
+            continue
+        part = throttled / periods if periods and throttled is not None else 0.0
+        if worst[1] is None or (part, -quota) > (worst[0], -worst[1]):
+            worst = part, quota, str(name)
     return worst
 
 
@@ -160,9 +166,11 @@ def _thread(look: Look, one: Thread) -> Reading:
         group = (one.group or "").rpartition(":")[2]
         share_of = units.share(one.throttled)
         parts = [f"cgroup {group} allows {one.quota:.2g} CPUs: throttled in {share_of} of periods"]
-    elif one.stopped >= 0.1:
+    elif one.throttled >= 0.05:
+        parts.append(f"its cgroup was throttled in {units.share(one.throttled)} of periods")
+    if one.stopped >= 0.1:
         parts.append(f"was stopped by a signal in {units.share(one.stopped)} of the samples")
-    elif one.waited >= 0.05:
+    elif one.waited >= 0.05 and one.throttled < HALF:
         parts.append(f"waited for a core {units.share(one.waited)}")
     if one.interrupts >= 0.05:
         parts.append(f"interrupts took {units.share(one.interrupts)} of core {one.cpu}")
@@ -170,19 +178,10 @@ def _thread(look: Look, one: Thread) -> Reading:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
     used = one.used
     held = used if used >= BUSY else used / 2
+    capacity, reach = carried(look.rate, used, one.ran, one.waited)
     return Reading(
-        "thread", "here", one.name, "measured", "; ".join(parts), used,
-        estimated(look.rate, used), held,
-    )  # fmt: skip
-
-
-def estimated(rate: float, used: float) -> Interval | None:
-    """The rate at which a stage would be full; None below half: too far to tell."""
-    if used < HALF or not rate:
-        return None
-    full = rate / used
-    wide = 1.1 if used >= BUSY else WIDE
-    return max(rate, full / wide), max(rate, full * wide)
+        "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
+    )
 
 
 def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
@@ -195,9 +194,10 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
     why += kernel_threads.softirqs(look, cpu)
     full = used >= CORE and kernel >= HALF
     room = kernel / (kernel + load["idle"] / 100) if kernel else 0.0  # programs keep their share
+    # interrupts that take little of a core that programs use run before these
+    capacity, reach = carried(look.rate, room if kernel >= HALF / 2 else min(kernel, room))
     yield Reading("core", "here", f"core {cpu}, which takes the interrupts", "measured", why, used,
-                  estimated(look.rate, room) if kernel >= HALF / 2 else None,
-                  used if full else 0.0)  # fmt: skip
+                  capacity, used if full else 0.0, reach)  # fmt: skip
 
 
 def _backlog(look: Look) -> Iterator[Reading]:

@@ -20,6 +20,7 @@ MATHIS: Final = 1.22
 FLIGHT: Final = 0.6  # of the congestion window in flight on average: it limits
 REACHED: Final = 0.7  # of the bandwidth that BBR measured
 SPREAD: Final = 1.4  # the formula is right by this factor
+COUNTED: Final = 10  # retransmissions: of fewer losses the share is an accident
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -41,10 +42,11 @@ def readings(look: Look) -> Iterator[Reading]:
     full = _window_used(look)
     why = f"{ratio:.2%} of the segments lost at {units.seconds(rtt / 1e6)} round trip"
     model = "BBR's estimate" if bbr else "Mathis' formula"
-    capacity = (speed / SPREAD, speed * SPREAD) if speed else None
     waits = look.often("notsent")
     reached = bbr and bool(speed) and look.rate >= REACHED * speed  # it paces: its window has room
     held = max(full, waits) if (full >= FLIGHT or reached) and waits >= 0.5 else 0.0
+    known = bbr or held or _counted(look) >= COUNTED
+    capacity = (speed / SPREAD, speed * SPREAD) if speed and known else None
     used = min(1.0, look.rate / speed) if speed else None
     name = f"path to {look.flow.remote if look.flow else 'the peer'} ({model})"
     yield Reading("path", "there", name, "computed", why, used, capacity, held)
@@ -53,6 +55,12 @@ def readings(look: Look) -> Iterator[Reading]:
 def _lost(look: Look) -> float:
     again = look.rated("total_retrans") or 0.0
     return max(0.0, again - (look.rated("dsack_dups") or 0.0))
+
+
+def _counted(look: Look) -> int:
+    """The retransmissions in the window."""
+    last, first = (look.tcp[place].now.total_retrans or 0 for place in (-1, 0))
+    return max(0, last - first)
 
 
 def _window_used(look: Look) -> float:

@@ -8,7 +8,7 @@ transmit ring shows by its drops, and by byte queue limits (BQL) that are reache
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from ....frame.rates import Entry
 from ....terms import units
@@ -16,6 +16,7 @@ from .. import Reading
 from ..looks import Look
 from ..window import mean, share
 
+HEADERS: Final = 1.1  # by this factor a queue counts more than the payload, at most
 NEAR: Final = 0.85  # of a configured rate: it is reached
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
@@ -36,13 +37,14 @@ def readings(look: Look) -> Iterator[Reading]:
 
 
 def _shapers(look: Look, interface: str) -> Iterator[Reading]:
-    """Each qdisc or leaf class with a rate; without a rate, the fullest queue."""
+    """The fullest qdisc or leaf class with a rate, those above and below it; queues that drop."""
     window = look.window
     shaped = []
     for entries in window.of_interface(window.qdiscs, interface):
         row = entries[-1].now
         if row.rate:
-            shaped.append((f"{row.kind} {row.handle}", row.rate, entries))
+            shaped.append(_Shaper(f"{row.kind} {row.handle}", row.handle, row.parent, row.rate,
+                                  entries))  # fmt: skip
         elif row.parent != "ingress" and _queued(entries) >= 0.5:
             lost = mean(entry.rate("drops") for entry in entries) or 0.0
             if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
@@ -51,20 +53,56 @@ def _shapers(look: Look, interface: str) -> Iterator[Reading]:
                               why, 1.0, None, _queued(entries))  # fmt: skip
     for entries in window.of_interface(window.classes, interface):
         row = entries[-1].now
-        if row.leaf and (row.ceiling or row.rate):
-            shaped.append((f"htb class {row.handle}", row.ceiling or row.rate, entries))
-    busiest = max(shaped, key=lambda one: _load(one[2], one[1]), default=None)
-    if busiest is None:
-        return
-    name, rate, entries = busiest
-    used, waits = _load(entries, rate), _queued(entries)
-    why = f"{units.scaled(rate, 'b/s')} configured, {units.share(used)} of it used; packets wait "
-    why += f"in {units.share(waits)} of the samples"
+        if row.ceiling or row.rate:
+            shaped.append(_Shaper(f"htb class {row.handle}", row.handle, row.parent,
+                                  row.ceiling or row.rate, entries, row.leaf))  # fmt: skip
+    busiest = max((one for one in shaped if one.leaf), key=lambda one: one.load, default=None)
+    if busiest is not None:
+        for one in shaped:
+            if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
+                yield _shaper(look, one, max(_queued(one.entries), _queued(busiest.entries)),
+                              interface)  # fmt: skip
+
+
+class _Shaper(NamedTuple):
+    """A qdisc or class with a configured rate, in bit/s. Packets wait in leaves only."""
+
+    name: str
+    handle: str
+    parent: str
+    rate: float
+    entries: list[Entry[Any]]
+    leaf: bool = True
+
+    @property
+    def load(self) -> float:
+        """The rate through it, as a share of its own."""
+        return _load(self.entries, self.rate)
+
+
+def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
+    """The shapers that its packets pass as well: its parent classes, and the qdisc of these."""
+    out: list[_Shaper] = []
+    parent = one.parent
+    while len(out) < len(shaped):
+        owners = (parent, f"{parent.partition(':')[0]}:")
+        upper = next((other for name in owners for other in shaped if other.handle == name), None)
+        if upper is None or upper is one or upper in out:
+            break
+        out.append(upper)
+        parent = upper.parent
+    return out
+
+
+def _shaper(look: Look, one: _Shaper, waits: float, interface: str) -> Reading:
+    used = one.load
+    why = f"{units.scaled(one.rate, 'b/s')} configured, {units.share(used)} of it used; packets "
+    why += f"wait in {units.share(waits)} of the samples"
     held = max(waits, look.often("wmem_alloc", 4096)) if used >= NEAR else 0.0
-    others = max(0.0, used * rate - look.rate) if look.over == "flow" else 0.0
-    most = max(look.rate, rate - others)
-    yield Reading("qdisc", "here", f"{name} of {interface}", "computed", why, min(1.0, used),
-                  (0.9 * most, most), held)  # fmt: skip
+    others = max(0.0, used * one.rate - HEADERS * look.rate) if look.over == "flow" else 0.0
+    most = max(look.rate, one.rate - others)
+    return Reading("qdisc", "here", f"{one.name} of {interface}", "computed", why, min(1.0, used),
+                   (0.9 * most, most), held)  # fmt: skip
 
 
 def _queued(entries: list[Entry[Any]]) -> float:

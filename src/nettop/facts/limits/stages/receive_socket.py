@@ -16,7 +16,10 @@ from ..window import mean, share
 from . import cpu
 
 UNREAD: Final = 0.25  # of the receive buffer: the reader is behind
-FILLED: Final = 0.3  # of the buffer is payload that arrives in a round trip: window full
+FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: window full
+# of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
+# size of packets in memory (scaling_ratio in include/linux/tcp.h)
+OFFERED: Final = (0.5, 0.7)
 FIXED: Final = 0.9  # of the largest buffer that autotuning makes
 LONG: Final = 1e-3  # seconds; the receiver's figure of shorter round trips is no measure
 
@@ -67,10 +70,12 @@ def _buffer(look: Look, size: int, unread: float) -> Reading:
     name = f"receive buffer {units.size(size)}" + (f", {owner}" if full else "")
     why = f"{units.size(flying)} arrive in a round trip of {units.seconds(trip)}"
     largest = size if full or most is None else max(size, most)
-    allowed = formulas.window_cap(largest, trip) if trip >= LONG else None
+    # the queue of what limits now is part of `trip`; the handshake was measured without it
+    alone = min(trip, (look.now("min_rtt") or 0.0) / 1e6 or trip)
     capacity = (0.9 * look.rate, 1.1 * look.rate) if full else None
-    if capacity is None and allowed:
-        capacity = (allowed / 2, allowed)
+    if capacity is None and alone >= LONG:
+        whole = formulas.window_cap(largest, alone)
+        capacity = OFFERED[0] * whole, OFFERED[1] * whole
     used = min(1.0, flying / size) if trip >= LONG else None
     return Reading("rcvbuf", "here", name, "computed", why, used, capacity, 1.0 if full else 0.0)
 

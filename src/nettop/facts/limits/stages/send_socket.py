@@ -22,6 +22,7 @@ WINDOW_FULL: Final = 0.9  # of the congestion window in flight
 PACED: Final = 0.8  # of the pacing limit: payload is less than what pacing counts
 HALF: Final = 0.5  # of a window in use, below which no capacity is told on a short path
 LONG: Final = 1000  # us; of shorter round trips queues and the CPU make most
+PACKET: Final = 65_536  # bytes of a packet before it is cut into segments
 SLACK: Final = 2.0  # a window that allows so many times the rate does not limit it
 SET: Final = 0.9  # of the largest buffer that autotuning makes
 
@@ -146,10 +147,17 @@ def _by_distance(look: Look) -> bool:
 
 
 def _per_trip(look: Look, size: float) -> Interval | None:
-    """What a buffer carries in a round trip: half of it at least is payload."""
+    """What a buffer carries in a round trip.
+
+    A packet of up to 64 KiB is begun while a byte is free (sk_stream_memory_free()).
+    """
     trip = look.now("min_rtt") or look.now("rtt")
-    whole = formulas.window_cap(size, trip / 1e6) if trip else None
-    return (whole / 2, whole) if whole and (trip >= LONG or whole <= look.rate / HALF) else None
+    if not trip:
+        return None
+    whole = formulas.window_cap(size, trip / 1e6)
+    if trip < LONG and whole > look.rate / HALF:
+        return None
+    return 0.9 * whole, whole + min(0.8 * whole, formulas.window_cap(PACKET, trip / 1e6))
 
 
 def _around(rate: float) -> Interval:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from .file import Table
-from .rule import Rule
+from nettop.advice.rules.file import Table
+from nettop.advice.rules.rule import Rule
 
 MOST: Final = 25  # ids that may stay out
 
@@ -40,7 +40,7 @@ def coverage(pack: Path, rules: Iterable[Rule]) -> Coverage:
     for name, encodes in (*_of_rules(rules), *_of_files(pack)):
         for one in encodes:
             where.setdefault(one, []).append(name)
-    left_out = {entry["id"]: entry["because"] for entry in _read(pack / "not-encoded.toml", "id")}
+    left_out = {entry["id"]: entry["because"] for entry in entries(pack / "not-encoded.toml", "id")}
     known = ids(pack)
     nowhere = [one for one in known if one not in where and one not in left_out]
     invented = [one for one in (*where, *left_out) if one not in known]
@@ -56,11 +56,12 @@ def _of_rules(rules: Iterable[Rule]) -> Iterator[tuple[str, tuple[str, ...]]]:
 def _of_files(pack: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     for path in sorted((pack / "studies").glob("*.toml")):
         yield f"studies/{path.stem}", tuple(_toml(path).get("encodes", ()))
-    for entry in _read(pack / "formulas.toml", "formula"):
+    for entry in entries(pack / "formulas.toml", "formula"):
         yield f"formulas/{entry['name']}", tuple(entry["encodes"])
 
 
-def _read(path: Path, table: str) -> list[Table]:
+def entries(path: Path, table: str) -> list[Table]:
+    """The entries of one table of a TOML file; none without the file."""
     return list(_toml(path).get(table, ())) if path.exists() else []
 
 

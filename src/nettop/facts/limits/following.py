@@ -1,0 +1,72 @@
+"""The stage that would limit next, if the one that limits did not.
+
+It is the smallest capacity of the other stages that does not itself depend on what limits now. A
+capacity that is computed (a shaper, a window over a round trip, a link) is told as next only if it
+is less than the threads and cores on the way surely carry. Below half full a CPU says little of
+its capacity: the cost of a byte falls as batches grow, by a factor of up to five (measured: GSO and
+GRO of one writer at a hundredth, a tenth and the whole of its rate). Between the least and the most
+that a CPU may carry the next stage is not known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from . import Limit, Reading
+
+BINDS: Final = 0.5  # of wall time
+GROWS: Final = frozenset({"cwnd", "rwnd"})
+FED_BACK: Final = frozenset({"cwnd", "rwnd", "path", "sndbuf"})  # what a full queue makes look full
+QUEUES: Final = frozenset({
+    "provider", "pause", "wire", "slot", "tx-ring", "qdisc", "ring", "port", "backlog",
+})  # fmt: skip
+CPU: Final = frozenset({"thread", "core"})
+
+
+def following(limit: Limit, other: Limit | None = None) -> Reading | None:
+    """The next stage, of those of the other end of the flow too; None where it is not known."""
+    rest = _rest(limit, other)
+    nearest = _nearest(limit, rest)
+    if nearest is None or nearest.capacity is None or nearest.stage in CPU:
+        return nearest
+    sure = min((one.reach[0] for one in rest if one.reach is not None), default=None)
+    return nearest if sure is None or nearest.capacity[1] <= sure else None
+
+
+def bound(limit: Limit) -> Reading | None:
+    """The stage that the rate cannot exceed, where it is not known whether a CPU comes before."""
+    return _nearest(limit, _rest(limit, None))
+
+
+def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
+    every = dict.fromkeys((*limit.ladder, *(other.ladder if other is not None else ())))
+    return [one for one in every if not _limits(limit, one)]
+
+
+def _nearest(limit: Limit, rest: Sequence[Reading]) -> Reading | None:
+    """The smallest capacity above the rate."""
+    rate = limit.rate or 0.0
+    known = [one for one in rest if one.capacity is not None and one.capacity[1] > rate]
+    return min(known, key=lambda one: sum(one.capacity or ()), default=None)
+
+
+def _limits(limit: Limit, one: Reading) -> bool:
+    """Whether a reading is of a stage that limits now: of two shapers both may be full."""
+    same = one.stage == limit.stage.stage and one.held >= BINDS
+    return one is limit.stage or one.stage in limit.joint or same
+
+
+def independent(one: Reading, first: Reading, rate: float) -> Reading:
+    """The reading, without a capacity that is only what the stage that limits makes of it.
+
+    A congestion window and the window that the peer offers grow once nothing else limits. A full
+    queue fills the windows and the send buffer, and loses segments. A thread that is busy although
+    a queue behind it is full may only ask again and again.
+    """
+    if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
+        return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
+    full = first.stage in QUEUES and one.stage in FED_BACK
+    follows = one.stage in GROWS or (full and (one.stage == "path" or one.held >= BINDS))
+    return replace(one, capacity=None) if follows and one.capacity is not None else one

@@ -1,0 +1,100 @@
+"""What the counters of one host lost: of all flows, so each is a range for one flow.
+
+A qdisc above others counts their drops too (net/sched/sch_htb.c, htb_enqueue()), so of an interface
+the larger of the root's count and the sum of the others is taken.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from ...frame.rates import Frame
+from .. import Facts
+from ..kinds.nic import Nic
+
+_NIC: dict[str, tuple[str, str]] = {  # stage → counter of the interface, its words
+    "tx-ring": ("tx_dropped", "dropped on transmit"),
+    "port": ("phy_discards", "discarded at the port"),
+    "ring": ("ring_drops", "dropped, receive ring full"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """Packets that a host lost since it started, by stage; what is not known is absent."""
+
+    lost: dict[str, float] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)  # stage → which one
+    received: tuple[float, float] | None = None  # bytes and packets of the interface
+
+    def mean(self, before: Counts) -> float:
+        """Bytes of a packet received meanwhile, several segments merged; 0 if not known."""
+        if self.received is None or before.received is None:
+            return 0.0
+        size, count = (now - was for now, was in zip(self.received, before.received, strict=True))
+        return size / count if count > 0 else 0.0
+
+
+def leaving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
+    """What is lost on the way out of an interface."""
+    ports = _ports(facts, interface)
+    known = Counts()
+    rows = [row for row in frame.rows("qdiscs") if row.interface in {nic.name for nic in ports}]
+    drops = _qdiscs(rows)
+    if drops is not None:
+        known.lost["qdisc"] = drops
+        known.names["qdisc"] = _qdisc_name(rows)
+    _add(known, ports, ("tx-ring",))
+    return known
+
+
+def arriving(frame: Frame, facts: Facts, interface: str | None) -> Counts:
+    """What is lost between the wire and the socket."""
+    ports = _ports(facts, interface)
+    known = Counts(received=_received(ports))
+    _add(known, ports, ("port", "ring"))
+    packets = [row.dropped for row in frame.rows("softnet")]
+    if packets:
+        known.lost["backlog"] = float(sum(packets))
+        known.names["backlog"] = "backlog of its CPUs"
+    return known
+
+
+def _ports(facts: Facts, interface: str | None) -> list[Nic]:
+    """The interface and the ports below it."""
+    top = next((nic for nic in facts.nics if nic.name == interface), None)
+    if top is None:
+        return []
+    return [top, *(nic for nic in facts.nics if nic.name in top.lower and nic is not top)]
+
+
+def _received(ports: list[Nic]) -> tuple[float, float] | None:
+    if not ports or ports[0].total.rx_bytes is None or ports[0].total.rx_packets is None:
+        return None
+    return ports[0].total.rx_bytes, ports[0].total.rx_packets
+
+
+def _add(known: Counts, ports: list[Nic], stages: tuple[str, ...]) -> None:
+    for stage in stages:
+        counter, words = _NIC[stage]
+        values = [
+            (value, nic.name) for nic in ports if (value := getattr(nic.total, counter)) is not None
+        ]
+        if values:
+            known.lost[stage] = float(sum(value for value, _ in values))
+            known.names[stage] = f"{values[-1][1]}, {words}"
+
+
+def _qdiscs(rows: list[Any]) -> float | None:
+    totals: dict[str, list[float]] = {}
+    for row in rows:
+        if row.drops is not None and row.parent != "ingress":
+            total = totals.setdefault(row.interface, [0.0, 0.0])
+            total[0 if row.root else 1] += row.drops
+    return sum(max(total) for total in totals.values()) if totals else None
+
+
+def _qdisc_name(rows: list[Any]) -> str:
+    most = max(rows, key=lambda row: row.drops or 0)
+    return f"{most.kind} {most.handle} of {most.interface}"

@@ -1,0 +1,177 @@
+"""Where segments of a flow are lost: between the two stacks, in a queue of a host, at the socket.
+
+A stack counts a segment with data when it hands it to the device (data_segs_out,
+net/ipv4/tcp_output.c, __tcp_transmit_skb()) and when it arrives, before the socket's own backlog
+(data_segs_in, net/ipv4/tcp.c, tcp_segs_in()). The difference is what is on the way, what the
+sender's own queues refused, and what was lost. What is on the way is bounded by what was sent and
+not yet received, and what the clocks do not tell by what was counted before and after the other
+host was read.
+
+Refused locally: bytes sent, without retransmitted ones, that are neither acknowledged nor in
+flight. A qdisc that takes a large packet apart, or drops it later, does not refuse it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import ceil
+from typing import TYPE_CHECKING, Final
+
+from ...terms import units
+from ..limits import Interval
+from . import BETWEEN, HERE, THERE, Losses, Place
+from .counts import Counts
+
+if TYPE_CHECKING:
+    from ..rows import TcpRow
+
+MERGED: Final = 1.1  # segments' worth of bytes in what the receiver counts as one
+PACKET: Final = 65_536  # bytes of the largest packet before segmentation
+_UNCOUNTED: Final = "no counter of the host says which"
+SOCKET: Final = "receiving socket"
+_FAR_FIRST: Final = ("rcvbuf", "backlog", "ring", "port", "tx-ring", "qdisc", "path")
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The rows of one flow, read close together, and what both hosts lost until then.
+
+    `sender` and `receiver`: the earliest and the latest row that may be of the same moment.
+    """
+
+    at: float  # seconds
+    sender: tuple[TcpRow, TcpRow]
+    receiver: tuple[TcpRow, TcpRow]
+    leaving: Counts
+    arriving: Counts
+
+
+def losses(first: Look, last: Look, *, sends: bool) -> Losses | None:
+    """What was lost between two looks; `sends`: this host is the sender. None: not counted."""
+    out, mss = _grown(first.sender, last.sender, "data_segs_out"), last.sender[0].mss
+    arrived = _grown(first.receiver, last.receiver, "data_segs_in")
+    received = _grown(first.receiver, last.receiver, "bytes_received")
+    if out is None or arrived is None or received is None or not mss or last.at <= first.at:
+        return None
+    merged = arrived > 0 and received > MERGED * mss * arrived
+    begin, end = _missing(first, mss, merged=merged), _missing(last, mss, merged=merged)
+    refused = _refused(last.sender[0], first.sender[0], mss)
+    if begin is None or end is None or refused is None:
+        return None
+    again = (_grown(first.sender, last.sender, "total_retrans") or 0.0) - (
+        _grown(first.sender, last.sender, "dsack_dups") or 0.0
+    )
+    spurious = _grown(first.sender, last.sender, "dsack_dups") or 0.0
+    least = end[0] - begin[1] - refused - (spurious if merged else 0.0)
+    between = max(0.0, least), max(0.0, end[1] - begin[0] - refused)
+    places = _places(first, last, between, refused, spurious, sends=sends)
+    return Losses(
+        last.at - first.at, int(out), max(0, int(again)), refused, between, places, merged=merged
+    )
+
+
+def _grown(first: tuple[TcpRow, TcpRow], last: tuple[TcpRow, TcpRow], name: str) -> float | None:
+    was, now = getattr(first[0], name), getattr(last[0], name)
+    return None if was is None or now is None or now < was else float(now - was)
+
+
+def _missing(look: Look, mss: int, *, merged: bool) -> Interval | None:
+    """Segments that were sent until this look and have neither arrived nor are on the way."""
+    early, late = look.sender
+    before, after = look.receiver
+    if early.unacked is None or before.bytes_received is None:
+        return None
+    if merged:
+        sent, got = ("bytes_sent", "bytes_received")
+        scale = float(mss)
+    else:
+        sent, got, scale = "data_segs_out", "data_segs_in", 1.0
+    low, high = getattr(early, sent), getattr(late, sent)
+    least, most = getattr(before, got), getattr(after, got)
+    flying = _unarrived(early, before, mss)
+    if low is None or high is None or least is None or most is None:
+        return None
+    return (low - most) / scale - flying, (high - least) / scale
+
+
+def _unarrived(sender: TcpRow, receiver: TcpRow, mss: int) -> float:
+    """Segments on the way at the most: sent and not yet received in order."""
+    acked, got = sender.bytes_acked, receiver.bytes_received
+    flying = float(sender.unacked or 0)
+    if acked is None or got is None or sender.notsent is None:
+        return flying
+    return min(flying, max(0.0, ceil((acked + sender.send_q - sender.notsent - got) / mss)))
+
+
+def _refused(now: TcpRow, was: TcpRow, mss: int) -> float | None:
+    """Segments that the own host refused to send; each is sent again, and counted again."""
+    total = []
+    for row in (now, was):
+        if row.bytes_sent is None or row.bytes_retrans is None or row.bytes_acked is None:
+            return None
+        flight = row.send_q - (row.notsent or 0)
+        total.append(row.bytes_sent - row.bytes_retrans - row.bytes_acked - flight)
+    return max(0.0, (total[0] - total[1]) / mss)
+
+
+def _places(
+    first: Look, last: Look, between: Interval, refused: float, spurious: float, *, sends: bool
+) -> tuple[Place, ...]:
+    """Each counter of a host that grew, the network, and the socket; the most likely first."""
+    sender, receiver = (HERE, THERE) if sends else (THERE, HERE)
+    mss = last.sender[0].mss or 1
+    lost = between[1] + refused
+    found: list[tuple[float, Place]] = []  # with about how many segments it explains
+    for stage, count in _grew(first.leaving, last.leaving):
+        # each packet refused by a qdisc is one count, of many segments
+        sizes = max(refused, 0.0), min(count * ceil(PACKET / mss), lost)
+        place = Place(sender, stage, last.leaving.names[stage], _ordered(sizes), _words(count))
+        found.append((sizes[1] if refused >= 1 else count, place))
+    if refused >= 1 and not found:
+        place = Place(sender, "qdisc", "queues of the sender", (refused, refused), _UNCOUNTED)
+        found.append((refused, place))
+    merged = max(1.0, last.arriving.mean(first.arriving) / mss)
+    for stage, count in _grew(first.arriving, last.arriving):
+        most = count * (ceil(PACKET / mss) if stage == "backlog" else 1)
+        place = Place(receiver, stage, last.arriving.names[stage], (0.0, min(most, lost)),
+                      _words(count))  # fmt: skip
+        found.append((min(count * merged, lost), place))
+    explained = sum(place.segments[1] for _, place in found) - refused
+    network = max(0.0, between[0] - max(0.0, explained)), between[1]
+    again = _grown(first.sender, last.sender, "total_retrans") or 0.0
+    if network[1] >= 1 and (between[0] >= 1 or again):
+        why = "no counter of either host accounts for it" if found else "no host counts a drop"
+        weight = max(network[0], sum(between) / 4)
+        found.append((weight, Place(BETWEEN, "path", _way(sends=sends), network, why)))
+    drops = _grown(first.receiver, last.receiver, "drops")
+    if drops:
+        why = f"{units.count(drops)} packets dropped at the socket, after they were counted"
+        socket = max(0.0, drops - spurious), drops
+        found.append((sum(socket) / 2, Place(receiver, "rcvbuf", SOCKET, socket, why)))
+    return tuple(place for _, place in sorted(found, key=_likely))
+
+
+def _grew(was: Counts, now: Counts) -> Iterator[tuple[str, float]]:
+    """The counters that grew, by how much."""
+    for stage, count in now.lost.items():
+        if (grown := count - was.lost.get(stage, count)) >= 1:
+            yield stage, grown
+
+
+def _words(count: float) -> str:
+    return f"{units.count(count)} packets of all flows"
+
+
+def _ordered(sizes: Interval) -> Interval:
+    return min(sizes), max(sizes)
+
+
+def _way(*, sends: bool) -> str:
+    return "network from here to there" if sends else "network from there to here"
+
+
+def _likely(known: tuple[float, Place]) -> tuple[float, int]:
+    """What explains most first; of two that explain the same the farther one."""
+    weight, place = known
+    return -weight, _FAR_FIRST.index(place.stage)

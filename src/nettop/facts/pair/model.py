@@ -1,0 +1,176 @@
+"""Both ends from moment to moment: the joined flows, and the pairs for the rules of each host."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from ...frame.both import Both
+from .. import Facts
+from ..kinds.flow import Flow
+from ..limits import Limit
+from ..limits.window import SECONDS
+from . import HERE, THERE, Joined, Losses, Unmatched, counts, ends, match
+from .line import stages
+from .losses import Look, losses
+from .match import Tuple4
+from .verdict import verdict
+
+if TYPE_CHECKING:
+    from ..rows import TcpRow
+
+LEAST: Final = 1.0  # seconds between two looks that are compared
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """What both hosts show of one moment; the facts have the pairs of their side."""
+
+    here: Facts
+    there: Facts
+    joined: tuple[Joined, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
+    same: bool = False  # the other host is this one
+
+
+@dataclass(frozen=True, slots=True)
+class _Moment:
+    """The sockets of the joined flows, as this host names them, and what both hosts lost."""
+
+    at: float
+    near: dict[Tuple4, tuple[TcpRow, TcpRow]]
+    far: dict[Tuple4, TcpRow]
+    interfaces: dict[Tuple4, tuple[str | None, str | None]]  # of here and there
+    leaving: dict[tuple[str, str | None], counts.Counts]  # by host and interface
+    arriving: dict[tuple[str, str | None], counts.Counts]
+    programs: dict[Tuple4, tuple[str, str]]  # of here and there
+
+
+@dataclass(slots=True)
+class Model:
+    """Remembers ten seconds of both hosts. `hosts`: the names of here and there."""
+
+    hosts: tuple[str, str]
+    moments: deque[_Moment] = field(default_factory=deque)
+
+    def build(self, both: Both, here: Facts, there: Facts) -> Sides:
+        """The flows that both hosts see, and those that only this one sees."""
+        if match.same_host(both.here.rows("sockets_tcp"), both.there.rows("sockets_tcp")):
+            return Sides(here, there, same=True)
+        moment = _moment(both, here, there)
+        self.moments.append(moment)
+        while moment.at - self.moments[0].at > SECONDS:
+            self.moments.popleft()
+        near = [(name, pair[1], moment.far[name]) for name, pair in moment.near.items()]
+        far = [(match.turned(name), row, own) for name, own, row in near]
+        own = ends.pairs(near, both.here, here, there, self.hosts)
+        other = ends.pairs(far, both.there, there, here, self.hosts[::-1])
+        return Sides(
+            replace(here, more={**here.more, "pair": own}),
+            replace(there, more={**there.more, "pair": other}),
+            tuple(self._joined(moment, here, there)),
+            match.unmatched(here.limits, moment.near.keys(), there.limits),
+        )
+
+    def _joined(self, moment: _Moment, here: Facts, there: Facts) -> Iterator[Joined]:
+        near, far = _by_name(here.limits), _by_name(there.limits)
+        for name, programs in moment.programs.items():
+            one, other = near.get(name), far.get(match.turned(name))
+            if one is None and other is None:
+                continue
+            sends, sender, receiver = _sides(one, other)
+            lost = self._losses(name, sends=sends)
+            hosts = (HERE, THERE) if sends else (THERE, HERE)
+            line = stages(sender, receiver, hosts)
+            writer, reader = programs if sends else programs[::-1]
+            limit = verdict(sender, receiver, lost, sends=sends, line=line, reader=reader)
+            if limit is not None:
+                yield Joined(limit, writer, reader, tuple(line), lost)
+
+    def _losses(self, name: Tuple4, *, sends: bool) -> Losses | None:
+        """What was lost since the flow was first seen by both, at most ten seconds ago."""
+        known = [one for one in self.moments if name in one.near and name in one.far]
+        if len(known) < 2 or known[-1].at - known[0].at < LEAST:
+            return None
+        first, last = (_look(one, name, sends=sends) for one in (known[0], known[-1]))
+        if first.sender[0].cookie != last.sender[0].cookie:
+            return None
+        return losses(first, last, sends=sends)
+
+
+def _moment(both: Both, here: Facts, there: Facts) -> _Moment:
+    close = both.close
+    before = match.flows(close.before.rows("sockets_tcp"))
+    after = match.flows(close.after.rows("sockets_tcp"))
+    there_too = match.flows(close.there.rows("sockets_tcp"))
+    far = {name: row for row_name, row in there_too.items()
+           if (name := match.turned(row_name)) in before and name in after}  # fmt: skip
+    near = {name: (before[name], after[name]) for name in far}
+    flows = {name: (_flow(here, near[name][1]), _flow(there, row)) for name, row in far.items()}
+    interfaces = {name: (_nic(pair[0]), _nic(pair[1])) for name, pair in flows.items()}
+    sides = [
+        (end, frame, facts, nic)
+        for end, frame, facts, place in ((HERE, both.here, here, 0), (THERE, both.there, there, 1))
+        for nic in {pair[place] for pair in interfaces.values()}
+    ]
+    programs = {
+        name: (_program(pair[0], name[:2]), _program(pair[1], name[2:]))
+        for name, pair in flows.items()
+    }
+    return _Moment(
+        close.before.at, near, far, interfaces,
+        {(end, nic): counts.leaving(frame, facts, nic) for end, frame, facts, nic in sides},
+        {(end, nic): counts.arriving(frame, facts, nic) for end, frame, facts, nic in sides},
+        programs,
+    )  # fmt: skip
+
+
+def _sides(one: Limit | None, other: Limit | None) -> tuple[bool, Limit | None, Limit | None]:
+    """Whether this host sends, and the limits of sender and receiver.
+
+    Where both hosts send, or both receive, the direction with the higher rate counts.
+    """
+    if one is None or other is None:
+        known = one or other
+        sends = known is not None and (known.direction == "tx") == (one is not None)
+        return sends, *((one, other) if sends else (other, one))
+    if one.direction != other.direction:
+        sends = one.direction == "tx"
+        return sends, *((one, other) if sends else (other, one))
+    more = (one.rate or 0.0) >= (other.rate or 0.0)
+    if one.direction == "tx":
+        return more, one if more else other, None
+    return not more, None, one if more else other
+
+
+def _by_name(limits: tuple[Limit, ...]) -> dict[Tuple4, Limit]:
+    return {
+        match.parts(one.target): one
+        for one in limits
+        if one.over == "flow" and one.namespace is None
+    }
+
+
+def _flow(facts: Facts, row: TcpRow) -> Flow | None:
+    return next((one for one in facts.flows if one.inode == row.inode), None)
+
+
+def _nic(flow: Flow | None) -> str | None:
+    return flow.nic if flow is not None else None
+
+
+def _program(flow: Flow | None, end: tuple[str, int]) -> str:
+    """The program that has the socket, or the address where it is not known."""
+    if flow is not None and flow.pid is not None:
+        return f"{flow.process}[{flow.pid}]"
+    return f"{end[0]}:{end[1]}"
+
+
+def _look(moment: _Moment, name: Tuple4, *, sends: bool) -> Look:
+    near, far = moment.near[name], moment.far[name]
+    here, there = zip((HERE, THERE), moment.interfaces[name], strict=True)
+    if sends:
+        return Look(moment.at, near, (far, far), moment.leaving[here], moment.arriving[there])
+    return Look(moment.at, (far, far), near, moment.leaving[there], moment.arriving[here])

@@ -1,0 +1,96 @@
+"""The limit of a flow from the limits of its two ends and from where it loses segments.
+
+The sender knows whether its own stages, the network or the receiver limit; what it says of the
+receiver is replaced by what the receiver says of itself. A path that loses segments is replaced by
+the queue that drops them, where a counter of either host accounts for most of the loss.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..limits import Limit, Reading
+from . import BETWEEN, HERE, THERE, Losses
+
+WAITS: Final = ("peer", "rwnd", "unknown")
+LOSES: Final = ("path", "cwnd")
+ARRIVING: Final = ("ring", "port", "backlog", "core")  # where a receiving host loses packets
+_NOBODY: Final = Reading(
+    "unknown", BETWEEN, "not visible from either end", "inferred",
+    "no stage of either host holds data for most of the time: look for longer",
+)  # fmt: skip
+
+
+def verdict(
+    sender: Limit | None, receiver: Limit | None, losses: Losses | None, *, sends: bool,
+    line: Sequence[Reading], reader: str,
+) -> Limit | None:  # fmt: skip
+    """The limit as this host sees the flow; `sends`: this host is the sender."""
+    ends = (HERE, THERE) if sends else (THERE, HERE)
+    own = sender if sends else receiver
+    base = own if own is not None else _turned(receiver if sends else sender)
+    if base is None:
+        return None
+    stage = _stage(sender, receiver, losses, ends, reader)
+    rest = [one for one in line if (one.stage, one.end) != (stage.stage, stage.end)]
+    ladder = (stage, *sorted(rest, key=_least))
+    following = next(
+        (one for one in ladder[1:] if one.capacity and one.capacity[1] > (base.rate or 0.0)), None
+    )
+    source = sender if stage.end == ends[0] else receiver
+    held = source is not None and source.stage.stage == stage.stage
+    joint = source.joint if held and source is not None else ()
+    joint = tuple(name for name in joint if name not in ("peer", stage.stage))
+    return replace(base, stage=stage, joint=joint, next=following, ladder=ladder)
+
+
+def _least(one: Reading) -> float:
+    return sum(one.capacity) / 2 if one.capacity is not None else float("inf")
+
+
+def _turned(limit: Limit | None) -> Limit | None:
+    """The limit of the other end, seen from this one."""
+    if limit is None:
+        return None
+    local, _, remote = limit.target.partition(">")
+    direction = "rx" if limit.direction == "tx" else "tx"
+    return replace(limit, target=f"{remote}>{local}", direction=direction, nic=None, pid=None,
+                   process=None)  # fmt: skip
+
+
+def _stage(
+    sender: Limit | None, receiver: Limit | None, losses: Losses | None, ends: tuple[str, str],
+    reader: str,
+) -> Reading:  # fmt: skip
+    said = sender.stage if sender is not None else None
+    read = receiver.stage if receiver is not None else None
+    if said is None or said.stage in WAITS:
+        if read is not None and read.end == "here" and read.stage not in WAITS:
+            return replace(read, end=ends[1])
+        return (
+            _NOBODY if said is None or said.stage == "unknown" else _of_reader(said, ends, reader)
+        )
+    if said.stage in LOSES:
+        return _lossy(said, read, losses, ends)
+    return replace(said, end=ends[0] if said.end == "here" else BETWEEN)
+
+
+def _of_reader(said: Reading, ends: tuple[str, str], reader: str) -> Reading:
+    """What the sender knows of the receiver where the receiver's samples show nothing."""
+    if said.stage == "peer":
+        return replace(said, stage="application", end=ends[1], name=reader)
+    return replace(said, end=ends[1])
+
+
+def _lossy(
+    said: Reading, read: Reading | None, losses: Losses | None, ends: tuple[str, str]
+) -> Reading:
+    place = losses.place if losses is not None else None
+    if place is not None and place.end != BETWEEN:
+        return replace(said, stage=place.stage, end=place.end, name=place.name, kind="told",
+                       because=f"{place.because}; {said.because}")  # fmt: skip
+    if read is not None and read.end == "here" and read.stage in ARRIVING:
+        return replace(read, end=ends[1])
+    return replace(said, end=BETWEEN if said.stage == "path" else ends[0])

@@ -1,0 +1,118 @@
+"""From a figure to its source: the pane and the row that a stage or a value of evidence comes from.
+
+A jump remembers the place before it, and Esc leads back there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from ..facts import Facts
+from ..facts.kinds.flow import Flow
+from ..facts.limits import Limit
+from ..facts.limits.looks import name
+from ..views.scene import Left, Scene, Spot, View
+from ..views.stages import flow_of
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+
+DEPTH: Final = 8  # places that Esc leads back to
+PANES: Final = {  # a kind of fact, and the pane that shows it
+    **dict.fromkeys(("nic", "card", "bond", "path", "qdisc", "tunnel", "capture"), "nic"),
+    **dict.fromkeys(("core", "queue", "irq"), "cores"),
+    **dict.fromkeys(("flow", "process", "thread", "quota", "listener", "destination"), "flows"),
+}
+ROWS: Final = {  # a stage, and the setting of the interface that decides about it
+    "ring": "ring.rx", "tx-ring": "ring.tx", "qdisc": "qdisc.root", "pause": "pause.rx",
+    "wire": "link.mtu", "port": "pause.rx", "slot": "link.mtu", "provider": "link.mtu",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """A pane and one of its rows; `nic` is the interface to select, None: as before."""
+
+    pane: str
+    row: str = ""
+    nic: str | None = None
+    open: bool = False  # show the row's detail
+
+
+def jump(view: View, to: Origin) -> View:
+    """The view at an origin; the place left is remembered."""
+    left = Left(view.pane, view.spots, view.nic, to.row if to.open else "")
+    spot = Spot(on=to.row, open=to.row if to.open else "")
+    nic = view.nic if to.nic is None else to.nic
+    spots = {**view.spots, to.pane: spot}
+    back = (*view.back[1 - DEPTH :], left)
+    return replace(view, pane=to.pane, spots=spots, nic=nic, back=back, full=False)
+
+
+def returned(view: View) -> View:
+    """The view at the place that the last jump left; the same view without one."""
+    if not view.back:
+        return view
+    left = view.back[-1]
+    spots = left.spots
+    return replace(view, pane=left.pane, spots=spots, nic=left.nic, back=view.back[:-1])
+
+
+def of_flow(flow: Flow | None) -> Origin:
+    """A flow opened in the pane of flows, or that pane."""
+    return Origin("flows", flow.id, "", open=True) if flow is not None else Origin("flows", "", "")
+
+
+def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
+    """Where a stage of the limit band is shown in full."""
+    nic = limit.nic or ""
+    if stage in ROWS:
+        return Origin("nic", f"{ROWS[stage]}@{nic}", nic)
+    if stage in ("core", "backlog"):
+        queue = next((queue for queue in facts.queues if queue.nic == nic), None)
+        return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
+    target = flow_of(facts, limit).target
+    near = [flow for flow in facts.flows if name(flow) == target]
+    near += sorted((flow for flow in facts.flows if flow.nic == nic), key=_rate, reverse=True)
+    return of_flow(near[0] if near else None)
+
+
+def _rate(flow: Flow) -> float:
+    return (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+
+
+def of_evidence(scene: Scene, finding: Finding, field: str) -> Origin | None:
+    """Where the value of a field of a finding's evidence is shown; None if no pane shows it."""
+    facts = scene.facts
+    target = str(finding.target)
+    pane = PANES.get(field.partition(".")[0])
+    if facts is None or pane is None:
+        return None
+    device = target.partition("/")[0]
+    flow = _flow(facts, target)
+    if pane == "nic":
+        if all(one.name != device for one in facts.nics):
+            device = (flow.nic if flow is not None else None) or ""
+        return Origin("nic", _setting(field, device), device or None)
+    if pane == "flows":
+        return of_flow(flow)
+    core = target.removeprefix("cpu")
+    queue = next(
+        (one for one in facts.queues
+         if target == f"{one.nic}/{one.name}" or str(one.cpu) == core or one.nic == device), None,
+    )  # fmt: skip
+    return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
+
+
+def _flow(facts: Facts, target: str) -> Flow | None:
+    """The flow that is a target, or the busiest one of a process that is."""
+    return next((flow for flow in facts.flows if target in (flow.id, str(flow.pid))), None)
+
+
+def _setting(field: str, nic: str) -> str:
+    """`nic.ring.rx` is the setting `ring.rx@eth0`; a counter belongs to no setting."""
+    parts = field.split(".")
+    if len(parts) != 3 or parts[1] in ("per_s", "total"):
+        return f"{ROWS['ring']}@{nic}" if "ring" in field else ""
+    return f"{parts[1]}.{parts[2].removesuffix('_max').replace('_', '-')}@{nic}"

@@ -1,0 +1,78 @@
+"""The report of two results of one kind: their figures together, and what differs between them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from . import report
+from .figure import Figure, Report, Series, Table
+from .reading import Document, mapping
+
+NAMES = ("first", "second")
+
+
+def compared(first: Document, second: Document) -> Report:
+    """One report of two results; errors as `report`, ValueError if their kinds differ."""
+    if first.get("kind") != second.get("kind"):
+        raise ValueError(f"a {first.get('kind')} and a {second.get('kind')} have no common figure")
+    a, b = report(first), report(second)
+    settings = [mapping(one.get("settings")) for one in (first, second)]
+    tables = [
+        _differing("Settings that differ", *settings),
+        _differing("Conditions that differ", *(
+            {name: value for name, value in one.facts if name not in {*settings[0], *settings[1]}}
+            for one in (a, b)
+        )),
+    ]  # fmt: skip
+    return Report(
+        title=f"{a.title} and {b.title}" if a.title != b.title else f"{a.title}, twice",
+        answer=f"first: {a.answer}. second: {b.answer}. Single runs do not prove a difference; "
+        "`nettop prove` does",
+        figures=tuple(_together(a.figures, b.figures)),
+        tables=tuple(table for table in tables if table.rows),
+        commands=(*a.commands, *(one for one in b.commands if one not in a.commands)),
+    )
+
+
+def _together(first: tuple[Figure, ...], second: tuple[Figure, ...]) -> list[Figure]:
+    """Figures of one title and unit as one, each series under the name of its result."""
+    others = {(figure.title, figure.y): figure for figure in second}
+    figures = []
+    for figure in first:
+        other = others.pop((figure.title, figure.y), None)
+        figures.append(
+            _named(figure, NAMES[0]) if other is None
+            else replace(figure, note="", series=_joined(
+                (*_named(figure, NAMES[0]).series, *_named(other, NAMES[1]).series)
+            ))
+        )  # fmt: skip
+    return [*figures, *(_named(figure, NAMES[1]) for figure in others.values())]
+
+
+def _joined(series: tuple[Series, ...]) -> tuple[Series, ...]:
+    """Series of one name as one."""
+    return tuple(
+        Series(name, tuple(p for one in series if one.name == name for p in one.points),
+               any(one.dashed for one in series if one.name == name))
+        for name in dict.fromkeys(one.name for one in series)
+    )  # fmt: skip
+
+
+def _named(figure: Figure, name: str) -> Figure:
+    """The figure of one result: its name stands at each bar of a stack, else at each series."""
+    if figure.mark == "stack":
+        return replace(figure, series=tuple(
+            replace(one, points=tuple(replace(p, x=f"{name}: {p.x}") for p in one.points))
+            for one in figure.series
+        ))  # fmt: skip
+    series = tuple(Series(f"{name}: {one.name}", one.points, one.dashed) for one in figure.series)
+    return replace(figure, series=series)
+
+
+def _differing(title: str, first: Document, second: Document) -> Table:
+    rows = tuple(
+        (name, str(first.get(name, "–")), str(second.get(name, "–")))
+        for name in dict.fromkeys((*first, *second))
+        if first.get(name) != second.get(name)
+    )
+    return Table(title, ("", *NAMES), rows)

@@ -1,0 +1,75 @@
+"""A report as values: figures with all their samples, tables, texts and commands.
+
+Nothing here draws. A figure has series of points; a point has a value and, where it was computed
+from several samples, an interval.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+# line: points joined; dots: single samples; bar: one bar a point; stack: bars on each other;
+# histogram: (lower edge, count) of bins of one width, empty bins left out
+Mark = Literal["line", "dots", "bar", "stack", "histogram"]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One value `y` at a number or name `x`; `low` and `high` are the ends of its interval."""
+
+    x: float | str
+    y: float
+    low: float | None = None
+    high: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points of one kind; `dashed` marks published values beside measured ones."""
+
+    name: str
+    points: tuple[Point, ...]
+    dashed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One plot. `x` and `y` are the labels of the axes with their units.
+
+    `rule` is a horizontal line with a meaning, such as a threshold: its value and label.
+    """
+
+    title: str
+    x: str
+    y: str
+    mark: Mark
+    series: tuple[Series, ...]
+    log_x: bool = False
+    log_y: bool = False
+    rule: tuple[float, str] | None = None
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table; cells are text. `numeric` has the columns that are aligned right."""
+
+    title: str
+    head: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    numeric: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A whole report. `answer` is its result in one sentence; `good` colours it, None: neutral."""
+
+    title: str
+    answer: str
+    good: bool | None = None
+    facts: tuple[tuple[str, str], ...] = ()  # conditions: name, value
+    figures: tuple[Figure, ...] = ()
+    tables: tuple[Table, ...] = ()
+    notes: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()  # that repeat the measurement

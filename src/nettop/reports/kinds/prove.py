@@ -1,0 +1,114 @@
+"""The report of a proof: the samples of both states, the difference with its interval."""
+
+from __future__ import annotations
+
+from .. import again
+from ..figure import Figure, Point, Report, Series, Table
+from ..reading import (
+    Document,
+    conditions,
+    mapping,
+    number,
+    numbers,
+    pair,
+    rows,
+    share,
+    span,
+    unit_of,
+)
+
+
+def report(document: Document) -> Report:
+    """The report of a `nettop prove` document."""
+    verdict = str(document["verdict"])
+    changes = rows(document.get("changes"))
+    state = "kept" if document.get("kept") else "reverted"
+    return Report(
+        title=f"Proof: {document['finding']}",
+        answer=f"{verdict}: {share(document['median_difference'])} "
+        f"({number(document['confidence']):.1%} interval {span(document['interval'])}); "
+        f"{document['because']}; the change is {state}",
+        good={"better": True, "worse": False}.get(verdict),
+        facts=conditions(document),
+        figures=(samples(document), difference(document)),
+        tables=(*_changes(changes), *_guards(document)),
+        notes=tuple(_notes(document)),
+        commands=_commands(document, changes),
+    )
+
+
+def samples(document: Document) -> Figure:
+    """Every run of both states, in the order of the pairs."""
+    a, b = numbers(document["a"]), numbers(document["b"])
+    unit, factor = unit_of(str(document["unit"]), [*a, *b])
+    return Figure(
+        f"{document['metric']} of each run", "pair", unit, "dots",
+        tuple(
+            Series(name, tuple(Point(place + 1, y * factor) for place, y in enumerate(values)))
+            for name, values in (("before", a), ("after", b))
+        ),
+        note="both runs of a pair follow each other; the order within a pair changes",
+    )  # fmt: skip
+
+
+def difference(document: Document) -> Figure:
+    """The gain of each pair, and the median with its interval."""
+    a, b = numbers(document["a"]), numbers(document["b"])
+    low, high = pair(document["interval"])
+    pairs = tuple(
+        Point(f"pair {place + 1}", 100 * (after / before - 1))
+        for place, (before, after) in enumerate(zip(a, b, strict=False))
+        if before
+    )
+    median = Point("median", 100 * number(document["median_difference"]), 100 * low, 100 * high)
+    return Figure(
+        "Difference", "", "% of before", "dots",
+        (Series("pair", pairs), Series("median and interval", (median,))), rule=(0.0, "no change"),
+        note="the interval holds the median difference with "
+        f"{number(document['confidence']):.1%} confidence (order statistics of the pairs)",
+    )  # fmt: skip
+
+
+def _changes(changes: list[Document]) -> tuple[Table, ...]:
+    if not changes:
+        return ()
+    return (Table("Change", ("setting", "before", "after", "risk", "command"), tuple(
+        tuple(_text(change.get(key)) for key in ("setting", "before", "after", "risk", "shell"))
+        for change in changes
+    )),)  # fmt: skip
+
+
+def _text(value: object) -> str:
+    return " ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _guards(document: Document) -> tuple[Table, ...]:
+    guards = rows(document.get("guards"))
+    if not guards:
+        return ()
+    head = ("losses", "before, % of packets", "after, % of packets", "")
+    return (Table("Guards", head, tuple(
+        (str(guard["name"]), f"{100 * number(guard['a']):.4f}", f"{100 * number(guard['b']):.4f}",
+         "not higher" if guard["ok"] else "higher")
+        for guard in guards
+    ), frozenset({1, 2})),)  # fmt: skip
+
+
+def _notes(document: Document) -> list[str]:
+    notes = []
+    if not document.get("steady_baseline", True):
+        notes.append("The baseline was not stable before the first run.")
+    predicted = mapping(mapping(document.get("predicted")))
+    if predicted.get("rate"):
+        low, high = pair(predicted["rate"])
+        unit, factor = unit_of("bit/s", [low, high])
+        notes.append(f"Predicted: {low * factor:.4g} to {high * factor:.4g} {unit}.")
+        if document.get("inside") is not None:
+            where = "within" if document["inside"] else "outside"
+            notes.append(f"The measured rate is {where} the prediction.")
+    return notes
+
+
+def _commands(document: Document, changes: list[Document]) -> tuple[str, ...]:
+    wanted = [f"{change['setting']}={_text(change['after'])}" for change in changes]
+    return (again.experiment(document, ["prove", *wanted]),) if wanted else ()

@@ -1,0 +1,95 @@
+"""Read fields of a stored document, which another version or a text editor may have written.
+
+A field of an unexpected type raises TypeError or ValueError, as `report` says.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from math import isfinite
+
+Document = Mapping[str, object]
+
+
+def number(value: object) -> float:
+    """A finite number; TypeError or ValueError otherwise."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise TypeError(f"{value!r} is not a number")
+    if not isfinite(value):
+        raise ValueError("a number is not finite")
+    return float(value)
+
+
+def mapping(value: object) -> Document:
+    """An object; {} if it is missing."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"{value!r} is not an object")
+    return value
+
+
+def rows(value: object) -> list[Document]:
+    """A list of objects; [] if it is missing."""
+    return [mapping(item) for item in sequence(value)]
+
+
+def sequence(value: object) -> Sequence[object]:
+    """A list; [] if it is missing."""
+    if value is None:
+        return []
+    if not isinstance(value, list | tuple):
+        raise TypeError(f"{value!r} is not a list")
+    return value
+
+
+def numbers(value: object) -> list[float]:
+    """A list of finite numbers; [] if it is missing."""
+    return [number(item) for item in sequence(value)]
+
+
+def pair(value: object) -> tuple[float, float]:
+    """Two numbers, such as an interval or a bin."""
+    low, high = numbers(value)
+    return low, high
+
+
+def when(document: Document) -> str:
+    """The time of the measurement in UTC."""
+    return time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(number(document["at"])))
+
+
+def conditions(document: Document) -> tuple[tuple[str, str], ...]:
+    """The conditions of an experiment: time, hosts, tool, drivers and settings in force."""
+    names = {
+        "host": "this host", "to": "to", "peer": "behind", "tool": "tool", "version": "version",
+        "streams": "streams", "run_seconds": "seconds of a run", "kernel": "kernel",
+    }  # fmt: skip
+    facts = [("measured", when(document))]
+    facts += [(label, str(document[key])) for key, label in names.items() if document.get(key)]
+    facts += [(f"driver of {nic}", str(d)) for nic, d in mapping(document.get("drivers")).items()]
+    facts += [(name, str(value)) for name, value in mapping(document.get("settings")).items()]
+    return tuple(facts)
+
+
+def share(value: object) -> str:
+    """A gain as percent with its sign: `+9.3 %`."""
+    return f"{100 * number(value):+.1f} %"
+
+
+def span(value: object) -> str:
+    """An interval of a gain: `+8.1 to +10.2 %`."""
+    low, high = pair(value)
+    return f"{100 * low:+.1f} to {100 * high:+.1f} %"
+
+
+def unit_of(unit: str, values: Sequence[float]) -> tuple[str, float]:
+    """The unit to draw these values in, and its factor: `Gbit/s` and 1e-9 for large bit/s."""
+    if not unit.startswith("bit/s"):
+        return unit, 1.0
+    most = max(map(abs, values), default=0.0)
+    for prefix, size in (("G", 1e9), ("M", 1e6), ("k", 1e3)):
+        if most >= size:
+            return unit.replace("bit/s", f"{prefix}bit/s"), 1 / size
+    return unit, 1.0

@@ -1,0 +1,78 @@
+"""The budget: how much of a core sampling may take, and which tables are read less often for it.
+
+The cost of a table is the CPU time of its readings, also that of the kernel in the system call.
+Dear tables share what the others leave; none is read less often than every `LONGEST` seconds.
+Facts, rules and drawing get the other half of the budget, or more of it where they take more.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+BUDGET: Final = 1.0  # percent of a core
+DEAR: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
+LONGEST: Final = 20.0  # seconds between two readings
+NOTICED: Final = 1.5  # times its own interval: less is not worth telling
+_LEAST: Final = 0.4  # of the budget, for dear tables
+_FRAME: Final = 0.5  # seconds: frames that follow a key sooner count as one of this length
+
+
+@dataclass(slots=True)
+class Budget:
+    """The costs measured so far; `percent` of a core may be spent."""
+
+    percent: float = BUDGET
+    costs: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the last two readings
+    rest: float = 0.0  # seconds a second for all but tables
+
+    def read(self, costs: Mapping[str, float]) -> None:
+        """Take in the CPU seconds of the tables that were read."""
+        for table, cost in costs.items():
+            _, last = self.costs.get(table, (0.0, 0.0))  # the first reading is dearer than others
+            self.costs[table] = last, cost
+
+    def spent(self, seconds: float, over: float) -> None:
+        """Take in the CPU seconds that facts and rules took in a frame `over` seconds after."""
+        self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
+
+    @property
+    def dear(self) -> bool:
+        """Whether any table may have to wait."""
+        return any(min(costs) >= DEAR for costs in self.costs.values())
+
+    def stretched(self, intervals: Mapping[str, float]) -> dict[str, float]:
+        """Seconds between readings of each table that must wait longer than its interval.
+
+        `intervals` has the tables that are in use. One reading that was dear by chance (the machine
+        was busy) changes nothing: of the last two the cheaper counts.
+        """
+        share = self.percent / 100
+        demand = {
+            table: (min(self.costs.get(table, (0.0, 0.0))), max(every, 0.1))
+            for table, every in intervals.items()
+        }
+        room = min(share / 2, share - self.rest)
+        room -= sum(cost / every for cost, every in demand.values() if cost < DEAR)
+        dear = {table: one for table, one in demand.items() if one[0] >= DEAR}
+        each = _each([cost / every for cost, every in dear.values()], max(room, share * _LEAST))
+        waits = {
+            table: float(min(max(LONGEST, every), math.ceil(round(cost / each, 3))))
+            for table, (cost, every) in dear.items()
+            if cost / each > every * NOTICED
+        }
+        return {table: wait for table, wait in waits.items() if wait > intervals[table]}
+
+
+def _each(demands: list[float], room: float) -> float:
+    """The most that one table may take so that all fit: small demands are met in full."""
+    left = room
+    waiting = sorted(demands)
+    for place, demand in enumerate(waiting):
+        fair = left / (len(waiting) - place)
+        if demand > fair:
+            return fair
+        left -= demand
+    return math.inf

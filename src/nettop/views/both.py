@@ -1,0 +1,219 @@
+"""Two hosts from moment to moment, for `--peer`, and the words for what both ends see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from textwrap import wrap
+from typing import Final
+
+from ..facts import Facts
+from ..facts.joined import Joiner
+from ..facts.limits import Reading, words
+from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses, Place, Unmatched
+from ..facts.pair.model import Model, Sides
+from ..frame.both import Both
+from ..frame.rates import Frame
+from ..host.source import Source
+from ..sampling.both import BothSampler
+from ..sampling.sampler import Sampler
+from ..terms import units
+from ..terms.errors import Refused
+from .observer import Observer
+
+WIDE: Final = 78
+SAMPLES: Final = 10  # intervals, at the least
+MANY: Final = 3  # unmatched flows that are named
+
+
+class Observers:
+    """Frames and facts of two hosts, with what both see."""
+
+    def __init__(
+        self, here: Source, there: Source, judging: tuple[Observer, Observer] | None = None
+    ) -> None:
+        """The sources of this host and of the other, and the observers that judge them."""
+        self.hosts = names(here, there)
+        self._builds: tuple[Callable[[Frame], Facts], ...]
+        if judging is None:
+            self.sampler = BothSampler(Sampler(here), Sampler(there))
+            self._builds = Joiner().build, Joiner().build
+        else:
+            self.sampler = BothSampler(judging[0].sampler, judging[1].sampler)
+            self._builds = judging[0].facts, judging[1].facts
+        self.model = Model(self.hosts)
+
+    def step(self, wanted: Collection[str]) -> tuple[Both, Sides]:
+        """One moment of both hosts."""
+        both = self.sampler.take(wanted)
+        here, there = self._builds
+        return both, self.model.build(both, here(both.here), there(both.there))
+
+    def watch(self, seconds: float, wanted: Collection[str]) -> Iterator[tuple[Both, Sides]]:
+        """Moments over `seconds`. Refused where the other host is this one."""
+        clock = self.sampler.here.source
+        interval = min(0.5, seconds / SAMPLES)
+        yield self.step(wanted)
+        due = clock.now()
+        until = due + seconds
+        while clock.now() < until - interval / 2:
+            due = max(due + interval, clock.now())
+            clock.wait(due - clock.now())
+            frames, sides = self.step(wanted)
+            if sides.same:
+                raise Refused(
+                    f"--peer leads to this host itself ({self.hosts[0]}): give the other end", 2
+                )
+            yield frames, sides
+
+
+def names(here: Source, there: Source) -> tuple[str, str]:
+    """The names of both hosts; where they are equal, the other one by its command prefix."""
+    prefix = there.batches.name if there.batches is not None else there.host
+    return here.host, there.host if there.host != here.host else prefix
+
+
+def text(sides: Sides, hosts: tuple[str, str], chosen: Callable[[str], bool]) -> Iterator[str]:
+    """The joined flows that are `chosen`, then what does not match."""
+    flows = [one for one in sides.joined if chosen(one.limit.target)]
+    for one in sorted(flows, key=lambda one: -(one.limit.rate or 0.0)):
+        yield from flow(one, hosts)
+    yield from unmatched(sides, hosts)
+
+
+def headline(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
+    """The limit of the busiest flow of both hosts, or why there is none."""
+    if sides.joined:
+        limit = max((one.limit for one in sides.joined), key=lambda one: one.rate or 0.0)
+        yield f"{words.line(limit)}{_at(limit.stage, hosts)}"
+    yield from unmatched(sides, hosts)
+
+
+def flow(one: Joined, hosts: tuple[str, str]) -> Iterator[str]:
+    """A flow: its limit, the line of stages, the ladder of both hosts, its losses."""
+    limit = one.limit
+    yield ""
+    yield f"{limit.target} {words.rate(limit)} ({one.writer} writes, {one.reader} reads)"
+    sentences = [f"{words.verdict(limit)}{_at(limit.stage, hosts)}", limit.stage.because]
+    for sentence in sentences:
+        yield from _wrapped(sentence)
+    yield from _wrapped(_line(one))
+    for step in limit.ladder:
+        mark = "✗" if step is limit.ladder[0] else "·"
+        yield (
+            f"  {mark} {step.stage:<11} {step.end:<7} {units.share(step.utilisation):>5}  "
+            f"{words.interval(step.capacity):>16}  {step.kind:<8}  {step.name}"
+        )
+    if one.losses is not None:
+        yield from lost(one.losses)
+
+
+def _wrapped(sentence: str) -> list[str]:
+    return wrap(sentence, WIDE, initial_indent="  ", subsequent_indent="    ")
+
+
+def _at(stage: Reading, hosts: tuple[str, str]) -> str:
+    """` at web2`, where the limit is at one of the hosts."""
+    return f", at {hosts[0 if stage.end == HERE else 1]}" if stage.end in (HERE, THERE) else ""
+
+
+def _line(one: Joined) -> str:
+    """`here: thread 17% > sndbuf 2% | path | there: core 30% > thread 95%`; ✗ marks the limit."""
+    parts: list[str] = []
+    end = ""
+    for step in one.line:
+        limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
+        used = "" if step.utilisation is None else f" {units.share(step.utilisation)}"
+        head = f"{step.end}: " if step.end not in (end, BETWEEN) else ""
+        sign = "" if not parts else " > " if step.end == end else " | "
+        parts.append(f"{sign}{head}{step.stage}{used}{' ✗' if limits else ''}")
+        end = step.end
+    return "".join(parts)
+
+
+def lost(losses: Losses) -> Iterator[str]:
+    """What was lost between the stacks, with its bound, and where."""
+    sent = f"{losses.sent:,} segments sent in {units.seconds(losses.seconds)}"
+    merges = " (in bytes: the receiver merges segments)" if losses.merged else ""
+    text = f"lost between the stacks: {_range(losses.between)} of {sent}{merges}"
+    if losses.between[1] >= 1 or losses.retransmitted:
+        text += f"; {losses.retransmitted:,} retransmitted, without duplicates"
+    if losses.refused >= 1:
+        text += f"; {losses.refused:,.0f} refused by the sender's own queues and sent again"
+    yield from _wrapped(text)
+    for place in losses.places:
+        yield from wrap(_place(place), WIDE, initial_indent="    ", subsequent_indent="      ")
+
+
+def _place(place: Place) -> str:
+    kind = "socket" if place.stage == "rcvbuf" else place.stage
+    return f"{place.end} {kind}: {_range(place.segments)}  ({place.name}: {place.because})"
+
+
+def _range(segments: tuple[float, float]) -> str:
+    least, most = (f"{value:,.0f}" for value in segments)
+    if least == "0":
+        return "none" if most == "0" else f"at most {most}"
+    return least if least == most else f"{least} to {most}"
+
+
+def unmatched(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
+    """What is said where flows of this host have no other end there."""
+    missing: Sequence[Unmatched] = sides.unmatched
+    if not sides.joined and not missing:
+        yield from ("", f"no flow between {hosts[0]} and {hosts[1]} wants to move data")
+        return
+    if sides.joined and not any(one.candidates for one in missing):
+        return
+    for one in missing[:MANY]:
+        yield ""
+        yield from wrap(
+            f"{one.target} has no other end at {hosts[1]}: it goes to another host, or its "
+            "addresses are translated on the way (NAT)", WIDE, subsequent_indent="  ",
+        )  # fmt: skip
+        if one.candidates:
+            yield from _wrapped(
+                f"same port and about the same rate there, not joined: {', '.join(one.candidates)}"
+            )
+    if len(missing) > MANY:
+        yield f"and {len(missing) - MANY:,} flows more"
+
+
+def document(sides: Sides, host: str, frame: Frame) -> dict[str, object]:
+    """What --json adds with --peer."""
+    from ..facts.limits.document import document as limit_document
+
+    return {
+        "host": host, "flows": flows(sides),
+        "limits": [limit_document(one) for one in sides.there.limits],
+        "missing": dict(frame.missing),
+        "unmatched": [
+            {"target": one.target, "candidates": list(one.candidates)} for one in sides.unmatched
+        ],
+    }  # fmt: skip
+
+
+def flows(sides: Sides) -> list[dict[str, object]]:
+    """The joined flows as data, for --json."""
+    from ..facts.limits.document import document as limit_document
+
+    return [
+        {
+            "limit": limit_document(one.limit), "writer": one.writer, "reader": one.reader,
+            "line": [{"stage": step.stage, "end": step.end} for step in one.line],
+            "losses": None if one.losses is None else _losses(one.losses),
+        }
+        for one in sides.joined
+    ]  # fmt: skip
+
+
+def _losses(losses: Losses) -> dict[str, object]:
+    return {
+        "seconds": losses.seconds, "sent": losses.sent, "retransmitted": losses.retransmitted,
+        "refused": losses.refused, "between": list(losses.between), "known": losses.known,
+        "merged": losses.merged,
+        "places": [
+            {"end": place.end, "stage": place.stage, "name": place.name,
+             "segments": list(place.segments), "because": place.because}
+            for place in losses.places
+        ],
+    }  # fmt: skip

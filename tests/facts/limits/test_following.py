@@ -1,0 +1,162 @@
+"""What would limit next: told where it is known, and only there."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flow_tables import Tables
+from limit_frames import AWAY, RECEIVES, flow, limits, moment
+
+from nettop.collect import classes, qdiscs
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.limits.following import following, independent
+
+PACED = {"max_pacing_rate": 130_000_000}  # bytes/s: it limits a flow of 1 Gb/s
+G = 1e9
+
+
+def paced(second: float, **more: Any) -> Tables:
+    gauges = {**PACED, **more.pop("gauges", {})}
+    return moment(second, gauges=gauges, **more)
+
+
+def shaper(second: float, rate: float, used: float, backlog: int = 0) -> qdiscs.Row:
+    sent = int(rate / 8 * used * second)
+    return qdiscs.Row("eth0", "root", "1:", "tbf", True, backlog, 9, sent, rate=rate)
+
+
+def step(found: Limit, stage: str) -> Reading:
+    return next(one for one in found.ladder if one.stage == stage)
+
+
+@pytest.mark.parametrize(
+    ("ran", "next_"),
+    [
+        (0.005, "qdisc"),  # a CPU that carries 40 Gb/s at the least is not full before 9 Gb/s are
+        (0.3, None),  # a CPU of which it is not known
+        (0.6, "thread"),
+    ],
+)
+def test_a_computed_capacity_is_next_only_if_the_cpu_surely_carries_it(
+    ran: float, next_: str | None
+) -> None:
+    found = flow(limits(lambda s: paced(s, ran=ran, queue=shaper(s, 9 * G, 0.11))))
+    assert found.stage.stage == "pacing"
+    assert (found.next.stage if found.next is not None else None) == next_
+
+
+def test_the_capacity_of_a_thread_that_is_half_used() -> None:
+    found = flow(limits(lambda s: paced(s, ran=0.6)))
+    thread = step(found, "thread")
+    assert thread.capacity is not None
+    least, most = thread.capacity
+    assert least < G / 0.6 < most <= 2 * least
+
+
+def test_time_that_a_neighbour_took_at_each_wakeup_is_no_capacity() -> None:
+    """Once there is more to do the thread waits less for each byte."""
+    found = flow(limits(lambda s: paced(s, ran=0.1, waited=0.45)))
+    thread = step(found, "thread")
+    assert thread.utilisation == pytest.approx(0.55)
+    assert thread.capacity is None
+    assert thread.reach is not None
+    assert thread.reach[1] > 4 * G
+
+
+def test_a_slow_flow_that_waits_for_its_core_is_far_from_what_the_cpu_carries() -> None:
+    found = flow(limits(lambda s: paced(s, ran=0.002, waited=0.06, queue=shaper(s, 9 * G, 0.11))))
+    assert found.next is not None
+    assert found.next.stage == "qdisc"
+
+
+def test_a_quota_bounds_a_thread_that_is_not_yet_throttled() -> None:
+    found = flow(limits(lambda s: paced(s, ran=0.15, group="/pod", throttled=0.0)))
+    thread = step(found, "thread")  # the quota of `moment` is 0.2 CPUs
+    assert thread.utilisation == pytest.approx(0.75)
+    assert found.next == thread
+    assert thread.capacity == pytest.approx((G, G / 0.75 * 1.35))
+
+
+def test_a_thread_that_only_asks_again_and_again_is_not_next() -> None:
+    """A full shaper makes a writer that does not sleep busy."""
+
+    def at(second: float) -> Tables:
+        return moment(second, ran=0.88, queue=shaper(second, 1.05 * G, 1.0, 90_000))
+
+    found = flow(limits(at))
+    assert found.stage.stage == "qdisc"
+    assert step(found, "thread").capacity is None
+    assert found.next is None
+
+
+def htb(second: float, leaf: float, parent: float, other: float = 0.0) -> list[classes.Row]:
+    """A leaf with these ceilings of it and its parent; another leaf of a branch of its own."""
+    sent, more = int(125e6 * second), int(other / 8 * second)
+    return [
+        classes.Row("eth0", "1:1", "root", False, parent, parent, 0, sent),
+        classes.Row("eth0", "1:10", "1:1", True, 1e8, leaf, 70_000, sent),
+        classes.Row("eth0", "1:2", "root", False, 1.3 * G, 1.3 * G, 0, more),
+        classes.Row("eth0", "1:20", "1:2", True, 1e8, 1.3 * G, 0, more),
+    ]
+
+
+def test_the_class_above_the_leaf_is_next_and_no_other_branch() -> None:
+    rows = {"ran": 0.005}
+    found = flow(limits(lambda s: moment(s, **rows, more={"classes": htb(s, G, 2 * G)})))  # type: ignore[arg-type]
+    assert found.stage.name == "htb class 1:10 of eth0"
+    assert found.next is not None
+    assert found.next.name == "htb class 1:1 of eth0"
+    assert not [one for one in found.ladder if "1:2" in one.name]
+
+
+def test_a_full_class_limits_though_its_leaf_may_carry_more() -> None:
+    found = flow(limits(lambda s: moment(s, more={"classes": htb(s, 5 * G, G)})))
+    assert found.stage.name == "htb class 1:1 of eth0"
+
+
+def test_a_receive_buffer_counts_by_the_round_trip_without_the_queue() -> None:
+    def at(second: float, shortest: int | None) -> Tables:
+        gauges = {**AWAY, "rcv_rtt": 60_000, "min_rtt": shortest}
+        return moment(second, rates={**RECEIVES, "bytes_received": 1_000_000}, gauges=gauges)
+
+    def capacity(shortest: int | None) -> Any:
+        return step(flow(limits(lambda s: at(s, shortest))), "rcvbuf").capacity
+
+    assert capacity(100) is None  # so short a round trip is made of queues and CPUs
+    whole = 6_291_456 * 8 / 0.02
+    assert capacity(20_000) == pytest.approx((0.5 * whole, 0.7 * whole))
+    assert capacity(None) == pytest.approx((0.5 * whole / 3, 0.7 * whole / 3))
+
+
+def reading(stage: str, capacity: Any = None, **more: Any) -> Reading:
+    return Reading(stage, "here", f"the {stage}", capacity=capacity, **more)
+
+
+def ends(*ladder: Reading) -> Limit:
+    return Limit("flow", "a>b", "tx", G, stage=ladder[0], ladder=ladder)
+
+
+FULL = reading("pacing", (0.9 * G, G), held=1.0)
+WIRE = reading("wire", (9.1 * G, 9.4 * G))
+
+
+def test_the_cpu_of_the_other_end_bounds_as_well() -> None:
+    here = ends(FULL, WIRE, reading("thread", reach=(20 * G, 90 * G)))
+    assert following(here) == WIRE
+    slow = reading("thread", (3 * G, 5 * G))
+    assert following(here, ends(reading("peer"), slow)) == slow
+    unknown = reading("thread", reach=(2 * G, 50 * G))
+    assert following(here, ends(reading("peer"), unknown)) is None
+
+
+def test_of_two_shapers_that_are_full_neither_is_next() -> None:
+    twin = reading("pacing", (0.9 * G, 1.05 * G), held=0.9)
+    assert following(ends(FULL, twin, WIRE)) == WIRE
+
+
+@pytest.mark.parametrize("stage", ["sndbuf", "path", "cwnd", "rwnd"])
+def test_what_a_full_queue_fills_is_not_next(stage: str) -> None:
+    full = reading("qdisc", (0.9 * G, G), held=1.0)
+    filled = reading(stage, (0.9 * G, 1.1 * G), held=0.9)
+    assert independent(filled, full, G).capacity is None

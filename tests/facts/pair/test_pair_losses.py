@@ -1,0 +1,120 @@
+"""Where segments are lost: the count of a made loss lies in the bound, at the right place."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from flow_tables import socket
+
+from nettop.facts.pair import BETWEEN, HERE, THERE, Losses
+from nettop.facts.pair.counts import Counts
+from nettop.facts.pair.losses import Look, losses
+
+MSS = 1000
+
+
+def look(
+    at: float, *, sent: int, lost: int = 0, flying: int = 0, refused: int = 0, ahead: int = 0,
+    drops: int = 0, merged: int = 1, leaving: dict[str, float] | None = None,
+    arriving: dict[str, float] | None = None,
+) -> Look:  # fmt: skip
+    """`sent` new segments, `lost` of them sent again; `ahead` are sent while the other is read."""
+
+    def sender(new: int) -> Any:
+        return socket(
+            1, mss=MSS, data_segs_out=new + lost + refused, bytes_sent=(new + lost + refused) * MSS,
+            bytes_retrans=lost * MSS, total_retrans=lost, dsack_dups=0, unacked=flying, notsent=0,
+            bytes_acked=(new - flying) * MSS, send_q=flying * MSS,
+        )  # fmt: skip
+
+    arrived = sent - flying
+    far = socket(2, data_segs_in=arrived // merged, bytes_received=arrived * MSS, drops=drops)
+    names = {"qdisc": "tbf", "backlog": "backlog of its CPUs", "ring": "eth0"}
+    return Look(
+        at, (sender(sent), sender(sent + ahead)), (far, far),
+        Counts(leaving or {"qdisc": 0.0}, names), Counts(arriving or {"backlog": 0.0}, names),
+    )  # fmt: skip
+
+
+def made(last: Look, first: Look | None = None, *, sends: bool = True) -> Losses:
+    found = losses(first or look(0.0, sent=1000), last, sends=sends)
+    assert found is not None
+    return found
+
+
+def test_what_was_lost_and_sent_again_is_counted() -> None:
+    found = made(look(5.0, sent=9000, lost=200))
+    assert found.between == (200, 200)
+    assert (found.sent, found.retransmitted, found.known) == (8200, 200, True)
+    assert found.place is not None
+    assert (found.place.end, found.place.stage, found.place.segments) == (
+        BETWEEN, "path", (200, 200),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("flying", "ahead"), [(40, 0), (0, 30), (40, 30)])
+def test_the_bound_is_what_is_on_the_way_and_what_was_sent_meanwhile(
+    flying: int, ahead: int
+) -> None:
+    first = look(0.0, sent=1000, flying=flying, ahead=ahead)
+    found = made(look(5.0, sent=9000, lost=200, flying=flying, ahead=ahead), first)
+    least, most = found.between
+    assert least <= 200 <= most
+    assert most - least == 2 * (flying + ahead)
+
+
+def test_nothing_lost_is_not_known_to_be_something() -> None:
+    found = made(look(5.0, sent=9000, flying=40))
+    assert found.between == (0, 40)
+    assert found.place is None
+
+
+def test_what_the_own_queue_refused_was_not_lost_between_the_stacks() -> None:
+    found = made(look(5.0, sent=9000, refused=300, leaving={"qdisc": 20.0}))
+    assert found.between == (0, 0)
+    assert found.refused == 300
+    assert found.place is not None
+    assert (found.place.end, found.place.stage, found.place.segments[0]) == (HERE, "qdisc", 300)
+
+
+def test_a_counter_of_the_receiver_is_a_range_and_the_network_has_the_rest() -> None:
+    found = made(look(5.0, sent=9000, lost=200, arriving={"ring": 190.0}),
+                 look(0.0, sent=1000, arriving={"ring": 0.0}))  # fmt: skip
+    ring, path = found.places
+    assert (ring.end, ring.stage, ring.segments) == (THERE, "ring", (0, 190))
+    assert (path.end, path.segments) == (BETWEEN, (10, 200))
+
+
+def test_a_few_drops_of_other_flows_do_not_explain_the_loss() -> None:
+    found = made(look(5.0, sent=9000, lost=200, leaving={"qdisc": 3.0}))
+    assert found.place is not None
+    assert found.place.end == BETWEEN
+
+
+def test_what_dies_at_the_socket_stands_beside_the_difference() -> None:
+    found = made(look(5.0, sent=9000, drops=50))
+    assert found.between == (0, 0)
+    assert found.place is not None
+    assert (found.place.end, found.place.stage, found.place.segments) == (
+        THERE, "rcvbuf", (50, 50),
+    )  # fmt: skip
+
+
+def test_the_places_of_a_flow_that_this_host_receives() -> None:
+    found = made(look(5.0, sent=9000, refused=300, leaving={"qdisc": 20.0}), sends=False)
+    assert found.place is not None
+    assert found.place.end == THERE
+
+
+def test_a_receiver_that_merges_is_counted_in_bytes() -> None:
+    found = made(look(5.0, sent=9000, lost=200, merged=10), look(0.0, sent=1000, merged=10))
+    assert found.merged
+    assert found.between == (200, 200)
+
+
+def test_a_kernel_without_the_counters_says_nothing() -> None:
+    first, last = look(0.0, sent=1000), look(5.0, sent=9000)
+    row: Any = socket(2, data_segs_in=None, bytes_received=9000 * MSS, drops=0)
+    assert losses(first, Look(5.0, last.sender, (row, row), last.leaving, last.arriving),
+                  sends=True) is None  # fmt: skip

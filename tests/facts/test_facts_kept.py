@@ -1,0 +1,127 @@
+"""What a frame keeps of the one before: an idle host costs little. Counts, never seconds."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from flow_tables import HOST, Tables, frames, moving, socket, task
+
+from nettop.advice.language.moment import Past
+from nettop.collect import socket_owners
+from nettop.facts.joined import Joiner
+from nettop.facts.limits import looks, window
+from nettop.facts.limits.looks import Look
+from nettop.facts.limits.stages import _kernel_threads
+
+IDLE: dict[str, Any] = {
+    "rtt": 400, "mss": 1448, "cwnd": 10, "bytes_acked": 5, "bytes_received": 5, "segs_out": 2,
+    "total_retrans": 0, "busy_time": 0, "rwnd_limited": 0, "sndbuf_limited": 0,
+}  # fmt: skip
+
+
+def idle(count: int) -> Tables:
+    """A host whose connections move nothing: the collector gives the same rows each time."""
+    return {
+        **HOST,
+        "sockets_tcp": [
+            socket(**{**IDLE, "cookie": n, "inode": 100 + n, "remote_port": 40_000 + n})
+            for n in range(count)
+        ],
+        "socket_owners": [socket_owners.Row(100 + n, 7, "server") for n in range(count)],
+        "processes": [task(7, "server", 0, 0.0)],
+    }
+
+
+def test_a_flow_of_a_socket_that_rests_is_not_built_again() -> None:
+    joiner, moment = Joiner(), idle(20)
+    past = [joiner.build(frame) for frame in frames(*[moment] * 4)]
+    before, now = past[-2].flows, past[-1].flows
+    assert [flow.limit for flow in now] == ["none"] * 20
+    assert all(one is other for one, other in zip(before, now, strict=True))
+
+
+def test_a_flow_is_built_again_when_its_process_is_on_another_core() -> None:
+    joiner, moment = Joiner(), idle(1)
+    moved = {**moment, "processes": [task(7, "server", 3, 0.1)]}
+    *_, (before,), (now,) = (joiner.build(one).flows for one in frames(*[moment] * 3, moved))
+    assert (before.app_cpu, now.app_cpu) == (0, 3)
+
+
+def test_flows_of_closed_sockets_are_forgotten() -> None:
+    joiner = Joiner()
+    moments = [idle(600), idle(600), idle(3), idle(3)]
+    for frame in frames(*moments):
+        joiner.build(frame)
+    assert len(joiner.kept) == 3
+
+
+def test_a_socket_that_rests_for_ten_seconds_is_not_followed() -> None:
+    joiner = Joiner()
+    moment = idle(5)
+    for frame in frames(*[moment] * 14):
+        joiner.build(frame)
+    assert joiner.ladder.window.tcp.series == {}
+    assert joiner.ladder.window.tcp.last_wanted == {}
+
+
+def test_an_idle_socket_is_looked_at_once_until_it_is_read_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    calls: list[Look] = []
+    ours = looks.wanting
+    monkeypatch.setattr(looks, "wanting", lambda look: calls.append(look) or ours(look))
+    joiner = Joiner()
+    first, second = frames(idle(9), idle(9))
+    for at in range(5):
+        joiner.build(replace(first, at=float(at)))
+    assert len(calls) == 9
+    joiner.build(replace(second, at=5.0))
+    assert len(calls) == 18
+
+
+def test_a_socket_that_is_read_seldom_stays_in_the_window() -> None:
+    joiner = Joiner()
+    for frame in frames(*[moving()[0], moving()[1]]):
+        facts = joiner.build(frame)
+    for at in range(2, 20):
+        facts = joiner.build(replace(frame, at=float(at)))
+    assert facts.flows[0].limit == "peer"
+
+
+def test_kernel_threads_are_read_once_a_frame(monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[object] = []
+    ours = _kernel_threads._threads
+    monkeypatch.setattr(_kernel_threads, "_threads", lambda past: calls.append(past) or ours(past))
+    joiner = Joiner()
+    for frame in frames(*[idle(2)] * 5):
+        joiner.build(frame)
+    assert len(calls) <= 5
+
+
+def test_the_window_computes_a_mean_once_a_frame() -> None:
+    past = window.Window()
+    values = iter((1.0, 2.0))
+    assert [past.once("a", lambda: next(values)) for _ in range(3)] == [1.0] * 3
+    (frame,) = frames(HOST)
+    past.add(frame, ())
+    assert past.once("a", lambda: next(values)) == 2.0
+
+
+def test_the_worst_of_a_value_that_does_not_change_is_kept_once() -> None:
+    past = Past()
+    for second in range(100):
+        past.add("worst(x, 60)", float(second), 60.0, {"eth0": 3.0})
+    assert past.worst("worst(x, 60)", "eth0") == 3.0
+    assert len(past._values["worst(x, 60)"]["eth0"]) == 1
+
+
+def test_the_worst_value_is_that_of_the_last_seconds() -> None:
+    past, values = Past(), [5.0, 1.0, 4.0, None, 2.0, 3.0, 0.0, 0.0]
+    for second, value in enumerate(values):
+        past.add("w", float(second), 3.0, {"eth0": value})
+        recent = [v for v in values[max(0, second - 3) : second + 1] if v is not None]
+        assert past.worst("w", "eth0") == max(recent)
+    past.add("w", 9.0, 3.0, {})
+    assert past.worst("w", "eth0") is None

@@ -1,0 +1,24 @@
+"""The header names the tables that are read less often to keep the budget."""
+
+from __future__ import annotations
+
+import pytest
+
+from nettop.panes import page
+from nettop.terms.text import line_cells, text_of
+from nettop.views.scene import Scene, View
+
+
+def test_the_header_says_what_is_stretched_longest_first() -> None:
+    scene = Scene(stretched={"processes": 6.0, "sockets_tcp": 12.0})
+    header = text_of(page.header(scene, View(), 160))
+    assert "sockets_tcp every 12 s, processes every 6 s" in header
+    assert "every" not in text_of(page.header(Scene(), View(), 160))
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_a_narrow_header_names_the_longest_wait(width: int) -> None:
+    many = {f"table_{n}": float(n) for n in range(6, 20)}
+    header = page.header(Scene(stretched={**many, "links": 20.0}), View(), width)
+    assert line_cells(header) <= width
+    assert "links every" in text_of(header)
