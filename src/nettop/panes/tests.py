@@ -76,7 +76,7 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if item != "form":
         return view, None
     if name == START:
-        return run(view, scene)
+        return launch(view, scene)
     if name in CHOICES:
         return choose(view, scene, 1), None
     return filled(view, scene, name), None
@@ -97,7 +97,7 @@ def filled(view: View, scene: Scene, name: str) -> View:
     return replace(view, editing=f"form.{name}", draft=now)
 
 
-def run(view: View, scene: Scene) -> Next:
+def launch(view: View, scene: Scene) -> Next:
     """Run what the form says; without an address, fill it in or ask for it first."""
     now = values(view)
     if not now["to"] and not scene.origin:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import replace
@@ -22,7 +21,7 @@ from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
 from ..views.scene import Scene, View
-from . import alarm, guide, internals, keys, leaving, mouse, palette, signals, themes
+from . import alarm, guide, internals, keys, leaving, mouse, palette, sampling_keys, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
@@ -34,7 +33,6 @@ from .working import Actions, Engine
 
 CLOGGED = 0.1  # seconds between checks of a terminal that accepts no output
 STALE = 30.0  # seconds that a note is shown
-INTERVALS = (0.5, 1.0, 2.0, 5.0, 10.0)
 
 
 class Tick(Message):
@@ -215,6 +213,7 @@ class Nettop(App[int]):
         self._look_at(self.scrub.add(self.scene, self.view))
         if self.rings and (signal := alarm.sequence(alarm.new(before, self.scene))):
             internals.write(self, signal)
+        self._look_at(self.scrub.add(self.scene, self.view))
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
@@ -296,7 +295,8 @@ class Nettop(App[int]):
         elif ask.verb in ("slower", "faster"):
             self._pace(1 if ask.verb == "slower" else -1)
         elif ask.verb == "record":
-            self._record()
+            if self.engine is not None:
+                self.add_note(*sampling_keys.record(self.engine, self.scene.recording))
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
@@ -331,25 +331,11 @@ class Nettop(App[int]):
         self.copy_to_clipboard(text)
         self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
-    def _record(self) -> None:
-        """Begin a recording in the current directory, or end it."""
-        if self.engine is None:
-            return
-        if self.scene.recording:
-            self.engine.record("")
-            self.add_note("the recording is being written", "dim")
-            return
-        name = time.strftime("nettop-%Y%m%d-%H%M%S.host.gz", time.gmtime())
-        self.engine.record(os.path.abspath(name))
-        self.add_note(f"recording to {os.path.abspath(name)}; r ends it", "good")
-
     def _pace(self, by: int) -> None:
-        if self.engine is None:
-            return
-        now = min(range(len(INTERVALS)), key=lambda i: abs(INTERVALS[i] - self.scene.interval))
-        interval = INTERVALS[max(0, min(len(INTERVALS) - 1, now + by))]
-        self.engine.interval = interval
-        self.scene = replace(self.scene, interval=interval)
+        if self.engine is not None:
+            interval = sampling_keys.next_interval(self.scene.interval, by)
+            self.engine.interval = interval
+            self.scene = replace(self.scene, interval=interval)
 
     def set_theme(self, theme: str) -> None:
         """Change the theme."""
