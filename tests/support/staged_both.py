@@ -13,8 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from staged import Stage
-from staged_limits import CASES, FAR, SLOW, Case
+from staged import SLOW, Stage
+from staged_limits import CASES, FAR, Case
 
 _TURNED: Final[Mapping[str, str]] = {"here": "there", "there": "here", "between": "between"}
 _WHOLE: Final = "here: qdisc add dev eth0 root tbf rate 50mbit burst 32k limit 30000"

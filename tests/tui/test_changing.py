@@ -17,7 +17,8 @@ from nettop.host.source import Live
 from nettop.terms.text import line
 from nettop.tui.actions import Actions
 from nettop.tui.changing import Changing
-from nettop.tui.screen import INTERVALS, Nettop
+from nettop.tui.sampling_keys import INTERVALS
+from nettop.tui.screen import Nettop
 from nettop.views.ask import Ask
 from nettop.views.kept import ROOTS
 from nettop.views.scene import Question, Scene, View
@@ -77,7 +78,7 @@ def test_a_proof_without_root_is_a_command_to_type(
 ) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 4711)
     actions = Actions(Live(), heard, lambda: None)
-    actions.planning.do_prove(Ask("prove", RING.id), View(form={"to": to}), heard.scene)
+    actions.experiments.do_prove(Ask("prove", RING.id), View(form={"to": to}), heard.scene)
     assert heard.last == f"not root; type: sudo nettop prove {RING.id} --to {shown}"
 
 

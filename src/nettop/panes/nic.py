@@ -138,7 +138,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
     """Setting a value."""
     known = (Hint("Enter", "set", "enter"),) if here and not scene.origin else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
-            Hint("R", "raw", "raw"))  # fmt: skip
+            Hint("R", "raw", "driver_names"))  # fmt: skip
 
 
 def setting(here: str) -> str:

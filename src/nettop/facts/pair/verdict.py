@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from ..limits import Limit, Reading
-from ..limits.judge import BINDS
+from ..limits.following import BINDS
 from . import BETWEEN, HERE, THERE, Losses
 
 WAITS: Final = ("peer", "rwnd", "unknown")
