@@ -8,7 +8,7 @@ from pathlib import Path
 
 SRC = Path(__file__).parents[2] / "src/nettop"
 # what a collector, a model or a running test remembers from one moment to the next
-REMEMBER = ("advice/judge", "collect", "facts", "host", "sampling", "trials", "tui")
+REMEMBER = ("advice/judge", "box", "collect", "facts", "host", "sampling", "trials", "tui")
 WITHOUT_SLOTS = {  # each caches what it computes
     "advice/rules/rule.py:Rule", "views/scene.py:Scene", "settings/_host.py:Host",
 }  # fmt: skip

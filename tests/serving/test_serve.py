@@ -148,7 +148,7 @@ async def test_a_peer_runs_only_where_writing_was_allowed(
 ) -> None:
     """The form of a test is filled in through the socket, with a peer that is a command."""
     run = tmp_path / "run"
-    form = ["6", "g", "j", "\r", "127.0.0.1", "\r", "j", "\r", f"sh -c 'touch {run}; :'", "\r"]
+    form = ["6", "g", "j", "j", "\r", "127.0.0.1", "\r", "j", "\r", f"sh -c 'touch {run}; :'", "\r"]
     form += ["j", "j", "j", "j", "\r"]
     with served(tmp_path, *options, live=True) as one:
         async with ClientSession() as session:

@@ -1,0 +1,106 @@
+"""`--peer` of `why` and `advise` between two namespaces: the host, the stage, the losses."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from staged import Stage
+from staged_both import LIMITS, LOSSES, BothCase, both
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+]
+SETTLED = 2.0  # seconds in which buffers and windows grow
+DEAD = ("false", "sh -c 'exit 7'", "/no/such/prefix")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def flow_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The joined flow with the highest rate."""
+    joined = document["peer"]["flows"]
+    assert joined, document
+    busiest: dict[str, Any] = max(joined, key=lambda one: one["limit"]["rate"] or 0.0)
+    return busiest
+
+
+@pytest.mark.parametrize("name", ["reader-sleeps", "writer-sleeps", "tbf-20mbit", "rcvbuf-32768"])
+def test_the_host_and_the_stage_of_a_limit_are_named_from_both_ends(name: str) -> None:
+    case = LIMITS[name]
+    with Stage(f"both-{name}") as stage:
+        case.case.make(stage)
+        time.sleep(SETTLED)
+        for sending in (True, False):
+            limit = flow_of(both(stage, sending=sending))["limit"]["limit"]
+            assert case.right(limit["stage"], limit["end"], sending=sending), limit
+
+
+def dropped(stage: Stage) -> int:
+    """What the qdisc of the writer's host has dropped."""
+    done = subprocess.run(
+        stage.inside(stage.here, "tc", "-j", "-s", "qdisc", "show", "dev", "eth0"),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return sum(int(one.get("drops", 0)) for one in json.loads(done.stdout))
+
+
+def test_what_the_own_qdisc_drops_is_placed_there_and_within_the_bound() -> None:
+    case: BothCase = LOSSES["own-tbf"]
+    with Stage("both-tbf") as stage:
+        case.case.make(stage)
+        if case.whole:
+            for name in (stage.here, stage.there):
+                subprocess.run(
+                    stage.inside(name, "ethtool", "-K", "eth0", "tso", "off", "gso", "off",
+                                 "gro", "off"), check=True, capture_output=True,
+                )  # fmt: skip
+        time.sleep(SETTLED)
+        before = dropped(stage)
+        flow = flow_of(both(stage, seconds=4.0))
+        after = dropped(stage)
+    limit, losses = flow["limit"]["limit"], flow["losses"]
+    assert (limit["stage"], limit["end"]) == ("qdisc", "here")
+    assert after > before
+    low, high = losses["between"]
+    assert low <= after - before  # the look is a part of this time
+    assert high > 0
+    assert (losses["places"][0]["end"], losses["places"][0]["stage"]) == ("here", "qdisc")
+
+
+@pytest.mark.parametrize("prefix", DEAD)
+def test_an_end_that_cannot_be_read_is_one_sentence(prefix: str) -> None:
+    for command in ("why", "advise"):
+        done = subprocess.run(
+            [sys.executable, "-m", "nettop", command, "--seconds", "1", "--peer", prefix],
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+        assert done.returncode == 3, (done.returncode, done.stdout, done.stderr)
+        assert done.stderr.startswith("nettop: ")
+        assert done.stderr.count("\n") == 1, done.stderr
+
+
+def test_a_far_end_that_is_this_host_is_refused() -> None:
+    with Stage("both-same") as stage:
+        LIMITS["tbf-20mbit"].case.make(stage)
+        time.sleep(SETTLED)
+        done = subprocess.run(
+            stage.inside(stage.here, sys.executable, "-m", "nettop", "why", "--seconds", "1",
+                         "--peer", "env"),
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.startswith("nettop: ")
