@@ -28,7 +28,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "explain": (["explain", "rx-ring-overrun", *LOOK], True),
     "export": (["export", f"{SACK}=0", "--replay", HOST], True),
     "get": (["get", "link.mtu@lo"], True),
-    "incidents": (["incidents"], False),
+    "incidents": (["incidents", "--box", str(Path(HOST).parent)], True),
     "journal": (["journal"], True),
     "limits": (["limits"], True),
     "man": (["man"], True),
