@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from nettop.trials import peer
 
-FAR = Path(peer.__file__).parent / "trials" / "far"
+FAR = Path(peer.__file__).parent / "far"
 
 
 def test_a_plain_prefix_keeps_arguments_apart() -> None:

@@ -11,6 +11,10 @@ from pathlib import Path
 import pytest
 from test_tui_pty import Terminal, restored
 
+from nettop.tui import terminal as terminal_driver
+from nettop.tui.screen import Nettop
+from nettop.views.scene import Scene, View
+
 
 @pytest.fixture
 def terminal(tmp_path: Path) -> Iterator[Terminal]:
@@ -171,3 +175,13 @@ def test_it_ends_when_its_terminal_goes(terminal: Terminal, before: signal.Signa
         time.sleep(0.05)
     assert time.monotonic() < end
     terminal.pid = 0
+
+
+async def test_after_the_terminal_was_closed_no_signal_wakes_the_loop() -> None:
+    """The loop closes its sockets before its handlers: a signal in between printed a traceback."""
+    driver = terminal_driver.Terminal(Nettop(View(), Scene()))
+    before = signal.set_wakeup_fd(-1)
+    assert before != -1
+    signal.set_wakeup_fd(before)
+    driver.close()
+    assert signal.set_wakeup_fd(-1) == -1

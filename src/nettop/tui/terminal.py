@@ -99,3 +99,12 @@ class Terminal(LinuxDriver):
         if self._runs and not self.exit_event.is_set():
             os.write(self._end, b"\n")
         super().disable_input()
+
+    def close(self) -> None:
+        """As LinuxDriver; from now on no signal wakes the event loop.
+
+        A loop that ends closes its sockets before it removes its handlers (asyncio/unix_events.py,
+        close()): a signal in between would print a traceback.
+        """
+        super().close()
+        signal.set_wakeup_fd(-1)
