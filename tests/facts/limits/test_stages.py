@@ -35,6 +35,12 @@ SENDING: dict[str, tuple[dict[str, Any], str, str]] = {
     "sleeping writer": ({"gauges": {"notsent": 0}, "rates": {"busy_time": 100_000}},
                         "application", "here"),
     "constant writer": ({"gauges": {"notsent": 0}}, "application", "here"),
+    "writer that waits for a core most of the time": (
+        {"ran": 0.22, "waited": 0.53, "gauges": {"notsent": 0}}, "thread", "here"
+    ),
+    "writer that paces itself and uses half of a core": (
+        {"ran": 0.55, "waited": 0.1, "gauges": {"notsent": 0}}, "application", "here"
+    ),
     "send buffer by its clock": ({"gauges": {"notsent": 0}, "rates": {"sndbuf_limited": 900_000}},
                                  "sndbuf", "here"),
     "send buffer in flight": ({"gauges": FULL}, "sndbuf", "here"),

@@ -195,7 +195,8 @@ def _thread(look: Look, one: Thread) -> Reading:
     if one.stolen >= 0.05:
         parts.append(f"the hypervisor took {units.share(one.stolen)} of core {one.cpu}")
     used = one.used
-    held = used if used >= BUSY else used / 2
+    # who waits for a core for half of the time wants more than it gets, however long it sleeps
+    held = used if used >= BUSY or one.waited >= HALF else used / 2
     capacity, reach = one.carried(look.rate)
     return Reading(
         "thread", "here", one.name, "measured", "; ".join(parts), used, capacity, held, reach
