@@ -177,11 +177,16 @@ def test_it_ends_when_its_terminal_goes(terminal: Terminal, before: signal.Signa
     terminal.pid = 0
 
 
-async def test_after_the_terminal_was_closed_no_signal_wakes_the_loop() -> None:
+async def test_after_the_terminal_was_closed_no_signal_wakes_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The loop closes its sockets before its handlers: a signal in between printed a traceback."""
+    monkeypatch.setattr(terminal_driver.Terminal, "stop_application_mode", lambda _self: None)
     driver = terminal_driver.Terminal(Nettop(View(), Scene()))
     before = signal.set_wakeup_fd(-1)
     assert before != -1
     signal.set_wakeup_fd(before)
+    driver.suspend_application_mode()  # it is used again
+    assert signal.set_wakeup_fd(before) == before
     driver.close()
     assert signal.set_wakeup_fd(-1) == -1

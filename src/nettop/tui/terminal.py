@@ -36,6 +36,7 @@ class Terminal(LinuxDriver):
         self._ends, self._end = os.pipe()
         self._lent = False  # the shell has the terminal
         self._stops = False  # the process is about to stop itself
+        self._rests = False  # it is closed, and will be used again
         self._rounds = asyncio.get_running_loop()
         self._rounds.add_signal_handler(signal.SIGTSTP, self._suspend)
         self._rounds.add_signal_handler(signal.SIGCONT, self._continue)
@@ -100,11 +101,18 @@ class Terminal(LinuxDriver):
             os.write(self._end, b"\n")
         super().disable_input()
 
+    def suspend_application_mode(self) -> None:
+        """As LinuxDriver, which closes the driver for that time too."""
+        self._rests = True
+        super().suspend_application_mode()
+        self._rests = False
+
     def close(self) -> None:
-        """As LinuxDriver; from now on no signal wakes the event loop.
+        """As LinuxDriver; at the end, no signal wakes the event loop any more.
 
         A loop that ends closes its sockets before it removes its handlers (asyncio/unix_events.py,
         close()): a signal in between would print a traceback.
         """
         super().close()
-        signal.set_wakeup_fd(-1)
+        if not self._rests:
+            signal.set_wakeup_fd(-1)
