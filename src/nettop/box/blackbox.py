@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from ..advice.rules.rule import Finding
+from ..files.undisturbed import undisturbed
 from ..host import systemd
 from ..host.recording import Record
 from ..terms.errors import sentence
@@ -22,7 +22,6 @@ from .waiting import Waiting
 
 RETRY: Final = 10.0  # seconds after which a box that could not be written is tried again
 COMMENT: Final = "A segment of the black box of nettop."
-_STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Report(Protocol):
@@ -74,7 +73,7 @@ class BlackBox:
         observation = self._pace.step(eager=eager)
         text = self.record.taken().encode("utf-8", "surrogateescape")
         at = observation.frame.at
-        with _undisturbed(), self._troubled(at) as able:
+        with undisturbed(), self._troubled(at) as able:
             if able:
                 self._ring.add(at, text, new=fresh)
                 self._begin(observation)
@@ -84,7 +83,7 @@ class BlackBox:
 
     def end(self) -> None:
         """Complete what waits with the time that there is, and end the segment."""
-        with _undisturbed(), self._troubled(self.record.now()):
+        with undisturbed(), self._troubled(self.record.now()):
             self._complete(float("inf"))
             self._ring.close()
         self.folder.close()
@@ -135,13 +134,3 @@ def _boot(record: Record) -> str:
         return record.inner.text(BOOT).strip()
     except OSError:
         return ""
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Delay signals until the sample is written."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)

@@ -32,7 +32,7 @@ class Ring:
         self._folder = folder
         self._file: Growing | None = None
         self.path: Path | None = None
-        self._begun = self._synced = self._others = 0.0
+        self._begun = self._synced = 0.0
         self._first = 0
         for last in folder.segments()[-1:]:
             mend(last)

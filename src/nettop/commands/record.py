@@ -12,10 +12,11 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TYPE_CHECKING
 
+from ..files.undisturbed import STOPS, undisturbed
 from ..terms.errors import Refused
 from . import (
     drop_reasons_argument,
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 
 GROUP = "data"
 HELP = "record the host into one file"
-_STOPS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,14 +102,14 @@ def _record(
     names = None if args.keep_names or args.replay else Names(addresses=not args.keep_addresses)
 
     def put() -> None:
-        with _undisturbed():
+        with undisturbed():
             write(source.taken() if names is None else scrub(source.taken(), names))
 
     sampler = Sampler(source)
     wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
     due = source.now()
     samples, most = 0, round(args.seconds / args.interval) + 1
-    for number in _STOPS:
+    for number in STOPS:
         signal.signal(number, signal.default_int_handler)
     try:
         while True:
@@ -138,16 +138,6 @@ def _record(
     with suppress(RecordingError):  # the sample that was interrupted
         put()
     return samples, 0
-
-
-@contextmanager
-def _undisturbed() -> Iterator[None]:
-    """Delay SIGINT and SIGTERM until the sample is written."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, _STOPS)
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, _STOPS)
 
 
 def _print(room: Room) -> Callable[[str], None]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from ..facts.kinds.flow import Flow
+from ..facts.kinds.flow import Flow, rate
 from ..facts.limits.words import LONG
 from ..terms import braille
 from ..terms.text import Line, fit_line
@@ -39,13 +39,8 @@ SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
 def busiest(scene: Scene) -> list[Flow]:
     """The flows that carry or lose data, by rate."""
     flows = scene.facts.flows if scene.facts is not None else ()
-    shown = [one for one in flows if rate(one) >= SMALL or one.drops_per_s or one.notsent]
-    return sorted(shown, key=lambda one: (-rate(one), -(one.drops_per_s or 0.0), one.id))
-
-
-def rate(flow: Flow) -> float:
-    """Both directions together, bytes/s."""
-    return (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
+    shown = [one for one in flows if (rate(one) or 0.0) >= SMALL or one.drops_per_s or one.notsent]
+    return sorted(shown, key=lambda one: (-(rate(one) or 0.0), -(one.drops_per_s or 0.0), one.id))
 
 
 def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str = "") -> list[Line]:
@@ -72,14 +67,13 @@ def _cells(scene: Scene, flow: Flow, wide: bool) -> tuple[Cell, ...]:
     limit = flow.limit or UNKNOWN
     calm = limit in (UNKNOWN, "none", "application", "peer", "wire")
     words = LONG.get(limit, limit).removeprefix("the ")
-    known = flow.tx_per_s is not None or flow.rx_per_s is not None
     drops = f"{flow.drops_per_s:,.0f}/s" if flow.drops_per_s else share(flow.retransmit_ratio)
     bad = bool(flow.far and flow.bulk)
     cores = tuple(UNKNOWN if cpu is None else str(cpu) for cpu in (flow.app_cpu, flow.irq_cpu))
     return (
         (f"{name}[{flow.pid}]" if flow.pid is not None else name, "user"),
         place,
-        (scene.units.rate(rate(flow)) if known else UNKNOWN, "strong"),
+        (scene.units.rate(rate(flow)), "strong"),
         (_minute(scene, flow) if wide else "", "rx-3" if arrow == "←" else "tx-3"),
         (words, "dim" if calm else "warn"),
         (limit, "dim" if calm else "warn"),

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import Flow
+from ..facts.kinds.flow import Flow, rate
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
@@ -50,10 +50,9 @@ _ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
 def _key(flow: Flow, column: int) -> float | str | None:
-    rate = (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
     return (
-        rate, flow.rx_per_s, flow.tx_per_s, flow.rtt, flow.retransmits_per_s, flow.cwnd,
-        flow.process or "", flow.remote,
+        rate(flow) or 0.0, flow.rx_per_s, flow.tx_per_s, flow.rtt, flow.retransmits_per_s,
+        flow.cwnd, flow.process or "", flow.remote,
     )[column % 8]  # fmt: skip
 
 
@@ -198,7 +197,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
     sort = view.spot.sort % 8
     down = (sort not in (6, 7)) != view.spot.invert
-    total = sum((f.rx_per_s or 0) + (f.tx_per_s or 0) for f in shown)
+    total = sum(rate(one) or 0.0 for one in shown)
     remark = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     if view.spot.mode:
         return by_process(scene, view, shown, width, height)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import Flow
+from ..facts.kinds.flow import Flow, rate
 from ..facts.limits import Limit
 from ..facts.limits.looks import name
 from ..views.scene import Left, Scene, Spot, View
@@ -74,12 +74,9 @@ def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
         return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
     target = flow_of(facts, limit).target
     near = [flow for flow in facts.flows if name(flow) == target]
-    near += sorted((flow for flow in facts.flows if flow.nic == nic), key=_rate, reverse=True)
+    beside = (flow for flow in facts.flows if flow.nic == nic)
+    near += sorted(beside, key=lambda one: rate(one) or 0.0, reverse=True)
     return of_flow(near[0] if near else None)
-
-
-def _rate(flow: Flow) -> float:
-    return (flow.rx_per_s or 0.0) + (flow.tx_per_s or 0.0)
 
 
 def of_evidence(scene: Scene, finding: Finding, field: str) -> Origin | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from ..facts.kinds.flow import rate
 from ..facts.limits import Limit
 from ..terms.text import Line, crop, fit, fit_line, line
 from ..terms.units import count, per_second, percent, seconds
@@ -229,7 +230,7 @@ def flows(scene: Scene, view: View, width: int, height: int, *, framed: bool) ->
     rows += [line()] * bool(rows and others) + others
     if not rows:
         rows, name = [line((" no flow carries data", "dim"))], "FLOWS"
-    total = scene.units.rate(sum(map(flowlist.rate, known)))
+    total = scene.units.rate(sum(rate(one) or 0.0 for one in known))
     remark = f"{len(known)}, together {total}" if known else ""
     return part(name, remark, _filled(rows, height, framed), width, framed=framed)
 

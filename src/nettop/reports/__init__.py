@@ -15,8 +15,6 @@ from functools import cache
 from . import kinds
 from .figure import Report
 
-FORMATS = ("text", "html", "csv", "json")
-
 
 @cache
 def names() -> tuple[str, ...]:

@@ -7,15 +7,12 @@ from collections.abc import Sequence
 
 from .reading import Document, mapping
 
-# options whose name on the command line differs from their field
-_FLAGS = {"zero_copy": "zero-copy", "cpu_here": "cpu-here", "cpu_there": "cpu-there"}
-
 
 def trial(document: Document) -> str:
     """The `nettop test` of this result."""
     words = ["nettop", "test", str(document["tool"])]
     for name, value in mapping(document.get("options")).items():
-        flag = f"--{_FLAGS.get(name, name)}"
+        flag = f"--{name.replace('_', '-')}"
         if value is True:
             words.append(flag)
         elif isinstance(value, list | tuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from ..facts.kinds.flow import rate
 from .scene import Scene, View
 
 PROMPTS: Final = {  # of a value that a proof asks for: the prompt, what Enter does
@@ -54,7 +55,7 @@ def peers(scene: Scene) -> list[str]:
     """Addresses that may be the peer: of stored tests, latest first, then of the busiest flows."""
     tested = [one.to for one in sorted(scene.results, key=lambda one: -one.wall) if one.to]
     flows = scene.facts.flows if scene.facts is not None else ()
-    busy = sorted(flows, key=lambda one: -((one.rx_per_s or 0.0) + (one.tx_per_s or 0.0)))
+    busy = sorted(flows, key=lambda one: -(rate(one) or 0.0))
     remote = [one.remote for one in busy if one.remote and one.bulk]
     return list(dict.fromkeys((*tested, *remote)))[:KNOWN]
 

@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Final
 
 from ..facts import Facts
-from ..facts.kinds.flow import Flow
+from ..facts.kinds.flow import rate
 from ..terms.packed import Layout, Packed
 
 FINE: Final = 900  # moments, one per second: 15 minutes
@@ -152,8 +152,8 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         )
         for nic in facts.nics[:64]
     }
-    busiest = sorted(facts.flows, key=lambda f: -(_rate(f) or 0.0))[:_FLOWS]
-    flows = {f.id: (_rate(f), f.rtt, f.cwnd, f.retransmits_per_s) for f in busiest}
+    busiest = sorted(facts.flows, key=lambda f: -(rate(f) or 0.0))[:_FLOWS]
+    flows = {f.id: (rate(f), f.rtt, f.cwnd, f.retransmits_per_s) for f in busiest}
     cpus = tuple([core.cpu for core in facts.cores])
     return Summary(
         facts.at,
@@ -164,9 +164,3 @@ def moment(facts: Facts, wall: float, before: Summary = NONE) -> Summary:
         bytes(_percent(c.softirq) for c in facts.cores),
         before.flows.then(flows),
     )
-
-
-def _rate(flow: Flow) -> float | None:
-    """Bytes/s of both directions; None before the second sample."""
-    known = [rate for rate in (flow.rx_per_s, flow.tx_per_s) if rate is not None]
-    return sum(known) if known else None

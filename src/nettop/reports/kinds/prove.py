@@ -98,7 +98,7 @@ def _notes(document: Document) -> list[str]:
     notes = []
     if not document.get("steady_baseline", True):
         notes.append("The baseline was not stable before the first run.")
-    predicted = mapping(mapping(document.get("predicted")))
+    predicted = mapping(document.get("predicted"))
     if predicted.get("rate"):
         low, high = pair(predicted["rate"])
         unit, factor = unit_of("bit/s", [low, high])

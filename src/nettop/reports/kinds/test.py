@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from ...terms.units import scaled
 from .. import again
 from ..figure import Figure, Point, Report, Series, Table
-from ..reading import Document, mapping, number, pair, rows, unit_of, when
+from ..reading import Document, mapping, number, pair, rows, sequence, unit_of, when
 
 MODES = ("user", "nice", "system", "irq", "softirq", "steal")  # busy time in percent of a core
 
@@ -90,7 +90,7 @@ def _rate(intervals: list[Document]) -> Figure:
 
 
 def _latency(latency: Document) -> Figure:
-    bins = [pair(one) for one in _list(latency["histogram"])]
+    bins = [pair(one) for one in sequence(latency["histogram"])]
     wide = bins[-1][0] / bins[0][0] > 100 if bins and bins[0][0] > 0 else False
     return Figure(
         "Round trip times", "µs", "exchanges", "histogram",
@@ -99,12 +99,6 @@ def _latency(latency: Document) -> Figure:
         note=f"minimum {number(latency['min']):.1f} µs, p99.9 {number(latency['p999']):.1f} µs, "
         f"maximum {number(latency['max']):.1f} µs, {number(latency['count']):,.0f} exchanges",
     )  # fmt: skip
-
-
-def _list(value: object) -> list[object]:
-    if not isinstance(value, list | tuple):
-        raise TypeError("a histogram is not a list")
-    return list(value)
 
 
 def _sweep(points: list[Document]) -> Iterator[Figure]:
@@ -140,7 +134,7 @@ def _sweep(points: list[Document]) -> Iterator[Figure]:
     for size, some in by_size.items():
         gaps = tuple(
             Series(f"{number(point['spacing_us']):g} µs", tuple(
-                Point(*pair(one)) for one in _list(point["gaps"])
+                Point(*pair(one)) for one in sequence(point["gaps"])
             ))
             for point in some if point.get("gaps")
         )  # fmt: skip
