@@ -61,7 +61,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
-    from . import leaving
+    from . import leaving, peering
     from .actions import Actions
     from .engine import Engine
     from .processor import learn
@@ -78,6 +78,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     engine = Engine(
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
+    engine.peering = peering.of(options, source, lambda text: engine.post(Scene(notes=(text,))))
     app.engine = engine
     app.scrub.moments = moments_of(recording=source.ends)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
