@@ -34,6 +34,7 @@ LEAVES = st.sampled_from(
         "(nic.up if nic.carrier else nic.para)",
         "nic.mtu > (nic.speed if nic.up else nic.ring.rx)",
         "nic.mtu > (1 if nic.mtu / nic.ring.rx > 1 else nic.ring.tx)",
+        "since_boot(nic.per_s.ring_drops) > 300",
     ]
 )  # fmt: skip
 TREES = st.recursive(
@@ -62,9 +63,11 @@ def nics(draw: st.DrawFn) -> dict[str, Any]:
         "irq_top_cpu": draw(st.sampled_from([None, 0, 1, 9])),
         "ring": {name: draw(NUMBERS) for name in ("rx", "rx_max", "tx", "tx_max")},
         "per_s": {"ring_drops": draw(NUMBERS)},
+        "total": {"ring_drops": draw(NUMBERS)},
     }
     nic["ring"] = {k: v for k, v in nic["ring"].items() if v is not None}
     nic["per_s"] = {k: v for k, v in nic["per_s"].items() if v is not None}
+    nic["total"] = {k: v for k, v in nic["total"].items() if v is not None}
     nic = {k: v for k, v in nic.items() if v is not None}
     if draw(st.booleans()):
         nic["features"] = {"rx-gro": draw(st.booleans()), "rx-lro": "fixed off"}
