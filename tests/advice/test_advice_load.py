@@ -10,6 +10,7 @@ import pytest
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules.load import RuleError, files, load, read
 from nettop.facts import Facts
+from nettop.files import bounds
 
 PACK = Path(__file__).parents[2] / "rules"
 
@@ -55,6 +56,22 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
     assert rule.profiles is None
     assert rule.limits == {"least": 1000}
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
+
+
+def test_a_file_is_parsed_again_when_its_text_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command, screen and test of a process loads all rules."""
+    path = write(tmp_path / "mtu", GOOD)
+    first = read(path)
+    parsed: list[str] = []
+    parse = bounds.tables
+    monkeypatch.setattr(bounds, "tables", lambda text: parsed.append(text) or parse(text))
+    assert read(path) is first
+    assert parsed == []
+    path.write_text(GOOD.replace("1000", "1001"))
+    assert read(path).limits == {"least": 1001}
+    assert len(parsed) == 1
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
