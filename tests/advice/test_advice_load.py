@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -64,14 +65,13 @@ def test_a_file_is_parsed_again_when_its_text_changed(
     """Each command, screen and test of a process loads all rules."""
     path = write(tmp_path / "mtu", GOOD)
     first = read(path)
-    parsed: list[str] = []
-    parse = bounds.tables
-    monkeypatch.setattr(bounds, "tables", lambda text: parsed.append(text) or parse(text))
+    parse = Mock(side_effect=bounds.tables)
+    monkeypatch.setattr(bounds, "tables", parse)
     assert read(path) is first
-    assert parsed == []
+    parse.assert_not_called()
     path.write_text(GOOD.replace("1000", "1001"))
     assert read(path).limits == {"least": 1001}
-    assert len(parsed) == 1
+    parse.assert_called_once()
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:
