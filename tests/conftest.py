@@ -16,6 +16,8 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from warm import Warm
+
     from nettop.changes.journal import Journal
     from nettop.settings import Host
 
@@ -131,6 +133,15 @@ def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are rewritten (`--update`)."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Processes of nettop that start without its imports."""
+    from warm import serve
+
+    with serve() as server:
+        yield server
 
 
 @pytest.fixture

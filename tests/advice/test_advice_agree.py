@@ -98,6 +98,18 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
         assert careful.reads, "an unknown must name what is not known"
 
 
+def test_judges_of_the_same_rules_share_the_compiled_loop() -> None:
+    text = "nic.mtu > limits.most"
+    one, same, other = (
+        replace(_rule("nic.up"), when=condition(text, "nic", limits), limits=limits)
+        for limits in ({"most": 1.0}, {"most": 1.0}, {"most": 2.0})
+    )
+    loops = [loop_of("nic", [Judged.of(rule)]) for rule in (one, same, other)]
+    assert loops[0] is loops[1]
+    assert loops[0] is not loops[2]
+    assert loop_of("nic", [Judged.of(replace(one, profiles=frozenset({"latency"})))]) not in loops
+
+
 def _name(nic: Any) -> str:
     return str(nic.name)
 
