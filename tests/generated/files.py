@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from generated.cards import actions
+from generated.ioctls import parent, slot
 from generated.model import MOMENTS, Host, Port, Process
-from generated.wire import parent, slot
 
 _PACKET: Final = 0.9e-6  # seconds of softirq that a packet costs with GRO
 _UDP: Final = (

@@ -1,4 +1,7 @@
-"""Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET; Linux 5.6."""
+"""Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET.
+
+A kernel before 5.6 is asked by ioctl, which does not tell the reason for a link that is down.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,11 @@ from functools import partial
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.netlink import ethtool
+from ..host.netlink import ethtool, legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ._memory import Memory, parsed
+from ._settings import every
 
 EVERY = 5.0
 
@@ -50,12 +54,12 @@ class Row:
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports its link; the names of modes are read once. OSError."""
-    names = parsed(memory, "names", "linkmodes", partial(ethtool.strings, source))
-    modes = ethtool.every(source, "linkmodes")
+    names = parsed(memory, "names", "linkmodes", partial(legacy_bits.strings, source))
+    modes = every(source, "linkmodes")
     states = _optional(source, "linkstate")
     ports = _optional(source, "linkinfo")
     return [
-        row(name, values, states.get(name, {}), ports.get(name, {}), names)
+        row(name, values, states.get(name, {}), ports.get(name, values), names)
         for name, values in modes.items()
     ]
 
