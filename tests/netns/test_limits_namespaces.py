@@ -55,6 +55,12 @@ def test_a_flow_of_another_namespace_is_found_by_its_process(
         assert again["namespace"].startswith("space")  # scrubbed
         inside = stage.why(stage.here, "10.94.0.2:7300")["limits"]
         assert [one["namespace"] for one in inside] == [None]
+        shown = nettop("show", "flows", "--replay", recording, "--width", "200").stdout
+        row, *_ = [line for line in shown.splitlines() if f"[{process.pid}]" in line]
+        assert "pacing" in row
+        assert f"@{again['namespace']}"[:6] in row
+        advised = nettop("advise").stdout
+        assert f"network namespace {stage.here}: nettop --netns {stage.here} advise" in advised
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from ..frame.rates import Frame
-from . import Facts, flows, profile, single, sums, traffic, witness
+from . import Facts, elsewhere, flows, profile, single, sums, traffic, witness
 from .kind import Kind
 from .kinds import capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
@@ -65,6 +65,7 @@ class Joiner:
     heard: object = None  # the sockets that the witness heard last, and its verdicts
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
+    kept_elsewhere: flows.Kept = field(default_factory=dict)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
 
@@ -147,7 +148,8 @@ class Joiner:
             frame.missing,
         )  # fmt: skip
         own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
-        facts = replace(facts, more=own) if own else facts
+        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere)
+        facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
 

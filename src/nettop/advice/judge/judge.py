@@ -76,7 +76,8 @@ class Judge:
         self._past = Past()
 
     def judge(self, facts: Facts) -> Judgement:
-        """The findings of this moment."""
+        """The findings of this moment; none about what is in another network namespace."""
+        facts = facts.here()
         moment = Moment(facts, self._past)
         self._remember(moment)
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2

@@ -69,7 +69,7 @@ def looks(window: Window, facts: Facts) -> list[Look]:
         name: single.triple(facts.sysctls.get(f"net.ipv4.{name}"))
         for name in ("tcp_rmem", "tcp_wmem")
     }
-    for flow in facts.flows:
+    for flow in facts.here().flows:  # those of others: `elsewhere`
         nic = nics.get(flow.nic or "")
         if flow.inode in window.idle:
             continue

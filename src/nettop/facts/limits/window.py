@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
-from .. import single
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
@@ -120,10 +119,7 @@ class Window:
     )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
-    spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
-    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # process, by socket inode
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
-    _owned: object = None
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
     def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
@@ -140,10 +136,6 @@ class Window:
             track.add(frame.at, frame.tables.get(table))
         if self.tcp.changes != before:
             self.idle.clear()
-        self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
-        if self._owned is not frame.tables.get("socket_owners"):
-            self._owned = frame.tables.get("socket_owners")
-            self.owners = single.socket_owners(frame.rows("socket_owners"))
         _keep(self.cores, loads(frame), frame.at)
         _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
 
