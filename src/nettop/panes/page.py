@@ -13,8 +13,13 @@ from ..views.scene import Scene, View
 from . import asking, cursor, hints, names, pane, whole
 from .clock import clock
 
-SHORT = 4  # letters of the other panes where there is little room
 WIDE = 140  # columns from which the titles of the panes are whole
+LETTERS: Final = (
+    (70, 0),
+    (90, 3),
+    (110, 4),
+    (10**9, 99),
+)  # of the other panes, below so many columns
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
@@ -145,7 +150,7 @@ def tabs(view: View, width: int) -> list[tuple[str, str]]:
         title = pane(name).TITLE
         text = title.split()[0] if width < WIDE else title
         if name != view.pane:
-            text = "" if width < 70 else text[:SHORT] if width < 100 else text
+            text = text[: next(most for columns, most in LETTERS if width < columns)]
         out.append((name, f" {text}".rstrip()))
     return out
 

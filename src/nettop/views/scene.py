@@ -15,6 +15,7 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
+from .options import Options, Value
 from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
@@ -198,6 +199,7 @@ class Scene:
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+    stored: Mapping[str, Value] = field(default_factory=dict, metadata=_KEPT)  # options of the file
     ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
     def finding(self, id_: str) -> Finding | None:
@@ -298,6 +300,7 @@ class View:
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen, by pane
+    options: Options = field(default_factory=Options)  # in effect in this run
     editing: str = ""  # the form field or setting whose value is typed
     draft: str = ""  # the text typed so far
     sheet: int = 0  # index of the question's sheet
