@@ -26,6 +26,7 @@ PATHS = files(PACK)
 SURFACES = {
     "placement", "interrupts", "rings", "coalescing", "flow-control", "offloads", "mtu", "tcp",
     "udp", "softnet", "queues", "capture", "bus", "power", "virtual", "test-method", "legacy",
+    "ends",
 }  # fmt: skip
 # figures that the papers print and that are wrong or damaged (knowledge base, section 6)
 WRONG = ("33%", "33 %", "1.007", "208760", "1,488,191", "never documented")
