@@ -178,15 +178,17 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
+    from ..views.inventory import inventory
 
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "system": inventory(last.facts, last.frame.wall),
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
