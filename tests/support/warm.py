@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -36,6 +37,11 @@ class Process:
         with self.answers:
             return int(self.answers.readline())
 
+    def poll(self) -> int | None:
+        """The exit code; None while it runs."""
+        ready, _, _ = select.select([self.answers], [], [], 0)
+        return self.wait() if ready else None
+
 
 @dataclass(frozen=True)
 class Warm:
@@ -50,8 +56,13 @@ class Warm:
         streams: Mapping[int, int],
         environment: Mapping[str, str] | None = None,
         folder: str | None = None,
+        *,
+        terminal: bool = False,
     ) -> Process:
-        """Start `nettop WORDS` with these open streams: number → file descriptor."""
+        """Start `nettop WORDS` with these open streams: number → file descriptor.
+
+        With `terminal`, stdin is the controlling terminal of a new session.
+        """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts
             if name.startswith(("PYTHON", "LC_")) or name == "LANG":
@@ -61,6 +72,7 @@ class Warm:
             "environment": dict(environment),
             "folder": os.path.abspath(folder or os.curdir),
             "open": [*streams],
+            "terminal": terminal,
         }
         ours, theirs = socket.socketpair()
         with ours, theirs:
