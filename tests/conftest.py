@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from limited import Limited
     from warm import Warm
 
     from nettop.changes.journal import Journal
@@ -142,6 +143,14 @@ def warm() -> Iterator[Warm]:
 
     with serve() as server:
         yield server
+
+
+@pytest.fixture
+def limited(warm: Warm, tmp_path: Path) -> Limited:
+    """Runs a command with little memory and its own folders."""
+    from limited import limits
+
+    return limits(warm, tmp_path)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import gc
 import json
 import os
 import pkgutil
+import resource
 import select
 import socket
 import sys
@@ -38,6 +39,7 @@ class Request(TypedDict):
     folder: str
     open: list[int]  # of 0, 1 and 2
     terminal: bool  # stdin is the controlling terminal of a new session
+    memory: int  # bytes of address space at most; 0: no bound
 
 
 def prepare() -> None:
@@ -67,6 +69,8 @@ def become(request: Request, received: list[int]) -> None:
     if request["terminal"]:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if request["memory"]:
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
