@@ -16,6 +16,7 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from limited import Limited
     from warm import Warm
 
     from nettop.changes.journal import Journal
@@ -32,13 +33,14 @@ hypothesis.settings.load_profile("nettop")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests: see slow.py."""
+    """Mark the slow tests: see slow.py. They come first: no core waits for one at the end."""
     from slow import SLOW
 
     slow = set(" ".join(SLOW.values()).split())
     for item in items:
         if slow & {item.path.stem, item.path.parent.name}:
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
@@ -142,6 +144,14 @@ def warm() -> Iterator[Warm]:
 
     with serve() as server:
         yield server
+
+
+@pytest.fixture
+def limited(warm: Warm, tmp_path: Path) -> Limited:
+    """Runs a command with little memory and its own folders."""
+    from limited import limits
+
+    return limits(warm, tmp_path)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -36,6 +37,11 @@ class Process:
         with self.answers:
             return int(self.answers.readline())
 
+    def poll(self) -> int | None:
+        """The exit code; None while it runs."""
+        ready, _, _ = select.select([self.answers], [], [], 0)
+        return self.wait() if ready else None
+
 
 @dataclass(frozen=True)
 class Warm:
@@ -50,8 +56,15 @@ class Warm:
         streams: Mapping[int, int],
         environment: Mapping[str, str] | None = None,
         folder: str | None = None,
+        *,
+        terminal: bool = False,
+        memory: int = 0,
     ) -> Process:
-        """Start `nettop WORDS` with these open streams: number → file descriptor."""
+        """Start `nettop WORDS` with these open streams: number → file descriptor.
+
+        With `terminal`, stdin is the controlling terminal of a new session. `memory` bounds the
+        address space, in bytes.
+        """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts
             if name.startswith(("PYTHON", "LC_")) or name == "LANG":
@@ -61,6 +74,8 @@ class Warm:
             "environment": dict(environment),
             "folder": os.path.abspath(folder or os.curdir),
             "open": [*streams],
+            "terminal": terminal,
+            "memory": memory,
         }
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -75,6 +90,7 @@ class Warm:
         environment: Mapping[str, str] | None = None,
         folder: str | None = None,
         streams: Sequence[str | int | None] = (os.devnull, CAPTURED, CAPTURED),
+        memory: int = 0,
     ) -> subprocess.CompletedProcess[bytes]:
         """The ended process; a stream is a path, a file descriptor, CAPTURED or CLOSED."""
         with contextlib.ExitStack() as stack:
@@ -86,7 +102,7 @@ class Warm:
                     numbers[number] = stack.enter_context(tempfile.TemporaryFile()).fileno()
                 elif stream is not CLOSED:
                     numbers[number] = stack.enter_context(open(stream, "r+b")).fileno()
-            code = self.start(words, numbers, environment, folder).wait()
+            code = self.start(words, numbers, environment, folder, memory=memory).wait()
             texts = []
             for number in (1, 2):
                 captured = streams[number] == CAPTURED

@@ -9,13 +9,16 @@ ended, its exit code as `subprocess` gives it. The server ends when the socket i
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gc
 import json
 import os
 import pkgutil
+import resource
 import select
 import socket
 import sys
+import termios
 import threading
 from importlib import import_module
 from typing import IO, Final, NoReturn, TypedDict
@@ -35,6 +38,8 @@ class Request(TypedDict):
     environment: dict[str, str]
     folder: str
     open: list[int]  # of 0, 1 and 2
+    terminal: bool  # stdin is the controlling terminal of a new session
+    memory: int  # bytes of address space at most; 0: no bound
 
 
 def prepare() -> None:
@@ -61,6 +66,11 @@ def become(request: Request, received: list[int]) -> None:
     for number, descriptor in zip(request["open"], received, strict=True):
         os.dup2(descriptor, number)
     os.closerange(3, 1 << 16)
+    if request["terminal"]:
+        os.setsid()
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if request["memory"]:
+        resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
     os.environ.clear()
     os.environ.update(request["environment"])
     os.chdir(request["folder"])
