@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 NEEDS: Final = (
     "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
     "drvinfo", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
-    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_qdiscs", "netns_tcp",
-    "netns_udp", "nicqueues", "nicstats", "ntuple",
+    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
+    "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls", "threads", "throttling",

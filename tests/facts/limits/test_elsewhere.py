@@ -12,7 +12,15 @@ from limit_frames import GAUGES, RECEIVES, SENDS, every, limits, moment
 
 from nettop.advice.judge.judge import Judge
 from nettop.advice.rules.load import files, read
-from nettop.collect import namespaces, netns_qdiscs, netns_udp, socket_owners, threads
+from nettop.collect import (
+    namespaces,
+    netns_links,
+    netns_qdiscs,
+    netns_udp,
+    socket_owners,
+    threads,
+)  # fmt: skip
+from nettop.commands import why
 from nettop.facts import elsewhere
 from nettop.facts.limits import Limit, words
 
@@ -178,3 +186,40 @@ def test_who_is_not_judged_here_is_named_with_the_command_that_judges() -> None:
         "not judged here: 1 flow of network namespace db",
     ]
     assert elsewhere.limited(frame, replace(facts, limits=())) == []
+
+
+def device(second: float, **more: int) -> Tables:
+    """The flow of a pod by its eth0, which moves 1 Gb/s; here is an eth0 too."""
+    counts = {"tx_bytes": int(126e6 * second), "tx_packets": int(86_000 * second)}
+    zero = dict.fromkeys(("rx_packets", "rx_bytes", "rx_errors", "tx_errors", "rx_dropped",
+                          "tx_dropped"), 0)  # fmt: skip
+    lost = {name: int(rate * second) for name, rate in more.items()}
+    queue = netns_qdiscs.Row(POD, "eth0", "root", "1:", "pfifo", True, ("10.0.0.1",))
+    return pods(second, POD, more={
+        "netns_links": [netns_links.Row(POD, "eth0", 2, **{**zero, **counts, **lost})],
+        "netns_qdiscs": [queue],
+    })  # fmt: skip
+
+
+def test_an_interface_of_a_pod_is_limited_as_its_flow_and_is_no_interface_of_this_host() -> None:
+    facts = every(device)[-1]
+    (found,) = [one for one in facts.limits if one.over == "nic" and one.namespace]
+    assert (found.target, found.nic, found.device) == ("eth0@web-7f", None, "eth0")
+    assert found.direction == "tx"
+    assert found.rate == pytest.approx(8 * 126e6, rel=0.01)
+    assert (found.stage.stage, found.pid) == ("thread", 8)
+    assert words.line(found).startswith("eth0@web-7f sends 1.01 Gb/s, limited by CPU time")
+    assert why.chosen(facts, "eth0@web-7f") == [
+        one for one in facts.limits if one.namespace == "web-7f"
+    ]
+    assert not [one for one in why.chosen(facts, "eth0") if one.namespace]
+
+
+def test_an_interface_of_a_pod_that_loses_packets_is_listed_however_little_it_moves() -> None:
+    found = limits(lambda s: device(s, rx_dropped=40, tx_bytes=0))
+    (one,) = [one for one in found if one.over == "nic" and one.namespace]
+    assert one.direction == "rx"
+    ring = next(step for step in one.ladder if step.stage == "ring")
+    assert (ring.name, ring.because) == ("eth0@web-7f", "40/s packets dropped on receive")
+    still = limits(lambda s: device(s, tx_bytes=0))
+    assert not [one for one in still if one.over == "nic" and one.namespace]

@@ -1,4 +1,4 @@
-"""Looks at the flows of other network namespaces: pods, containers, `ip netns`.
+"""Looks at the flows and interfaces of other network namespaces: pods, containers, `ip netns`.
 
 Their sysctls are not read. What their sockets, qdiscs, threads and quotas say is as good as in this
 namespace.
@@ -7,16 +7,40 @@ namespace.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from .. import Facts
-from .looks import FLOWS, Look, end, name, wanting
+from .looks import FLOWS, INTERFACES, QUIET, Look, end, name, wanting
 from .window import Window, mean
+
+COUNTED: Final = 1.0  # lost packets a second: fewer are an accident
 
 
 def looks(window: Window, facts: Facts) -> list[Look]:
-    """A look for each flow that wants to move, the busiest first, and each socket that drops."""
+    """A look for each flow that wants to move, socket that drops, and interface that moves.
+
+    Of flows and of interfaces the busiest.
+    """
     found = sorted(_streams(window, facts), key=lambda look: -look.rate)
-    return [*found[:FLOWS], *_datagrams(window, facts)]
+    devices = sorted(_devices(window, facts), key=lambda look: -look.rate)
+    return [*found[:FLOWS], *_datagrams(window, facts), *devices[:INTERFACES]]
+
+
+def _devices(window: Window, facts: Facts) -> Iterator[Look]:
+    """A look for each direction of an interface that moves or loses packets."""
+    for key in window.netns_links.series:
+        entries = window.netns_links.entries(key)
+        if not entries:
+            continue
+        row = entries[-1].now
+        device = row.namespace, row.interface
+        space = window.spaces.get(row.namespace) or f"net:[{row.namespace}]"
+        for direction in ("rx", "tx"):
+            rate = 8 * (window.counted_elsewhere(device, f"{direction}_bytes") or 0.0)
+            lost = window.counted_elsewhere(device, f"{direction}_dropped") or 0.0
+            if rate >= QUIET or lost >= COUNTED:
+                yield Look("nic", f"{row.interface}@{space}", direction, rate, window, facts,
+                           namespace=space, device=device)  # fmt: skip
 
 
 def _streams(window: Window, facts: Facts) -> Iterator[Look]:

@@ -42,6 +42,8 @@ class Look:
 
     def counted(self, counter: str) -> float | None:
         """The mean rate of a counter of its interface, per second."""
+        if self.device is not None:
+            return self.window.counted_elsewhere(self.device, counter)
         return self.window.counted(self.nic.name, counter) if self.nic is not None else None
 
     def rated(self, counter: str) -> float | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
+from .. import elsewhere
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
@@ -117,8 +118,12 @@ class Window:
             lambda row: ((row.namespace, row.interface), row.parent, row.handle), _always
         )
     )
+    netns_links: Track = field(
+        default_factory=lambda: Track(lambda row: (row.namespace, row.interface), _always)
+    )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
+    spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
@@ -131,11 +136,12 @@ class Window:
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
-            (self.netns_qdiscs, "netns_qdiscs"),
+            (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
         if self.tcp.changes != before:
             self.idle.clear()
+        self.spaces = elsewhere.names(frame)
         _keep(self.cores, loads(frame), frame.at)
         _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
 
@@ -167,6 +173,16 @@ class Window:
             (interface, counter),
             lambda: mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ())),
         )
+
+    def counted_elsewhere(self, device: tuple[int, str], counter: str) -> float | None:
+        """The same for an interface of another namespace, by the inode of that and its name.
+
+        Fewer counters are read there.
+        """
+        entries = self.netns_links.entries(device)
+        if not entries or not hasattr(entries[-1].now, counter):
+            return None
+        return self.once((device, counter), lambda: mean(entry.rate(counter) for entry in entries))
 
     def rests(self, nic: Nic) -> bool:
         """Whether an interface moved and lost next to nothing in the whole window."""

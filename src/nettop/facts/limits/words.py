@@ -78,7 +78,8 @@ def rate(limit: Limit) -> str:
 def owner(limit: Limit) -> str:
     """The process of a flow or socket where it is known, else the target; with its namespace."""
     name = limit.target if limit.over == "nic" or not limit.process else limit.process
-    return name if limit.namespace is None else f"{name} in {limit.namespace}"
+    named = limit.namespace is None or limit.over == "nic"  # NAME@NAMESPACE
+    return name if named else f"{name} in {limit.namespace}"
 
 
 def line(limit: Limit) -> str:

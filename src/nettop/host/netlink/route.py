@@ -114,7 +114,7 @@ def names(source: Asked) -> dict[int, str]:
     return found
 
 
-def counters(source: Source) -> bytes:
+def counters(source: Asked) -> bytes:
     """The 64-bit counters of every link (RTM_GETSTATS, Linux 4.7)."""
     body = struct.pack("=BxHII", 0, 0, 0, 1)  # IFLA_STATS_LINK_64
     return source.netlink(Request("route", GETSTATS, body, "route/counters", dump=True))
