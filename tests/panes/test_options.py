@@ -142,4 +142,4 @@ async def test_a_key_changes_the_screen_at_once() -> None:
         assert app.board.palette != before
         await pilot.press("down", "right", "down", "down", "right")
         assert (app.scene.units.bits, app.scene.interval) == (False, 2.0)
-        assert "MB/s" in words(app.board.shown)
+        assert "MB/s" in words(list(app.board.shown))

@@ -179,7 +179,7 @@ def listed(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     rows = []
     for name in every:
         mark = "*" if name in new else " "
-        label, value = f"{mark} {name:<9}", ()
+        label, value = f"{mark} {name:<9}", line()
         if name in WORDS:
             value = _value(view, name)
         elif table:
