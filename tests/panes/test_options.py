@@ -21,6 +21,7 @@ from nettop.tui.read_only import refused
 from nettop.tui.screen import Nettop
 from nettop.views.options import THEMES, Options
 from nettop.views.scene import Scene, View
+from nettop.views.stored import changed, document
 
 HOSTS = Path(__file__).parents[1] / "hosts"
 
@@ -30,7 +31,7 @@ def at(name: str, view: View | None = None) -> View:
 
 
 def scene() -> Scene:
-    return replace(lossy(), stored=options.document(View()))
+    return replace(lossy(), stored=document(View()))
 
 
 def keys(view: View, *names: str) -> View:
@@ -43,15 +44,15 @@ def test_every_option_of_a_row_is_a_key_of_the_file() -> None:
     from nettop.config import KNOWN
 
     assert {name.partition(".")[0] for name in options.items(scene(), View())} <= set(KNOWN)
-    assert set(options.WORDS) == set(options.document(View()))
+    assert set(options.WORDS) == set(document(View()))
     assert all(themes.palette(name) for name in THEMES)
 
 
 @pytest.mark.parametrize("name", list(options.WORDS))
 def test_arrows_change_an_option_and_back(name: str) -> None:
     view = keys(at(name), "right")
-    assert list(options.changed(scene(), view)) == [name]
-    assert options.changed(scene(), keys(view, "left")) == {}
+    assert list(changed(scene(), view)) == [name]
+    assert changed(scene(), keys(view, "left")) == {}
     assert keys(at(name), "enter").options == view.options
 
 
@@ -63,7 +64,7 @@ def test_columns_are_shown_hidden_and_moved() -> None:
     view = keys(view, "enter")
     assert options.shown_columns(view, "flows") == (second, *rest)
     assert keys(view, "enter").columns["flows"] == (second, *rest, first)
-    assert options.changed(scene(), view) == {"columns.flows": (second, *rest)}
+    assert changed(scene(), view) == {"columns.flows": (second, *rest)}
     assert keys(view, "escape").spot.on == "columns.flows"
 
 
@@ -113,7 +114,7 @@ def test_the_users_own_file_is_written_whatever_host_is_shown(
     assert tomllib.loads((tmp_path / "nettop/config.toml").read_text()) == {"theme": "light"}
     for update in updates:
         shown = update(shown)  # type: ignore[operator]
-    assert options.changed(shown, view) == {}
+    assert changed(shown, view) == {}
     assert shown.notes[-1].text == f"written to {tmp_path}/nettop/config.toml: theme"
 
 
@@ -142,4 +143,4 @@ async def test_a_key_changes_the_screen_at_once() -> None:
         assert app.board.palette != before
         await pilot.press("down", "right", "down", "down", "right")
         assert (app.scene.units.bits, app.scene.interval) == (False, 2.0)
-        assert "MB/s" in words(app.board.shown)
+        assert "MB/s" in words(list(app.board.shown))

@@ -1,5 +1,10 @@
 """Observe the host for some seconds and report what is wrong, why, and how to fix it.
 
+nettop advise                              observe this host for five seconds, then report
+nettop advise --seconds 60 --all           look longer; list the rules that found nothing too
+nettop advise --json --fail-on warning     for scripts: exit code 1 for a warning or worse
+nettop advise --host "ssh web1"            another host, where nothing is installed
+
 Each finding shows the figures of this host, the published measurement behind the advice and the
 exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
 change.

@@ -71,7 +71,7 @@ def _put(document: TOMLDocument, key: str, value: Value) -> None:
     if not table:
         document[name] = item
     elif table in document:
-        document[table][name] = item  # type: ignore[index]
+        document[table][name] = item
     else:
         added = tomlkit.table()
         added.add(name, item)

@@ -8,8 +8,9 @@ from typing import Final
 from ..terms.text import Line, fit_line, line
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
-from ..views.options import INTERVALS, THEMES, Options, Value, next_interval
+from ..views.options import INTERVALS, THEMES, Options, next_interval
 from ..views.scene import Scene, View, under
+from ..views.stored import changed, document
 from . import cores, flows, nic, overview
 from .parts import listing, section
 from .table import names_of
@@ -43,23 +44,6 @@ def write(view: View, scene: Scene) -> Next:
 
 
 KEYS = (Key(("w",), "write", "write options to config.toml", "nettop", press=write),)
-
-
-def document(view: View) -> dict[str, Value]:
-    """The options in effect as keys and values of config.toml."""
-    now = view.options
-    out: dict[str, Value] = {
-        "theme": now.theme, "units": "bits" if now.units.bits else "bytes",
-        "prefix": "iec" if now.units.iec else "si", "interval": now.interval,
-        "mouse": now.mouse, "bell": now.bell, "ascii": now.ascii,
-    }  # fmt: skip
-    return out | {f"columns.{name}": tuple(columns) for name, columns in view.columns.items()}
-
-
-def changed(scene: Scene, view: View) -> dict[str, Value]:
-    """The options that differ from those at the start, or from those written since."""
-    stored = scene.stored
-    return {key: now for key, now in document(view).items() if stored and stored.get(key) != now}
 
 
 def shown_columns(view: View, name: str) -> tuple[str, ...]:
@@ -179,7 +163,7 @@ def listed(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     rows = []
     for name in every:
         mark = "*" if name in new else " "
-        label, value = f"{mark} {name:<9}", ()
+        label, value = f"{mark} {name:<9}", line()
         if name in WORDS:
             value = _value(view, name)
         elif table:

@@ -31,13 +31,13 @@ def run(options: argparse.Namespace, source: Source) -> int:
     settings = load()
     environment()
     from ..panes import chosen_columns
-    from ..panes.options import document
     from ..terms.text import ascii_only
     from ..terms.units import Units
     from ..views.build import merge
     from ..views.kept import origin
     from ..views.options import Options
     from ..views.scene import Note, Scene
+    from ..views.stored import document
 
     interval = float(options.interval or settings.get("interval", 1.0))
     demo = bool(getattr(options, "demo", False))

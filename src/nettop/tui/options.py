@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..panes.options import changed
 from ..views.scene import Scene, View
+from ..views.stored import changed
 from .notes import Update, note
 
 

@@ -356,14 +356,18 @@ class Nettop(App[int]):
             self.step(*keys.act(action, self.view, self.target_scene()))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel moves the cursor."""
-        event.stop()
-        self.do("down")
+        """See `mouse.wheeled`."""
+        self._wheel(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel moves the cursor."""
+        """See `mouse.wheeled`."""
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, by: int) -> None:
         event.stop()
-        self.do("up")
+        at = int(event.screen_x), int(event.screen_y)
+        if len(self.screen_stack) == 1:
+            self.step(*mouse.wheeled(at, self.board.shown, self.view, self.target_scene(), by))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """A press on a graph over time sets the first mark of the ruler."""
