@@ -166,13 +166,13 @@ def test_rss_tells_what_is_done_before_the_hash(
     whole = bytearray(answers["rss/eth0"])
     whole[17] = number  # struct ethtool_rxfh.input_xfrm, Linux 6.8
     answers["rss/eth0"] = bytes(whole)
-    found = rss.read(Fake({"route/links": link(2, "eth0")}, answers))[0]
+    found = rss.update(Fake({"route/links": link(2, "eth0")}, answers), {})[0]
     assert (found.symmetric, found.transform) == (symmetric, transform)
 
 
 def test_rss_gives_key_table_and_hashed_fields() -> None:
     source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1, 2, 3) * 32, KEY))
-    found = rss.read(source)[0]
+    found = rss.update(source, {})[0]
     assert found.table == (0, 1, 2, 3) * 32
     assert found.key == KEY.hex(":")
     assert (found.function, found.rings, found.symmetric) == ("toeplitz", 4, False)
@@ -182,7 +182,7 @@ def test_rss_gives_key_table_and_hashed_fields() -> None:
 
 def test_a_driver_that_hides_its_key_has_none() -> None:
     source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1), b""))
-    found = rss.read(source)[0]
+    found = rss.update(source, {})[0]
     assert (found.table, found.key) == ((0, 1), None)
 
 
@@ -387,6 +387,8 @@ def test_a_module_that_is_none_of_these_gives_no_row() -> None:
         return {f"ethtool/eeprom/eth0/{offset}/1/0/0/80": device("eth0", attribute(7, raw))}
 
     source = Fake({"route/links": link(2, "eth0"), **eeprom(0, b"\x02")})
-    assert module.read(source) == []
+    assert module.update(source, {}) == []
     with pytest.raises(PermissionError):
-        module.read(Fake({"route/links": link(2, "eth0"), "ethtool/eeprom/eth0/0/1/0/0/80": 1}))
+        module.update(
+            Fake({"route/links": link(2, "eth0"), "ethtool/eeprom/eth0/0/1/0/0/80": 1}), {}
+        )

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from nettop.panes import page
+from nettop.sampling.budget import LOOK
 from nettop.terms.text import line_cells, text_of
 from nettop.views.scene import Note, Pending, RunningTest, Scene, View
+
+
+def test_the_header_says_first_how_far_apart_looks_are() -> None:
+    scene = Scene(stretched={"processes": 20.0, LOOK: 3.0})
+    assert page.stretched(scene.stretched) == "the screen every 3 s, processes every 20 s"
 
 
 def test_the_header_says_what_is_stretched_longest_first() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from ..sampling.budget import LOOK
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
@@ -69,8 +70,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
 
 
 def stretched(waits: Mapping[str, float]) -> str:
-    """The tables that are read less often to keep the budget, those that wait longest first."""
-    longest = sorted(waits.items(), key=lambda item: (-item[1], item[0]))
+    """What is looked at less often to keep the budget: the screen, then the slowest tables."""
+    longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
     return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
 
 
