@@ -27,7 +27,7 @@ from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
-from .scrub import FIRST, Scrub, forbidden, moments_of
+from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -213,7 +213,6 @@ class Nettop(App[int]):
         self._look_at(self.scrub.add(self.scene, self.view))
         if self.rings and (signal := alarm.sequence(alarm.new(before, self.scene))):
             internals.write(self, signal)
-        self._look_at(self.scrub.add(self.scene, self.view))
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
@@ -263,6 +262,7 @@ class Nettop(App[int]):
 
     def _look_at(self, view: View) -> None:
         """Take a view, and let the engine know."""
+        self.scene = self.scrub.noted(self.scene)
         changed, self.view = view != self.view, view
         if changed and self.engine is not None:
             self.engine.set_view(view)
@@ -274,8 +274,6 @@ class Nettop(App[int]):
         if newest and self.engine is not None and self.engine.advance():
             view = replace(view, moment=self.scene.wall if self.view.moment else 0.0)
             self.scrub.follows = bool(view.moment)
-        elif view == self.view and verb.endswith("earlier"):
-            self.add_note(FIRST, "dim")
         self._look_at(view)
 
     def carry_out(self, ask: Ask) -> None:
