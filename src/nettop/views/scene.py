@@ -183,6 +183,7 @@ class Scene:
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
+    boxed: bool = field(default=False, metadata=_MOMENT)  # it comes from the black box
     stretched: Mapping[str, float] = field(
         default_factory=dict, metadata=_MOMENT
     )  # seconds between readings of tables that wait longer, to keep the budget
