@@ -2,9 +2,9 @@
 
     python tests/everything.py [--workers N] [--sleepers N]
 
-Most tests run on all cores. Beside them run the tests of namespaces, which mostly wait, and the
-checks of format, lint and types. Afterwards come, one at a time, the tests that depend on the rate
-of their traffic. A part that fails does not stop the others.
+Most tests run on all cores. Beside them run the tests of namespaces, which mostly wait, the checks
+of format, lint and types, and the rules' own tests. Afterwards come, one at a time, the tests that
+depend on the rate of their traffic. A part that fails does not stop the others.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ TESTS: Final = Path(__file__).parent
 COUNTED: Final = ("passed", "failed", "error", "skipped", "rerun")
 Tally: TypeAlias = dict[str, dict[str, list[str]]]  # outcome → reason → tests, as `--tally` writes
 CHECK: Final = ["nice", "make", "--no-print-directory", "check"]
+RULES: Final = ["nice", sys.executable, "-m", "nettop", "rules", "test"]
 PYTEST: Final = [sys.executable, "-m", "pytest"]
 # one worker runs a whole file: its fixtures build a wheel or a zipapp only once
 FILES: Final = ["--dist", "loadfile"]
@@ -92,11 +93,10 @@ def main() -> int:
         most = ["nice", *most, "-n", args.workers, *FILES, "-m", "not netns", str(TESTS)]
         most += ["--no-loadscope-reorder"]  # the order of conftest.py: slow files first
         sleeping += ["-n", args.sleepers, *FILES, "--reruns", "1", "-m", "netns and not alone"]
-        codes = together(most, [*sleeping, netns], CHECK)
+        codes = together(most, [*sleeping, netns], CHECK, RULES)
         codes += together([*alone, "--reruns", "1", "-m", "netns and alone", netns])
-        codes += together([sys.executable, "-m", "nettop", "rules", "test"])
         tallies = [json.loads(path.read_text()) if path.exists() else {} for path in paths]
-    print("\n" + "\n".join(summary(tallies, checks=codes[2], rules=codes[-1])))
+    print("\n" + "\n".join(summary(tallies, checks=codes[2], rules=codes[3])))
     return int(any(codes))
 
 

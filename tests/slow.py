@@ -17,6 +17,7 @@ SLOW: Final = {
     "test_standing_hosts test_streams test_trust",
     "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
     "test_sample_cost",
+    "a collection of tests in each topology": "test_lab_topologies",
     "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
     "test_rules_commands test_schema test_trials test_trials_bulk test_trials_experiment",
 }

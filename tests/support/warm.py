@@ -59,11 +59,12 @@ class Warm:
         *,
         terminal: bool = False,
         memory: int = 0,
+        netns: str = "",
     ) -> Process:
         """Start `nettop WORDS` with these open streams: number → file descriptor.
 
         With `terminal`, stdin is the controlling terminal of a new session. `memory` bounds the
-        address space, in bytes.
+        address space, in bytes. `netns` names a network namespace, as for `ip netns exec`.
         """
         environment = os.environ if environment is None else environment
         for name in {*self.environment, *environment}:  # what Python reads when it starts
@@ -76,6 +77,7 @@ class Warm:
             "open": [*streams],
             "terminal": terminal,
             "memory": memory,
+            "netns": netns,
         }
         ours, theirs = socket.socketpair()
         with ours, theirs:
@@ -90,7 +92,9 @@ class Warm:
         environment: Mapping[str, str] | None = None,
         folder: str | None = None,
         streams: Sequence[str | int | None] = (os.devnull, CAPTURED, CAPTURED),
+        *,
         memory: int = 0,
+        netns: str = "",
     ) -> subprocess.CompletedProcess[bytes]:
         """The ended process; a stream is a path, a file descriptor, CAPTURED or CLOSED."""
         with contextlib.ExitStack() as stack:
@@ -102,7 +106,9 @@ class Warm:
                     numbers[number] = stack.enter_context(tempfile.TemporaryFile()).fileno()
                 elif stream is not CLOSED:
                     numbers[number] = stack.enter_context(open(stream, "r+b")).fileno()
-            code = self.start(words, numbers, environment, folder, memory=memory).wait()
+            code = self.start(
+                words, numbers, environment, folder, memory=memory, netns=netns
+            ).wait()
             texts = []
             for number in (1, 2):
                 captured = streams[number] == CAPTURED

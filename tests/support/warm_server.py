@@ -9,6 +9,7 @@ ended, its exit code as `subprocess` gives it. The server ends when the socket i
 from __future__ import annotations
 
 import atexit
+import ctypes
 import fcntl
 import gc
 import json
@@ -28,6 +29,8 @@ from nettop import __main__ as program
 from nettop.advice.rules.load import load
 from nettop.config import rules_folder
 
+NEWNET, NEWNS = 1 << 30, 1 << 17  # include/uapi/linux/sched.h
+RECURSIVE, SLAVE, DETACH = 1 << 14, 1 << 19, 2  # include/uapi/linux/mount.h, umount2(2)
 COLD: Final = {"far", "_build_hook", "__main__"}  # modules that are no part of a command
 
 
@@ -40,6 +43,7 @@ class Request(TypedDict):
     open: list[int]  # of 0, 1 and 2
     terminal: bool  # stdin is the controlling terminal of a new session
     memory: int  # bytes of address space at most; 0: no bound
+    netns: str  # the name of a network namespace; empty: that of the server
 
 
 def prepare() -> None:
@@ -60,6 +64,19 @@ def stream(number: int, mode: str, errors: str) -> IO[str] | None:
         return None
 
 
+def enter(name: str) -> None:
+    """Enter a network namespace as `ip netns exec` does (iproute2): /sys shows it."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    with open(f"/run/netns/{name}") as file:
+        failed = libc.setns(file.fileno(), NEWNET)
+    failed = failed or libc.unshare(NEWNS)
+    failed = failed or libc.mount(b"", b"/", b"none", RECURSIVE | SLAVE, None)
+    failed = failed or libc.umount2(b"/sys", DETACH)
+    failed = failed or libc.mount(name.encode(), b"/sys", b"sysfs", 0, None)
+    if failed:
+        raise OSError(ctypes.get_errno(), f"cannot enter {name}")
+
+
 def become(request: Request, received: list[int]) -> None:
     """Take the streams, the environment, the folder and the words of the request."""
     os.closerange(0, 3)
@@ -69,6 +86,8 @@ def become(request: Request, received: list[int]) -> None:
     if request["terminal"]:
         os.setsid()
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+    if request["netns"]:
+        enter(request["netns"])
     if request["memory"]:
         resource.setrlimit(resource.RLIMIT_AS, (request["memory"],) * 2)
     os.environ.clear()
