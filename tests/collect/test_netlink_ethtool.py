@@ -284,7 +284,7 @@ def test_link_modes_of_an_old_kernel_are_read_by_ioctl() -> None:
 
 def test_a_host_that_tells_features_in_no_way_has_none_to_show() -> None:
     source = Fake({"route/links": LINKS, "ethtool/features": 2, "ethtool/strings/features": 2})
-    with pytest.raises(OSError, match=r"as given|no device"):
+    with pytest.raises(OSError, match="as given"):
         features.update(source, {})
 
 

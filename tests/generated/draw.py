@@ -177,6 +177,7 @@ def _ordinary(draw: Random, made: Host) -> None:
         made.snmp["TcpExt.PruneCalled"] = draw.uniform(0, 0.6)
     if draw.random() < 0.3:  # a scanner meets closed ports
         made.snmp["Tcp.OutRsts"] = draw.uniform(1, 40)
+        made.firewall = [(False, draw.uniform(0.1, 30)), (True, draw.uniform(0, 3))]
     if made.nodes > 1 and draw.random() < 0.3:  # irqbalance spreads a card's queues over all nodes
         for port in made.ports:
             port.cpus = [n * made.half // len(port.cpus) for n in range(len(port.cpus))]

@@ -173,6 +173,8 @@ class Host:
     numa_miss: float = 0.0
     # by cgroup: the CPUs it may use, the share of its periods in which it is throttled
     quotas: dict[str, tuple[float, float]] = field(default_factory=dict)
+    # rules of nf_tables: whether each limits a rate, and packets a second that it drops
+    firewall: list[tuple[bool, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows

@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from itertools import count
 from typing import Final
 
+import nft_bytes
 from generated.ioctls import FEATURES, MODES, feature_bits, ioctls, parent
 from generated.model import MOMENTS, Flow, Host, Listener, Port
 from netlink_bytes import (
@@ -50,6 +51,9 @@ def answers(host: Host, moment: int) -> Iterator[tuple[str, bytes]]:
     yield "netlink/route/qdiscs", b"".join(_qdisc(host, port, moment) for port in host.ports)
     yield "netlink/sock_diag/tcp", b"".join(_sockets(host, moment))
     yield "netlink/sock_diag/packet", b""
+    if host.admin:
+        yield "netlink/netfilter/chains", nft_bytes.chain("input", 1, nft_bytes.ACCEPT)
+        yield "netlink/netfilter/rules", b"".join(_firewall(host, moment))
     if host.kernel >= (5, 7):
         yield "netlink/ethtool/strings/features", string_set(4, list(FEATURES))
         yield "netlink/ethtool/strings/linkmodes", string_set(9, list(MODES))
@@ -164,6 +168,15 @@ def _qdisc(host: Host, port: Port, moment: int) -> bytes:
             36, head + text(1, "ingress") + nest(7, attribute(1, basic), attribute(3, stats))
         )
     return made
+
+
+def _firewall(host: Host, moment: int) -> Iterator[bytes]:
+    for handle, (limited, rate) in enumerate(host.firewall, 2):
+        dropped = host.count(f"firewall {handle}", rate, moment)
+        limit = [nft_bytes.expression("limit", nft_bytes.be64(1, 9))] if limited else []
+        yield nft_bytes.rule(
+            "input", handle, *limit, nft_bytes.counter(dropped), nft_bytes.verdict(nft_bytes.DROP)
+        )
 
 
 def _ethtool(host: Host, moment: int) -> dict[str, bytes]:

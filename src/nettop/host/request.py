@@ -17,9 +17,9 @@ class Space:
 class Request:
     """One netlink question.
 
-    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the
-    message type (or the generic command); `body` everything after the netlink header (for a generic
-    family: after the generic header); `name` what a recording calls the answer, e.g.
+    `family` is `route`, `sock_diag`, `netfilter` or a generic-netlink family such as `ethtool`;
+    `kind` the message type (or the generic command); `body` everything after the netlink header
+    (for a generic family: after the generic header); `name` what a recording calls the answer, e.g.
     `ethtool/rings/eth0`. With `space` the question is asked in that namespace. The kernel announces
     changes of the answer if `announced`: see `netlink.announced`.
     """

@@ -22,7 +22,8 @@ from ..request import Request
 from .announced import Announced
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
 
-PROTOCOLS: Final = {"route": 0, "sock_diag": 4}  # every other family is generic netlink
+# every other family is generic netlink
+PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "netfilter": 12}
 _GENERIC: Final = 16
 _REQUEST, _ACK, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
 _ERROR, _DONE = 2, 3

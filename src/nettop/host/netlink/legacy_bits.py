@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import struct
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Final
 
 from ..source import Source
@@ -49,14 +50,19 @@ def strings(source: Source, which: str) -> tuple[str, ...]:
     except OSError as error:
         if error.errno not in {errno.ENOENT, errno.EOPNOTSUPP}:
             raise
-    if which == "linkmodes":
-        return LINK_MODES
-    for device in names(source).values():
-        try:
-            return string_names(source, device, FEATURES)
-        except OSError:
-            continue
-    raise FileNotFoundError(2, "no device tells the names of features")
+        found = LINK_MODES if which == "linkmodes" else _feature_names(source)
+        if not found:
+            raise
+        return found
+
+
+def _feature_names(source: Source) -> tuple[str, ...]:
+    """The names that the first device with an answer tells; none if no device answers."""
+    with suppress(OSError):
+        for device in names(source).values():
+            with suppress(OSError):
+                return string_names(source, device, FEATURES)
+    return ()
 
 
 def features(source: Source, device: str) -> Attributes:
@@ -109,13 +115,12 @@ CALLS: Final = {"features": features, "linkmodes": linkmodes}
 
 
 def every(source: Source, what: str) -> dict[str, Attributes]:
-    """The answer of every device that has one, by name, as `ethtool.every` gives them."""
+    """The answer of every device that has one, by name; none if no device can be asked."""
     found = {}
-    for device in names(source).values():
-        try:
-            found[device] = CALLS[what](source, device)
-        except OSError:
-            continue
+    with suppress(OSError):
+        for device in names(source).values():
+            with suppress(OSError):
+                found[device] = CALLS[what](source, device)
     return found
 
 
