@@ -1,5 +1,10 @@
 """Observe the host for some seconds and report what is wrong, why, and how to fix it.
 
+nettop advise                              observe this host for five seconds, then report
+nettop advise --seconds 60 --all           look longer; list the rules that found nothing too
+nettop advise --json --fail-on warning     for scripts: exit code 1 for a warning or worse
+nettop advise --host "ssh web1"            another host, where nothing is installed
+
 Each finding shows the figures of this host, the published measurement behind the advice and the
 exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
 change.
@@ -178,15 +183,17 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
+    from ..views.inventory import inventory
 
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "system": inventory(last.facts, last.frame.wall),
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),

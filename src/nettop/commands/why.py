@@ -1,5 +1,10 @@
 """Say what limits each flow and interface, why, and what would limit it next.
 
+nettop why                          all flows and interfaces that carry data
+nettop why eth0                     one interface, in both directions
+nettop why 10.0.0.2:5201            one flow, by either end
+nettop why --peer "ssh host2"       with the stages of the other end
+
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
 datagrams is reported. As root, flows of other network namespaces (containers, pods) are reported

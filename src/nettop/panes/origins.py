@@ -64,6 +64,12 @@ def of_flow(flow: Flow | None) -> Origin:
     return Origin("flows", flow.id, "", open=True) if flow is not None else Origin("flows", "", "")
 
 
+def of_mark(mark: str) -> Origin:
+    """The change or finding that a mark of the graph is about (`graph.id_of`)."""
+    kind, _, row = mark.partition(":")
+    return Origin("journal", row) if kind == "change" else Origin("advisor", row, open=True)
+
+
 def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     """Where a stage of the limit band is shown in full."""
     nic = limit.nic or ""

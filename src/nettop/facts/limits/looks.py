@@ -10,10 +10,9 @@ from ...frame.rates import Entry
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
-from .window import Window, mean, share
+from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
-INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
 QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
 
 

@@ -17,6 +17,7 @@ from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
+INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
@@ -127,7 +128,7 @@ class Window:
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
-    def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
+    def add(self, frame: Frame, nics: Sequence[Nic]) -> None:
         """Take in one frame, and the interfaces as they are in it."""
         self._frame.clear()
         before = self.tcp.changes
@@ -143,7 +144,18 @@ class Window:
             self.idle.clear()
         self.spaces = elsewhere.names(frame)
         _keep(self.cores, loads(frame), frame.at)
-        _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
+        _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
+
+    def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
+        """The interfaces to keep: of many not the virtual ones that rest."""
+        if len(nics) <= INTERFACES:
+            return nics
+        for name, past in list(self.nics.items()):
+            if all(one.kind != "nic" and _rests(one) for _, one in past):
+                del self.nics[name]
+        return [
+            nic for nic in nics if nic.kind == "nic" or nic.name in self.nics or not _rests(nic)
+        ]
 
     def once(self, name: Hashable, make: Callable[[], _Result]) -> _Result:
         """The value of `make()`, computed once a frame: many looks ask for the same."""
@@ -186,10 +198,7 @@ class Window:
 
     def rests(self, nic: Nic) -> bool:
         """Whether an interface moved and lost next to nothing in the whole window."""
-        series = self.nics.get(nic.name, ())
-        if not series or not _rests(nic):
-            return False
-        return series[0][1] is nic or all(_rests(one) for _, one in series)
+        return _rests(nic) and all(_rests(one) for _, one in self.nics.get(nic.name, ()))
 
     def of_interface(
         self, track: Track, interface: str | tuple[int, str]
