@@ -27,7 +27,7 @@ class Pods(Live):
         self.index, self.slow, self.at = 2, 0.0, 0.0
         self.steps: Counter[int] = Counter()
         self.sent: Counter[int] = Counter()
-        self.closed = 0
+        self.closed, self.dropped = 0, 3
 
     def now(self) -> float:
         return self.at
@@ -42,9 +42,9 @@ class Pods(Live):
             return link(self.index, f"eth{self.index}")
         self.sent[request.space.inode] += self.steps[request.space.inode]
         words = [0] * 25
-        words[1], words[3], words[7] = 5, self.sent[request.space.inode], 3
+        words[1], words[3], words[7] = 5, self.sent[request.space.inode], self.dropped
         head = struct.pack("=BxHII", 0, 0, self.index, 1)
-        return message(92, head + attribute(4, b"")[:0] + attribute(1, struct.pack("=25Q", *words)))
+        return message(92, head + attribute(1, struct.pack("=25Q", *words)))
 
 
 def known(count: int = 1) -> Memory:
@@ -76,8 +76,10 @@ def test_without_other_namespaces_nothing_is_asked() -> None:
         netns_links.update(pods, {})
 
 
-def test_a_namespace_that_rests_is_asked_seldom() -> None:
+@pytest.mark.parametrize("dropped", [3, 0])  # 0: no counter has counted anything yet
+def test_a_namespace_that_rests_is_asked_seldom(dropped: int) -> None:
     pods, memory = Pods(), known()
+    pods.dropped = dropped
     asked = [bool(read(pods, memory) or pods.asked) for _ in range(12)]
     assert sum(asked) <= 4
     pods.steps[POD] = STEP

@@ -33,11 +33,12 @@ def moment(
     gauges: Mapping[str, Any] | None = None, ran: float = 0.3, waited: float = 0.0,
     state: str = "S", group: str | None = None, throttled: float | None = None,
     idle: Sequence[float] = (1.0,) * 4, softirq: float = 0.0, queue: qdiscs.Row | None = None,
-    more: Tables | None = None,
+    more: Tables | None = None, runs: float | None = 1000.0,
 ) -> Tables:  # fmt: skip
     """The tables at a second; rates and `ran` are per second, and steady."""
     counts = {name: int(rate * second) for name, rate in {**SENDS, **(rates or {})}.items()}
-    thread = threads.Row(7, 7, 5, "iperf3", state, ran * second, waited * second, 0, group)
+    thread = threads.Row(7, 7, 5, "iperf3", state, ran * second, waited * second, 0, group,
+                         runs=None if runs is None else int(runs * second))  # fmt: skip
     tables = {
         **HOST,
         "socket_owners": [socket_owners.Row(101, 7, "iperf3")],

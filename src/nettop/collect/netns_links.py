@@ -108,7 +108,7 @@ def _count(kept: _Space, rows: Sequence[Row]) -> None:
     amount = sum(
         row.rx_bytes + row.tx_bytes + MOVED * (row.rx_dropped + row.tx_dropped) for row in rows
     )
-    first = not kept.amount
+    first = kept.moved == inf  # of a single reading it is not known what moves
     kept.moved, kept.amount = max(0, amount - kept.amount), amount
     kept.rests = 0 if first or kept.moved >= MOVED else _REST
 

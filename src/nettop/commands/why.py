@@ -7,9 +7,9 @@ nettop why --peer "ssh host2"       with the stages of the other end
 
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported. As root, flows of other network namespaces (containers, pods) are reported
-as well, with the name of the namespace. The stages of a flow are listed by capacity: the first one
-limits. A limit marked `there` is beyond this host.
+datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
+well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
+listed by capacity: the first one limits. A limit marked `there` is beyond this host.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.

@@ -23,7 +23,7 @@ LEGEND: Final = (
     "DISTANCE is the distance between them. –: unknown. z: by process. A filter may name columns: "
     "limit:cwnd peer:10.0.0.2"
 )
-NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
+NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp", "netns_tcp", "netns_udp")
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2),
     Column("LOCAL", 6, ">"),

@@ -100,7 +100,7 @@ def test_a_quota_bounds_a_thread_that_is_not_yet_throttled() -> None:
     thread = step(found, "thread")  # the quota of `moment` is 0.2 CPUs
     assert thread.utilisation == pytest.approx(0.75)
     assert found.next == thread
-    assert thread.capacity == pytest.approx((G, G / 0.75 * 1.35))
+    assert thread.capacity == pytest.approx((G / 0.75 / 1.15, G / 0.75 * 1.15 / (1 - 25 / 150)))
 
 
 def test_a_thread_that_only_asks_again_and_again_is_not_next() -> None:

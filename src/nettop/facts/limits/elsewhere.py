@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from .. import Facts
-from .looks import FLOWS, INTERFACES, QUIET, Look, end, name, wanting
-from .window import Window, mean
+from .looks import FLOWS, QUIET, Look, end, name, wanting
+from .window import INTERFACES, Window, mean
 
 COUNTED: Final = 1.0  # lost packets a second: fewer are an accident
 
