@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from ..facts.kinds.nic import Nic
 from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
+from ..views.once import once
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of
 from . import path
@@ -31,27 +31,11 @@ WIDE: Final = 76  # columns from which there is room for the loads
 BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 
 
-def known(scene: Scene) -> Sequence[Nic]:
+@once
+def known(scene: Scene) -> tuple[Nic, ...]:
     """The interfaces, those that lose packets first, then by rate; loopback only if it is busy."""
-    return _known(_Nics(scene.facts.nics if scene.facts is not None else ()))
-
-
-class _Nics:
-    """Interfaces that are equal only if they are the same objects: a pane asks more than once."""
-
-    def __init__(self, nics: tuple[Nic, ...]) -> None:
-        self.nics = nics
-
-    def __hash__(self) -> int:
-        return id(self.nics)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Nics) and other.nics is self.nics
-
-
-@lru_cache(maxsize=1)
-def _known(of: _Nics) -> tuple[Nic, ...]:
-    shown = (one for one in of.nics if one.kind != "loopback" or rate(one) > BUSY)
+    nics = scene.facts.nics if scene.facts is not None else ()
+    shown = (one for one in nics if one.kind != "loopback" or rate(one) > BUSY)
     return tuple(sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name)))
 
 
