@@ -19,7 +19,7 @@ def once(make: Callable[Concatenate[Scene, P], T]) -> Callable[Concatenate[Scene
     """
 
     @wraps(make)
-    def known(scene: Scene, *args: P.args, **kwargs: P.kwargs) -> T:
+    def known(scene: Scene, /, *args: P.args, **kwargs: P.kwargs) -> T:
         values: dict[object, T] = scene.__dict__.setdefault("_once", {})
         key = (make, args, tuple(kwargs.items()))
         if key not in values:
