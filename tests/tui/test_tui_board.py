@@ -138,3 +138,13 @@ def test_a_theme_dresses_every_role(name: str) -> None:
         "faint",
     }
     assert used - set(palette) <= (plain | {"dim", "steal"} if name in ("mono", "ansi") else set())
+
+
+async def test_a_row_is_made_again_for_another_width_only() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        drawn = app.board.drawn
+        for width, more in ((120, 0), (100, 1), (100, 1), (120, 2)):
+            app.board._strip(5, width)
+            assert app.board.drawn - drawn == more

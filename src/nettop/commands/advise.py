@@ -183,15 +183,17 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
+    from ..views.inventory import inventory
 
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "system": inventory(last.facts, last.frame.wall),
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
@@ -240,7 +242,7 @@ def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
 
 def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     from ..collect import collector
-    from ..facts.kinds.path import LINK_ONLY
+    from ..facts import elsewhere
     from ..facts.limits import words
     from ..views.enough import shortfall
 
@@ -271,13 +273,20 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
             unread.setdefault(why, []).append(name)
     for why, names in unread.items():
         print_lines(f"not read: {', '.join(names)}: {why}")
-    for nic in link_only(facts):
-        print_lines(f"{nic}: {LINK_ONLY}")
+    for text in (*_links_only(facts), *elsewhere.limited(last.frame, facts)):
+        print_lines(text)
 
 
 def link_only(facts: Facts) -> list[str]:
     """The interfaces with a link whose drops are not known by kind."""
     return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
+
+
+def _links_only(facts: Facts) -> list[str]:
+    """A line for each of them."""
+    from ..facts.kinds.path import LINK_ONLY
+
+    return [f"{name}: {LINK_ONLY}" for name in link_only(facts)]
 
 
 def _print_finding(source: Source, finding: Finding, host: str = "") -> None:

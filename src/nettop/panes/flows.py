@@ -127,6 +127,7 @@ FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a fi
     "peer": peer,
     "limit": lambda f: f.limit,
     "nic": lambda f: f.nic,
+    "namespace": lambda f: f.namespace,
     "queue": lambda f: f.queue,
     "control": lambda f: f.congestion,
     "distance": lambda f: f.distance,
@@ -169,7 +170,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
             "bad" if bad else "dim",
         ),
         (flow.queue or UNKNOWN, "dim"),
-        (flow.nic or "", "dim"),
+        (flow.nic or (f"@{flow.namespace}" if flow.namespace is not None else ""), "dim"),
         (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
@@ -189,8 +190,8 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def counted(shown: int, facts: Facts) -> str:
     """The number of flows shown, and of all; facts exist for the busiest flows only."""
     known = len(facts.flows)
-    not_tcp = sum(f.protocol != "tcp" for f in facts.flows)
-    every = max(known, facts.host.tcp_flows + not_tcp)
+    others = sum(f.protocol != "tcp" or f.namespace is not None for f in facts.flows)
+    every = max(known, facts.host.tcp_flows + others)
     if every == known:
         return f"{count(shown)} of {count(known)}"
     if shown == known:

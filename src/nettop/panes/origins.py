@@ -78,8 +78,10 @@ def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     if stage in ("core", "backlog"):
         queue = next((queue for queue in facts.queues if queue.nic == nic), None)
         return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
-    target = flow_of(facts, limit).target
-    near = [flow for flow in facts.flows if name(flow) == target]
+    of = flow_of(facts, limit)
+    near = [
+        flow for flow in facts.flows if (name(flow), flow.namespace) == (of.target, of.namespace)
+    ]
     beside = (flow for flow in facts.flows if flow.nic == nic)
     near += sorted(beside, key=lambda one: rate(one) or 0.0, reverse=True)
     return of_flow(near[0] if near else None)

@@ -88,7 +88,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
     app.engine = engine
-    app.scrub.moments = moments_of(recording=source.ends)
+    boxed = source.live and not getattr(options, "netns", None)
+    arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
+    app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))

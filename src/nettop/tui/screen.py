@@ -29,7 +29,7 @@ from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
 from .sampling_keys import record
-from .scrub import FIRST, Scrub, forbidden, moments_of
+from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -259,6 +259,7 @@ class Nettop(App[int]):
 
     def _look_at(self, view: View) -> None:
         """Take a view, and let the engine know."""
+        self.scene = self.scrub.noted(self.scene)
         before, self.view = self.view, view
         if view.options != before.options:
             effect.show(self, self.board, self.engine, (before.options, view.options))
@@ -273,8 +274,6 @@ class Nettop(App[int]):
         if newest and self.engine is not None and self.engine.advance():
             view = replace(view, moment=self.scene.wall if self.view.moment else 0.0)
             self.scrub.follows = bool(view.moment)
-        elif view == self.view and verb.endswith("earlier"):
-            self.add_note(FIRST, "dim")
         self._look_at(view)
 
     def carry_out(self, ask: Ask) -> None:

@@ -183,6 +183,7 @@ class Scene:
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
+    boxed: bool = field(default=False, metadata=_MOMENT)  # it comes from the black box
     stretched: Mapping[str, float] = field(
         default_factory=dict, metadata=_MOMENT
     )  # seconds between readings of tables that wait longer, to keep the budget
@@ -222,10 +223,14 @@ class Scene:
             name = str(finding.target).partition("/")[0]
             if finding.severity == "critical" and name in known:
                 return known[name]
-        recent = [_moved(moment) for moment in self.past.fine[-10:]]
+        recent: dict[str, float] = {}
+        for moment in self.past.fine[-10:]:
+            for name, moved in _moved(moment).items():
+                if moved > recent.get(name, 0.0):
+                    recent[name] = moved
 
         def rate(nic: Nic) -> float:
-            return max([_bytes(nic.per_s), *(rates.get(nic.name, 0.0) for rates in recent)])
+            return max(_bytes(nic.per_s), recent.get(nic.name, 0.0))
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
@@ -356,7 +361,8 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
 @lru_cache(maxsize=16)
 def _moved(moment: Summary) -> Mapping[str, float]:
     """The rate of each interface at that moment, both directions together, bytes/s."""
-    return {name: _bytes(rates) for name, rates in moment.ports.items()}
+    moved = ((name, _bytes(rates)) for name, rates in moment.ports.items())
+    return {name: rate for name, rate in moved if rate}
 
 
 def _bytes(rate: Counters | PortRates) -> float:
