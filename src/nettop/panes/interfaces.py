@@ -39,10 +39,11 @@ def known(scene: Scene) -> tuple[Nic, ...]:
     return tuple(sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name)))
 
 
-@lru_cache(maxsize=1)
-def _together(of: _Nics) -> tuple[float, float]:
+@once
+def _together(scene: Scene) -> tuple[float, float]:
     """The sums of rates (bytes/s) and of losses (packets/s)."""
-    return sum(map(rate, of.nics)), sum(lost(one.per_s) or 0.0 for one in of.nics)
+    nics = known(scene)
+    return sum(map(rate, nics)), sum(lost(one.per_s) or 0.0 for one in nics)
 
 
 def rate(nic: Nic) -> float:
@@ -89,7 +90,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
     more = len(every) - len(shown)
     if more:
-        moved, gone = _together(_Nics(tuple(every)))
+        moved, gone = _together(scene)
         moved = max(0.0, moved - sum(map(rate, shown)))
         gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in shown))
         text = f"   {more} more: {scene.units.rate(moved)} together"
