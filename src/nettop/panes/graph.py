@@ -15,6 +15,7 @@ from ..facts.kinds.nic import Nic
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
 from ..terms.units import Units, brief, seconds, share
+from ..views.once import once
 from ..views.scene import Scene
 from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
@@ -85,12 +86,13 @@ def _track(scene: Scene, nic: Nic, width: int) -> tuple[Timeline, tuple[Event, .
     return track, tuple(events(scene, track.end, track.step * len(track.rx)))
 
 
-def latest(scene: Scene) -> list[Event]:
+@once
+def latest(scene: Scene) -> tuple[Event, ...]:
     """The latest events on the axis of the widest graph: those that the cursor can be on."""
     if len(scene.past.fine) < 2:
-        return []
+        return ()
     step, last = last_step(scene.past, scene.interval)
-    return events(scene, (last + 1) * step, 2 * room(WIDEST) * step)[-MARKS_MOST:]
+    return tuple(events(scene, (last + 1) * step, 2 * room(WIDEST) * step)[-MARKS_MOST:])
 
 
 def marks(scene: Scene) -> tuple[str, ...]:

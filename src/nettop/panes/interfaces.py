@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from ..facts.kinds.nic import Nic
 from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
+from ..views.once import once
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of
 from . import path
@@ -31,34 +31,19 @@ WIDE: Final = 76  # columns from which there is room for the loads
 BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 
 
-def known(scene: Scene) -> Sequence[Nic]:
+@once
+def known(scene: Scene) -> tuple[Nic, ...]:
     """The interfaces, those that lose packets first, then by rate; loopback only if it is busy."""
-    return _known(_Nics(scene.facts.nics if scene.facts is not None else ()))
-
-
-class _Nics:
-    """Interfaces that are equal only if they are the same objects: a pane asks more than once."""
-
-    def __init__(self, nics: tuple[Nic, ...]) -> None:
-        self.nics = nics
-
-    def __hash__(self) -> int:
-        return id(self.nics)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Nics) and other.nics is self.nics
-
-
-@lru_cache(maxsize=1)
-def _known(of: _Nics) -> tuple[Nic, ...]:
-    shown = (one for one in of.nics if one.kind != "loopback" or rate(one) > BUSY)
+    nics = scene.facts.nics if scene.facts is not None else ()
+    shown = (one for one in nics if one.kind != "loopback" or rate(one) > BUSY)
     return tuple(sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name)))
 
 
-@lru_cache(maxsize=1)
-def _together(of: _Nics) -> tuple[float, float]:
+@once
+def _together(scene: Scene) -> tuple[float, float]:
     """The sums of rates (bytes/s) and of losses (packets/s)."""
-    return sum(map(rate, of.nics)), sum(lost(one.per_s) or 0.0 for one in of.nics)
+    nics = known(scene)
+    return sum(map(rate, nics)), sum(lost(one.per_s) or 0.0 for one in nics)
 
 
 def rate(nic: Nic) -> float:
@@ -105,7 +90,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
     more = len(every) - len(shown)
     if more:
-        moved, gone = _together(_Nics(tuple(every)))
+        moved, gone = _together(scene)
         moved = max(0.0, moved - sum(map(rate, shown)))
         gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in shown))
         text = f"   {more} more: {scene.units.rate(moved)} together"

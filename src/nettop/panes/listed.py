@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..terms.text import Line, cells, crop, ends, fit, line
 from ..views.mutes import may_mute, mutes
+from ..views.once import once
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
 from .clock import clock
 from .parts import severity
@@ -30,7 +31,8 @@ class Listed:
     changes: tuple[JournalEntry, ...] = ()  # made for it if it is done, newest first
 
 
-def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
+@once
+def listed(scene: Scene, *, muted: bool = True) -> tuple[Listed, ...]:
     """The findings that hold, most severe first; then done, ended (latest first) and muted ones."""
     holding = [Listed(finding.id, "", finding) for finding in scene.findings]
     done: list[Listed] = []
@@ -41,9 +43,9 @@ def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
         row = Listed(one.finding.id, state, one.finding, one.wall, changes)
         (done if changes else ended).append(row)
     if not muted:
-        return [*holding, *done, *ended]
+        return (*holding, *done, *ended)
     hidden = [Listed(name, "muted", muted_by(name, scene)) for name in scene.mutes]
-    return [*holding, *done, *ended, *hidden]
+    return (*holding, *done, *ended, *hidden)
 
 
 def muted_by(name: str, scene: Scene) -> Finding | None:
