@@ -4,6 +4,9 @@
   nettop sweep ring.rx@eth0 --value 256 --value 1024 --and coalesce.rx-usecs@eth0 --and-value 0
          --and-value 50 --to …                                          every pair of both values
 
+A value that loses more than 3 % in each of its first five pairs of runs, or in eight of nine, is
+not tested further: of values that are as good as the current one at most 5 % are stopped so.
+
 The setting is reverted, unless --keep-best is given and the best value is better than the current
 one. Exit code 0: a value was better; 1: none was.
 """

@@ -126,6 +126,10 @@ class ExperimentPlan:
         return (2 + states * self.least) * self.run_seconds + states * self.least * pause
 
 
+def _never(_state: int) -> bool:
+    return False
+
+
 @dataclass
 class Runner:
     """Takes samples of states; tracks time, reports progress, handles cancellation."""
@@ -190,8 +194,13 @@ class Runner:
         """Whether the time limit is reached."""
         return self.plan.budget is not None and self.clock() - self.begun >= self.plan.budget
 
-    def alternate(self, states: int, enough: Callable[[], bool]) -> None:
-        """Run rounds over all states until `enough` or a limit; always restores the lever."""
+    def alternate(
+        self, states: int, enough: Callable[[], bool], ended: Callable[[int], bool] = _never
+    ) -> None:
+        """Run rounds over all states until `enough` or a limit; always restores the lever.
+
+        A state that has `ended` is left out from then on.
+        """
         self.begun = self.clock()
         try:
             self.probe(states)
@@ -199,7 +208,8 @@ class Runner:
             while rounds < self.plan.most:
                 rounds += 1
                 for state in range(states):
-                    self.one(state, rounds, states)
+                    if not ended(state):
+                        self.one(state, rounds, states)
                 odd = rounds % 2 == 1  # an odd count has a middle pair
                 if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
                     return
@@ -321,22 +331,34 @@ def sweep(
 ) -> tuple[Row, ...]:
     """Run all states in turn, at least `plan.least` rounds, and compare each with state 0.
 
-    `names` are those of the states, state 0 first. The comparisons are not corrected for their
+    `names` are those of the states, state 0 first. A state that is `statistics.hopeless` is not run
+    any more. The comparisons are not corrected for their
     number: the best of many states looks better than it is, so prove the winner.
     """
     runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
 
-    def settled(state: int) -> bool:
-        gains = statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
-        return statistics.settled(gains, plan.least)
+    def gains(state: int) -> list[float]:
+        return statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
 
-    runner.alternate(len(names), lambda: all(settled(s) for s in range(1, len(names))))
+    def hopeless(state: int) -> bool:
+        return state > 0 and statistics.hopeless(gains(state))
+
+    others = range(1, len(names))
+    runner.alternate(
+        len(names),
+        lambda: all(hopeless(s) or statistics.settled(gains(s), plan.least) for s in others),
+        hopeless,
+    )
     base = runner.samples[0]
     rows = [Row(names[0], tuple(runner.figures(0)), None)]
     for state, name in enumerate(names[1:], 1):
         change = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
         guards = guards_of(base, runner.samples[state], chosen.guards)
-        rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(change, guards)))
+        change = statistics.guarded(change, guards)
+        if hopeless(state):
+            pairs = len(runner.figures(state))
+            change = replace(change, because=f"{change.because}; stopped after {pairs} pairs")
+        rows.append(Row(name, tuple(runner.figures(state)), change))
     return tuple(rows)
 
 
