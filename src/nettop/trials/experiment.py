@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Final
+from typing import Final, Protocol
 
 from . import statistics
 from .documents import OutcomeFields
@@ -126,8 +126,22 @@ class ExperimentPlan:
         return (2 + states * self.least) * self.run_seconds + states * self.least * pause
 
 
+class Log(Protocol):
+    """The runs of a sweep, kept while it runs (`unfinished.Unfinished`)."""
+
+    def add(self, number: int, state: int, sample: Sample) -> None:
+        """Keep a run of round `number`."""
+
+    def samples(self) -> dict[int, list[Sample]]:
+        """The runs to start with, by state."""
+
+
 def _never(_state: int) -> bool:
     return False
+
+
+def _unnoted(_round: int, _state: int, _sample: Sample) -> None:
+    pass
 
 
 @dataclass
@@ -141,6 +155,7 @@ class Runner:
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
     metric: Metric | None = None  # of two compared states; None for a sweep
+    note: Callable[[int, int, Sample], None] = _unnoted  # gets each counted run with its round
     samples: dict[int, list[Sample]] = field(default_factory=dict)
     begun: float = 0.0
     steady: bool = True
@@ -156,6 +171,7 @@ class Runner:
         taken = self.take(state)
         if count:
             self.samples.setdefault(state, []).append(taken)
+            self.note(rounds, state, taken)
         return taken
 
     def _report(self, state: int, rounds: int, states: int) -> None:
@@ -199,7 +215,7 @@ class Runner:
     ) -> None:
         """Run rounds over all states until `enough` or a limit; always restores the lever.
 
-        A state that has `ended` is left out from then on.
+        A state that has `ended` is left out from then on. Runs that `samples` already has count.
         """
         self.begun = self.clock()
         try:
@@ -208,7 +224,7 @@ class Runner:
             while rounds < self.plan.most:
                 rounds += 1
                 for state in range(states):
-                    if not ended(state):
+                    if len(self.samples.get(state, ())) < rounds and not ended(state):
                         self.one(state, rounds, states)
                 odd = rounds % 2 == 1  # an odd count has a middle pair
                 if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
@@ -327,15 +343,19 @@ def sweep(
     plan: ExperimentPlan,
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    log: Log | None = None,
 ) -> tuple[Row, ...]:
     """Run all states in turn, at least `plan.least` rounds, and compare each with state 0.
 
     `names` are those of the states, state 0 first. A state that is `statistics.hopeless` is not run
-    any more. The comparisons are not corrected for their
+    any more. `log` has the runs of a sweep that was interrupted, and gets those of this one.
+
+    The comparisons are not corrected for their
     number: the best of many states looks better than it is, so prove the winner.
     """
-    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
+    runner = Runner(lever, take, plan, watch, cancel or threading.Event())
+    if log is not None:
+        runner.note, runner.samples = log.add, log.samples()
 
     def gains(state: int) -> list[float]:
         return statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
