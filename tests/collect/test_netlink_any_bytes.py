@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -39,7 +40,7 @@ from nettop.collect import (
 from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, optics
 from nettop.host.netlink.codec import attribute
 
-PARSERS = {
+PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "links": (links.parse, LINKS),
     "link_stats": (
         lambda raw: link_stats.update(Fake({"route/links": LINKS, "route/counters": raw}), {}),

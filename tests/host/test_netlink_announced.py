@@ -6,7 +6,6 @@ import socket
 
 import pytest
 
-from nettop.host.netlink import announced
 from nettop.host.netlink.announced import LONGEST, Announced
 
 
@@ -72,7 +71,7 @@ def test_an_old_answer_is_asked_for_again_and_an_equal_one_stays_the_same_object
 ) -> None:
     assert door.heard == []
     now = [100.0]
-    monkeypatch.setattr(announced.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr("nettop.host.netlink.announced.time.monotonic", lambda: now[0])
     kept, question = Announced(), Question()
     first = kept.answer("route/links", question)
     now[0] += LONGEST

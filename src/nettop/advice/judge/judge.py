@@ -239,7 +239,7 @@ class _Rows:
         """Each row with its interface; None where it has none."""
         facts = self.fresh.get(over, self.moment.facts.of(kinds()[over]))
         if over == "nic":
-            return [(fact, (fact,)) for fact in facts]
+            return [(cast("Nic", fact), (fact,)) for fact in facts]
         if not PARENTS[over]:
             return [(None, (fact,)) for fact in facts]
         known = [(fact, self.moment.scope(over, fact)) for fact in facts]

@@ -25,7 +25,7 @@ class Rested:
     """The facts of the last frame, and when all were judged."""
 
     at: float = float("-inf")
-    before: dict[str, Sequence[object]] = field(default_factory=dict)
+    before: Mapping[str, Sequence[object]] = field(default_factory=dict)
 
     def fresh(self, facts: Facts, held: Collection[tuple[str, str]]) -> Fresh:
         """The facts to judge now; `held` are the rules, with their targets, that hold."""
