@@ -177,11 +177,14 @@ def open_source(args: argparse.Namespace, *, pace: float = 0.0, loop: bool = Fal
 
 def open_peer(args: argparse.Namespace, here: Source) -> Source | None:
     """The source of --peer; None without it. Refused where `here` is no running host."""
-    if args.peer is None:
-        return None
-    if not here.live and here.batches is None:
+    check_peer(args, here)
+    return None if args.peer is None else _distant(args.peer)
+
+
+def check_peer(args: argparse.Namespace, here: Source) -> None:
+    """Refuse --peer where `here` is no running host."""
+    if args.peer is not None and not here.live and here.batches is None:
         raise Refused("--peer needs a running host, not a recording or a directory", 2)
-    return _distant(args.peer)
 
 
 def _distant(text: str) -> Source:

@@ -15,11 +15,13 @@ from typing import TYPE_CHECKING
 
 from ..terms.errors import Refused
 from . import (
+    check_peer,
     drop_reasons_argument,
     duration_argument,
     enter_netns,
     interface_argument,
     open_source,
+    peer_argument,
     profile_argument,
     source_arguments,
 )
@@ -40,6 +42,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     interface_argument(parser, "initial interface")
     duration_argument(parser, "--interval", "time between samples (1)")
     profile_argument(parser)
+    peer_argument(parser)
     drop_reasons_argument(parser)
     parser.add_argument(
         "--read-only", action="store_true", help="change nothing, run no test, write no file"
@@ -58,6 +61,8 @@ def run(args: argparse.Namespace) -> int:
     if args.plain:
         from . import command
 
+        if args.peer is not None:
+            raise Refused("--peer needs the screen; `nettop why --peer` prints text", 2)
         show = command("show")
         parser = argparse.ArgumentParser()
         show.arguments(parser)
@@ -79,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     from ..tui.app import run as draw
 
     source = open_source(args, pace=1.0, loop=True)
+    check_peer(args, source)
     if source.ends:
         _enter(source)
     return draw(args, source)

@@ -154,6 +154,8 @@ def remedy(finding: Finding, scene: Scene, width: int) -> list[Line]:
 
 def keys_of(finding: Finding) -> str:
     """The keys that act on a finding; an experiment can only be proved."""
+    if finding.host:
+        return f"y copy, for {finding.host}"
     sure = any(not one.experiment for one in finding.wanted)
     return "a apply  p prove  y copy  s persist" if sure else "an experiment: p prove  y copy"
 

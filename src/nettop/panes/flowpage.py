@@ -16,6 +16,7 @@ from ..views.past import History, Trace
 from ..views.scene import Scene
 from ..views.stages import WAYS
 from ..views.timeline import traces
+from . import ends
 from .graph import rounded
 from .grid import beside
 from .limit import mark
@@ -157,6 +158,7 @@ def lines(
     )
     limit = limit_of(flow, scene)
     out += verdict(flow, limit, width)
+    out += ends.of_flow(flow, scene, width)
     out += process(flow, scene, width)
     known = figures(flow, scene)
     wide = width >= WIDE

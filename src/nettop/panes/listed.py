@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from ..advice.rules.severity import SEVERITIES
 from ..terms.text import Line, cells, crop, ends, fit, line
 from ..views.mutes import may_mute, mutes
 from ..views.once import once
@@ -33,8 +34,10 @@ class Listed:
 
 @once
 def listed(scene: Scene, *, muted: bool = True) -> tuple[Listed, ...]:
-    """The findings that hold, most severe first; then done, ended (latest first) and muted ones."""
-    holding = [Listed(finding.id, "", finding) for finding in scene.findings]
+    """Those that hold, of both ends, most severe first; then done, ended (latest first), muted."""
+    there = scene.peer.findings if scene.peer is not None else ()
+    every = sorted((*scene.findings, *there), key=lambda one: SEVERITIES.index(one.severity))
+    holding = [Listed(finding.id, "", finding) for finding in every]
     done: list[Listed] = []
     ended: list[Listed] = []
     for one in scene.ended:

@@ -14,7 +14,19 @@ from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
 from ..views.stages import foremost, moves
-from . import flowlist, graph, grid, interfaces, limit, listed, origins, path, processlist, verdict
+from . import (
+    ends,
+    flowlist,
+    graph,
+    grid,
+    interfaces,
+    limit,
+    listed,
+    origins,
+    path,
+    processlist,
+    verdict,
+)
 from .cursor import among
 from .frame import inside, part
 from .parts import listing, section, waiting
@@ -146,6 +158,7 @@ def band(scene: Scene, view: View, width: int, *, framed: bool, tall: bool = Tru
         rows += limit.stages(scene, found, inner, view.spot.on.removeprefix(STAGE))
     if scene.facts is not None:
         rows += path.reasons(scene.facts, inner)
+    rows += ends.band(scene, inner)
     remarks = [verdict.problems(scene)]
     if found is not None and moves(found) and scene.wall > found.since > 0:
         remarks.append(_since(scene.wall - found.since))
@@ -217,7 +230,7 @@ def findings(scene: Scene, view: View, width: int, height: int, *, framed: bool)
         text += f"; {len(scene.mutes)} muted (M)" if scene.mutes else ""
         shown = [line((text, role))]
         return part("FINDINGS", "", _filled(shown, height, framed), width, framed=framed)
-    hold = len(scene.findings)
+    hold = sum(not one.state for one in every)
     remark = count(len(rows)) if len(rows) > height else ""
     if len(rows) > hold:
         remark = f"{hold} hold, {len(rows) - hold} done or ended"

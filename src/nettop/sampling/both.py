@@ -11,9 +11,24 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.both import Both, Close
+from ..host.source import Source
 from .sampler import Sampler
 
 _SOCKETS: Final = ("sockets_tcp",)
+
+
+class CloseSampler:
+    """Takes the small frames, with samplers of its own: rates need the frame before."""
+
+    def __init__(self, here: Source, there: Source) -> None:
+        """The sources of this host and of the other."""
+        self._near, self._far = Sampler(here), Sampler(there)
+
+    def take(self) -> Close:
+        """The sockets of both hosts. HostLostError when one cannot be read."""
+        before = self._near.take(_SOCKETS)
+        there = self._far.take(_SOCKETS)
+        return Close(before, there, self._near.take(_SOCKETS))
 
 
 @dataclass(slots=True)
@@ -22,20 +37,14 @@ class BothSampler:
 
     here: Sampler
     there: Sampler
-    _near: Sampler = field(init=False)  # of the small frames
-    _far: Sampler = field(init=False)
+    _close: CloseSampler = field(init=False)
 
     def __post_init__(self) -> None:
-        """The small frames have samplers of their own: rates need the frame before."""
-        self._near, self._far = Sampler(self.here.source), Sampler(self.there.source)
+        """The sources are those of the samplers."""
+        self._close = CloseSampler(self.here.source, self.there.source)
 
     def take(self, wanted: Collection[str]) -> Both:
         """One frame of each host. HostLostError when one cannot be read."""
         there = self.there.take(wanted)
         here = self.here.take(wanted)
-        return Both(here, there, self._close())
-
-    def _close(self) -> Close:
-        before = self._near.take(_SOCKETS)
-        there = self._far.take(_SOCKETS)
-        return Close(before, there, self._near.take(_SOCKETS))
+        return Both(here, there, self._close.take())

@@ -69,6 +69,10 @@ class Actions:
         if not self.source.live and not shown and not own:
             self.post(note(recording(origin(self.source)), "warn"))
             return
+        finding = scene.finding(ask.target) if ask.target else None
+        if finding is not None and finding.host:
+            self.post(note(f"this is a finding of {finding.host}: y copies its commands", "warn"))
+            return
         plans = any(hasattr(part, f"do_{ask.verb}") for part in (self.planning, self.experiments))
         if self.changing.depth and plans:
             self.post(note("a change is being written: press the key again after it", "warn"))

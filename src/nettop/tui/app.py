@@ -75,7 +75,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         notes=tuple(Note(text, "bad", time.time()) for text in notices),
     )
 
-    from . import leaving
+    from . import leaving, peering
     from .actions import Actions
     from .engine import Engine
     from .processor import learn
@@ -87,6 +87,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
     engine = Engine(
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
+    engine.peering = peering.of(options, source, lambda text: engine.post(Scene(notes=(text,))))
     app.engine = engine
     boxed = source.live and not getattr(options, "netns", None)
     arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None

@@ -22,6 +22,7 @@ from ..views.scene import Note, Scene, View
 
 if TYPE_CHECKING:
     from ..views.observer import Observation, Observer
+    from .peering import Peering
     from .taping import Taping
 
 Post = Callable[[Scene], None]
@@ -46,6 +47,7 @@ class Engine(threading.Thread):
         self.ending = False  # whether the recording is to end
         self.reasons = False  # whether the view counts drops by reason
         self.recording: Taping | None = None
+        self.peering: Peering | None = None  # reads the other end of the flows
         self.past = History()
         self.stopping = False
         self.single = False  # take one sample of a recording that is held
@@ -93,9 +95,13 @@ class Engine(threading.Thread):
         """End the loop soon; the thread is a daemon, so nobody must wait for it."""
         self.stopping = True
         self.wake()
+        if self.peering is not None:
+            self.peering.stop()
 
     def run(self) -> None:
         """Sample until stopped; a recording that runs then is kept."""
+        if self.peering is not None:
+            self.peering.start()
         try:
             self._loop()
         finally:
@@ -189,6 +195,8 @@ class Engine(threading.Thread):
         if opening and self.past.fine:
             observer.restart(pane(view.pane).NEEDS)
             return
+        if self.peering is not None:
+            observer.pairs = self.peering.pairs
         observation = observer.glance(pane(view.pane).NEEDS)
         if self.recording is not None and not self.recording.add():
             self.recording = None
@@ -196,6 +204,8 @@ class Engine(threading.Thread):
             return
         self.past = self.past.add(observation.facts, observation.frame.wall)
         self.post(self.scene(observation, view))
+        if self.peering is not None:
+            self.peering.offer(observation)
 
     def _tape(self, observer: Observer) -> None:
         """Begin or end a recording as `tape` says."""
@@ -227,4 +237,5 @@ class Engine(threading.Thread):
             scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,
             recording=self.recording.path if self.recording is not None else "",
+            peer=self.peering.shown if self.peering is not None else None,
         )

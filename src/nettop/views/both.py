@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from textwrap import wrap
-from typing import Final
+from typing import Final, Protocol
 
 from ..facts import Facts
 from ..facts.joined import Joiner
@@ -70,6 +70,12 @@ def names(here: Source, there: Source) -> tuple[str, str]:
     """The names of both hosts; where they are equal, the other one by its command prefix."""
     prefix = there.batches.name if there.batches is not None else there.host
     return here.host, there.host if there.host != here.host else prefix
+
+
+def short(name: str) -> str:
+    """The name of a host for one line: of a command prefix the last word that is no option."""
+    words = [word for word in name.split() if not word.startswith("-")]
+    return words[-1] if words else name
 
 
 def text(sides: Sides, hosts: tuple[str, str], chosen: Callable[[str], bool]) -> Iterator[str]:
@@ -143,33 +149,50 @@ def _line(one: Joined) -> str:
     return "".join(parts)
 
 
-def lost(losses: Losses) -> Iterator[str]:
-    """What was lost between the stacks, with its bound, and where."""
+def lost(
+    losses: Losses, width: int = WIDE, labels: Mapping[str, str] | None = None
+) -> Iterator[str]:
+    """What was lost between the stacks, with its bound, and where; `labels` name the hosts."""
     sent = f"{losses.sent:,} segments sent in {units.seconds(losses.seconds)}"
     merges = " (in bytes: the receiver merges segments)" if losses.merged else ""
-    text = f"lost between the stacks: {_range(losses.between)} of {sent}{merges}"
+    text = f"lost between the stacks: {span(losses.between)} of {sent}{merges}"
     if losses.between[1] >= 1 or losses.retransmitted:
         text += f"; {losses.retransmitted:,} retransmitted, without duplicates"
     if losses.refused >= 1:
         text += f"; {losses.refused:,.0f} refused by the sender's own queues and sent again"
-    yield from _wrapped(text)
+    yield from wrap(text, width, initial_indent="  ", subsequent_indent="    ")
     for place in losses.places:
-        yield from wrap(_place(place), WIDE, initial_indent="    ", subsequent_indent="      ")
+        words = _place(place, labels or {})
+        yield from wrap(words, width, initial_indent="    ", subsequent_indent="      ")
 
 
-def _place(place: Place) -> str:
+def _place(place: Place, labels: Mapping[str, str]) -> str:
     kind = "socket" if place.stage == "rcvbuf" else place.stage
-    return f"{place.end} {kind}: {_range(place.segments)}  ({place.name}: {place.because})"
+    end = labels.get(place.end, place.end)
+    return f"{end} {kind}: {span(place.segments)}  ({place.name}: {place.because})"
 
 
-def _range(segments: tuple[float, float]) -> str:
+def span(segments: tuple[float, float]) -> str:
+    """`none`, `12`, `12 to 14`, `at most 14`."""
     least, most = (f"{value:,.0f}" for value in segments)
     if least == "0":
         return "none" if most == "0" else f"at most {most}"
     return least if least == most else f"{least} to {most}"
 
 
-def unmatched(sides: Sides, hosts: tuple[str, str]) -> Iterator[str]:
+class Matched(Protocol):
+    """The flows that both hosts see, and those that only this one sees."""
+
+    @property
+    def joined(self) -> tuple[Joined, ...]:
+        """Flows that both hosts see."""
+
+    @property
+    def unmatched(self) -> tuple[Unmatched, ...]:
+        """Flows that only this host sees."""
+
+
+def unmatched(sides: Matched, hosts: tuple[str, str]) -> Iterator[str]:
     """What is said where flows of this host have no other end there."""
     missing: Sequence[Unmatched] = sides.unmatched
     if not sides.joined and not missing:

@@ -27,7 +27,7 @@ RECENT: Final = 10  # moments that are not packed
 LIVE: Final = 500_000  # bytes before compression that those may have together
 MOST: Final = 4 << 20  # bytes of all packed moments
 WINDOW: Final = 32_768  # bytes: how far deflate looks back (RFC 1951)
-_PACKED: Final = ("facts", "frame", "findings", "muted", "plans", "ended")
+_PACKED: Final = ("facts", "frame", "findings", "muted", "plans", "ended", "peer")
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from ..advice.rules.load import load
 from ..advice.rules.rule import Rule
 from ..facts import Facts
 from ..facts.joined import Joiner, needs
+from ..facts.kinds.pair import Pair
 from ..facts.limits.prediction import Calibration
 from ..frame.rates import Frame
 from ..host.session import ssh_peer
@@ -59,6 +60,7 @@ class Observer:
         self.budget = Budget(float(settings.get("budget", BUDGET)))
         self.passed = 0.0  # seconds between the last two frames
         self.joiner = Joiner(ssh_peer=ssh_peer() if source.live else None)
+        self.pairs: tuple[Pair, ...] = ()  # flows with the settings of both ends (--peer)
         faults = [*settings.faults]
         rules = extra + load(config.rule_folders(), limits=settings.limits, tell=faults.append)
         self.faults = tuple(faults)  # invalid files of the user, which are ignored
@@ -115,7 +117,8 @@ class Observer:
 
     def facts(self, frame: Frame) -> Facts:
         """The facts of a frame, with the profile and the interface of this observer."""
-        return self.joiner.build(frame, profile=self.profile, interface=self.interface)
+        facts = self.joiner.build(frame, profile=self.profile, interface=self.interface)
+        return replace(facts, more={**facts.more, "pair": self.pairs}) if self.pairs else facts
 
     def observation(self, frame: Frame) -> Observation:
         """Join and judge a frame of `sample`."""

@@ -20,6 +20,7 @@ from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
+    from ..facts.pair import Joined, Unmatched
 
 IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change
 _IDLE: Final = 1000.0  # bytes/s below which an interface is idle
@@ -149,6 +150,18 @@ class Ended:
 
 
 @dataclass(frozen=True, slots=True)
+class Peer:
+    """The other end of the flows (--peer), and what both ends show of the joined flows."""
+
+    hosts: tuple[str, str]  # names of this host and of the other
+    message: str = ""  # why there is no new picture; the last one stays
+    joined: tuple[Joined, ...] = ()
+    unmatched: tuple[Unmatched, ...] = ()
+    findings: tuple[Finding, ...] = ()  # of the other host; ids, targets and titles name it
+    plans: Mapping[str, tuple[Step, ...]] = field(default_factory=dict)  # by finding id
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """One message: the result of a key, or why it could not be done."""
 
@@ -188,6 +201,8 @@ class Scene:
         default_factory=dict, metadata=_MOMENT
     )  # seconds between readings of tables that wait longer, to keep the budget
 
+    peer: Peer | None = field(default=None, metadata=_MOMENT)
+
     journal: tuple[JournalEntry, ...] = field(default=(), metadata=_KEPT)
     results: tuple[StoredResult, ...] = field(default=(), metadata=_KEPT)
     studies: tuple[Paper, ...] = field(default=(), metadata=_KEPT)  # lazy
@@ -206,12 +221,15 @@ class Scene:
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
         known = (*self.findings, *self.muted, *(one.finding for one in self.ended))
+        known += self.peer.findings if self.peer is not None else ()
         return next((f for f in known if f.id == id_), None)
 
     def steps(self, id_: str) -> tuple[Step, ...]:
         """The steps of a finding, also of one that has ended."""
         if id_ in self.plans:
             return self.plans[id_]
+        if self.peer is not None and id_ in self.peer.plans:
+            return self.peer.plans[id_]
         return next((one.steps for one in self.ended if one.finding.id == id_), ())
 
     @cached_property

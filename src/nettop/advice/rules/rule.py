@@ -227,6 +227,7 @@ class Finding:
     gain: float = 1.0
     safety: bool = False  # no test run can prove it
     cause: str = ""  # id of the finding that explains it
+    host: str = ""  # the other host (--peer), where the fix belongs; empty: this host
 
 
 @dataclass(frozen=True, slots=True)

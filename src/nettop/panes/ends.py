@@ -1,0 +1,117 @@
+"""Both ends of a flow (--peer): the stages of both hosts in one line, and where segments die."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from ..facts.kinds.flow import Flow
+from ..facts.limits import words
+from ..facts.limits.looks import name
+from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
+from ..terms.text import Line, fit_line, line, line_cells, wrap
+from ..terms.units import share
+from ..views import both
+
+if TYPE_CHECKING:
+    from ..views.scene import Peer, Scene
+
+MARGIN: Final = 3  # columns before each line but the first
+NAME: Final = 24  # columns of a host's name in the line of stages
+
+
+def band(scene: Scene, width: int) -> list[Line]:
+    """Three lines for the overview: the busiest joined flow, its stages, its losses."""
+    peer = scene.peer
+    if peer is None:
+        return []
+    one = max(peer.joined, key=lambda known: known.limit.rate or 0.0, default=None)
+    out = message(peer, width)
+    if one is not None:
+        out += [head(one, peer), stages(one, peer, width), lost(one, peer)]
+    elif not out:
+        out = [line((f" ⇄ {text}", "dim")) for text in list(both.unmatched(peer, peer.hosts))[1:2]]
+    return [fit_line(row, width) for row in out]
+
+
+def message(peer: Peer, width: int) -> list[Line]:
+    """Why there is no new picture."""
+    texts = wrap(peer.message, max(20, width - MARGIN - 1))[:2] if peer.message else []
+    return [line((f" {'⇄' if not at else ' '} {text}", "warn")) for at, text in enumerate(texts)]
+
+
+def head(one: Joined, peer: Peer) -> Line:
+    """`⇄ rsync[4] → rsyncd[9] 1.2 Gb/s limited by the qdisc, at web2`."""
+    limit = one.limit
+    where = {HERE: f", at {peer.hosts[0]}", THERE: f", at {peer.hosts[1]}"}
+    text = f"{words.limited(limit)}{where.get(limit.stage.end, '')}"
+    ways = f"{one.writer} → {one.reader} {words.rate(limit)}"
+    return line((" ⇄ ", "accent"), (f"{ways} ", ""), (text, "strong"))
+
+
+def stages(one: Joined, peer: Peer, width: int) -> Line:
+    """All stages from the writer's to the reader's thread; where they do not fit, the known ones.
+
+    The stage that limits has a mark.
+    """
+    every = _stages(one, peer, known=False)
+    return every if line_cells(every) <= width else _stages(one, peer, known=True)
+
+
+def _stages(one: Joined, peer: Peer, *, known: bool) -> Line:
+    out = line(" " * MARGIN)
+    hosts = {HERE: peer.hosts[0], THERE: peer.hosts[1]}
+    end = ""
+    for step in one.line:
+        limits = (step.stage, step.end) == (one.limit.stage.stage, one.limit.stage.end)
+        if known and not limits and not step.utilisation and step.end != BETWEEN:
+            continue
+        if step.end != end:
+            out += line((" │ " if end else "", "faint"))
+            out += line((f"{hosts[step.end][:NAME]}: ", "head")) if step.end in hosts else ()
+        else:
+            out += line((" > ", "faint"))
+        used = "" if step.utilisation is None else f" {share(step.utilisation)}"
+        out += line((f"{step.stage}{used}{' ✗' if limits else ''}", "warn" if limits else ""))
+        end = step.end
+    return out
+
+
+def lost(one: Joined, peer: Peer) -> Line:
+    """The segments lost between the stacks, with the bound, and the most likely place."""
+    losses = one.losses
+    if losses is None:
+        return line(("   losses: not counted yet", "dim"))
+    if not _loses(losses):
+        most = losses.between[1]
+        bound = f" (at most {most:,.0f} of {losses.sent:,})" if most >= 1 else ""
+        return line((f"   no segment is known to be lost between the stacks{bound}", "dim"))
+    text = f"   lost {both.span(losses.between)} of {losses.sent:,} segments"
+    if losses.refused >= 1:
+        text += f", {losses.refused:,.0f} refused by the sender's queues"
+    place = losses.place
+    if place is None:
+        return line((text, "warn"))
+    hosts = {HERE: peer.hosts[0], THERE: peer.hosts[1], BETWEEN: "the network between"}
+    return line((f"{text}; most at {hosts[place.end]}: {both.span(place.segments)}", "bad"),
+                (f"  {place.name}", "dim"))  # fmt: skip
+
+
+def _loses(losses: Losses) -> bool:
+    known = losses.between[0] >= 1 or losses.refused >= 1 or losses.place is not None
+    return known or losses.retransmitted >= 1
+
+
+def of_flow(flow: Flow, scene: Scene, width: int) -> list[Line]:
+    """The lines of a flow that both ends see: limit, stages, every place of losses."""
+    peer = scene.peer
+    if peer is None:
+        return []
+    one = next((known for known in peer.joined if known.limit.target == name(flow)), None)
+    if one is None:
+        return message(peer, width)
+    rows = [*message(peer, width), head(one, peer), stages(one, peer, width)]
+    if one.losses is None or not _loses(one.losses):
+        return [*rows, lost(one, peer)]
+    labels = dict(zip((HERE, THERE), peer.hosts, strict=True))
+    texts = both.lost(one.losses, width=width - 1, labels=labels)
+    return [*rows, *(line((f" {text}", "bad" if not at else "")) for at, text in enumerate(texts))]

@@ -1,0 +1,178 @@
+"""The other end of the flows for the screen (--peer): a daemon thread of its own.
+
+The engine offers each observation of this host. The thread then reads the other host, and the
+sockets of both once more, joins the flows and judges the other host. The engine never waits for it:
+where the other host is slow or lost, the last picture stays with a sentence beside it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from ..host.connection import Connection
+from ..host.distant import WAITS, Distant
+from ..host.prefix import parse
+from ..host.source import NOT_ROOT, HostLostError, Live, Source
+from ..terms.errors import sentence
+from ..views.both import short
+from ..views.scene import Note, Peer, Step
+
+if TYPE_CHECKING:
+    from ..advice.rules.rule import Finding
+    from ..facts.kinds.pair import Pair
+    from ..views.observer import Observation
+
+SLOW: Final = 3.0  # seconds without an answer after which that is said
+SAME: Final = "--peer leads to this host itself: give the other end"
+
+
+class Peering(threading.Thread):
+    """Keeps what both ends show, and `pairs`, the flows for the rules of this host."""
+
+    def __init__(
+        self, hosts: tuple[str, str], near: Callable[[], Source], far: Callable[[], Distant],
+        tell: Callable[[Note], None],
+    ) -> None:  # fmt: skip
+        """`hosts`: this host and the prefix of the other. `near` and `far` connect to them.
+
+        `near` is a source of this thread alone. `tell` may be called from this thread.
+        """
+        super().__init__(name="nettop-peer", daemon=True)
+        self._shown = Peer((hosts[0], short(hosts[1])), f"connecting to {hosts[1]}")
+        self.pairs: tuple[Pair, ...] = ()
+        self.tell = tell
+        self._connect = near, far
+        self._both: _Both | None = None
+        self._offered: Observation | None = None
+        self._due = threading.Event()
+        self._failed, self._again = 0, 0.0
+        self._asked = 0.0  # when the reading that runs began; 0: none runs
+        self._stopping = False
+
+    @property
+    def shown(self) -> Peer:
+        """What both ends showed last; with a message where the other host does not answer."""
+        waits = time.monotonic() - self._asked if self._asked else 0.0
+        if waits < SLOW or self._shown.message:
+            return self._shown
+        text = f"{self._shown.hosts[1]} has not answered for {waits:.0f} s"
+        return replace(self._shown, message=text)
+
+    def offer(self, observation: Observation) -> None:
+        """Join this observation next, in place of one that still waits."""
+        self._offered = observation
+        self._due.set()
+
+    def stop(self) -> None:
+        """End the thread soon; nobody must wait for it."""
+        self._stopping = True
+        self._due.set()
+
+    def run(self) -> None:
+        """Join each offered observation; a failure is told once and tried again."""
+        while True:
+            self._due.wait()
+            self._due.clear()
+            if self._stopping:
+                return
+            if self._offered is not None and time.monotonic() >= self._again:
+                self._asked = time.monotonic()
+                self._try(self._offered)
+                self._asked = 0.0
+
+    def _try(self, observation: Observation) -> None:
+        try:
+            if self._both is None:
+                near, far = self._connect[0](), self._connect[1]()
+                self._both = _Both(near, far)
+                if not far.root:
+                    self.tell(Note(f"{far.name}: {NOT_ROOT}", "bad", time.time()))
+            shown, pairs = self._both.step(observation)
+        except HostLostError as error:
+            self._lost(f"{error}; trying again")
+        except Exception as error:
+            self._lost(f"{self._shown.hosts[1]} cannot be judged: {sentence(error)}")
+        else:
+            if self._failed:
+                self.tell(Note(f"{shown.hosts[1]}: connected again", "good", time.time()))
+            self._failed = 0
+            self._shown, self.pairs = shown, pairs
+
+    def _lost(self, message: str) -> None:
+        """Keep the picture; the rules of this host judge no flow by what was read before."""
+        if message != self._shown.message:
+            self.tell(Note(message, "bad", time.time()))
+        self._again = time.monotonic() + WAITS[min(self._failed, len(WAITS) - 1)]
+        self._failed += 1
+        self._shown, self.pairs = replace(self._shown, message=message), ()
+
+
+def of(options: argparse.Namespace, source: Source, tell: Callable[[Note], None]) -> Peering | None:
+    """The thread for --peer; None without it. No prefix may ask on the terminal of the screen."""
+    prefix, host = getattr(options, "peer", None), getattr(options, "host", None)
+    if prefix is None:
+        return None
+    near = (lambda: _distant(host)) if host else Live
+    return Peering((source.host, prefix), near, lambda: _distant(prefix), tell)
+
+
+def _distant(prefix: str) -> Distant:
+    words = parse(prefix)
+    return Distant(lambda asks, _first: Connection(words, asks, first=False))
+
+
+class _Both:
+    """The other host from moment to moment, joined with observations of this one."""
+
+    def __init__(self, near: Source, far: Source) -> None:
+        from ..facts.pair.model import Model
+        from ..sampling.both import CloseSampler
+        from ..views.both import names
+        from ..views.build import Plans
+        from ..views.observer import Observer
+
+        one, other = names(near, far)
+        self.hosts = short(one), short(other)
+        self.observer = Observer(far)
+        self.close = CloseSampler(near, far)
+        self.model = Model(self.hosts)
+        self.plans = Plans(far)
+
+    def step(self, here: Observation) -> tuple[Peer, tuple[Pair, ...]]:
+        """What both ends show, and the pairs of this host. HostLostError."""
+        from ..frame.both import Both
+        from ..sampling.ahead import prepare
+
+        frame = self.observer.sampler.take(self.observer.tables())
+        both = Both(here.frame, frame, self.close.take())
+        sides = self.model.build(both, here.facts, self.observer.facts(frame))
+        if sides.same:
+            return Peer(self.hosts, SAME), ()
+        found = self.observer.judged(frame, sides.there).judgement.findings
+        prepare(self.observer.source, lambda: list(self.plans.of(found)))
+        host = self.hosts[1]
+        plans = {
+            f"{id_} at {host}": tuple(_there(one, host) for one in steps)
+            for id_, steps in self.plans.of(found).items()
+        }
+        pairs: tuple[Pair, ...] = sides.here.more["pair"]
+        marked = tuple(named(one, host) for one in found)
+        return Peer(self.hosts, "", sides.joined, sides.unmatched, marked, plans), pairs
+
+
+def named(finding: Finding, host: str) -> Finding:
+    """A finding of the other host: its id, target, title and cause name that host."""
+    return replace(
+        finding, host=host, id=f"{finding.id} at {host}", target=f"{host} {finding.target}",
+        title=f"{host}: {finding.title}",
+        cause=f"{finding.cause} at {host}" if finding.cause else "",
+    )  # fmt: skip
+
+
+def _there(step: Step, host: str) -> Step:
+    return step if step.because else replace(step, because=f"for {host}: y copies the command")

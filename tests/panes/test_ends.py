@@ -1,0 +1,89 @@
+"""Both ends of a flow: the line of stages with both hosts, the losses, the far findings."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nettop.advice.rules.rule import Finding
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.pair import Joined, Losses, Place, Unmatched
+from nettop.panes import ends, listed
+from nettop.terms.text import cells, text_of
+from nettop.views.scene import Peer, Scene, Step
+
+LINE = (
+    Reading("thread", "here", "rsync", utilisation=0.17), Reading("sndbuf", "here", "sndbuf"),
+    Reading("qdisc", "here", "qdisc"), Reading("path", "between", "path"),
+    Reading("core", "there", "core 1", utilisation=0.3),
+    Reading("thread", "there", "rsyncd[9]", utilisation=0.95),
+)  # fmt: skip
+LIMIT = Limit("flow", "10.0.0.1:5>10.0.0.2:7", "tx", 1.2e9, stage=LINE[-1])
+LOST = Losses(
+    5.0, 120_000, 13, 0.0, (12.0, 14.0),
+    (Place("there", "ring", "eth0, receive ring full", (0.0, 14.0), "14 packets of all flows"),
+     Place("between", "path", "network from here to there", (0.0, 14.0), "no host counts it")),
+)  # fmt: skip
+JOINED = Joined(LIMIT, "rsync[4]", "rsyncd[9]", LINE, LOST)
+PEER = Peer(("web1", "web2"), joined=(JOINED,))
+
+
+def rows(peer: Peer | None, width: int = 118) -> list[str]:
+    return [text_of(row).rstrip() for row in ends.band(Scene(peer=peer), width)]
+
+
+def test_without_the_option_the_overview_has_no_line_of_it() -> None:
+    assert rows(None) == []
+
+
+def test_one_line_has_the_stages_of_both_hosts_and_marks_the_limit() -> None:
+    head, stages, lost = rows(PEER)
+    assert head.startswith(" ⇄ rsync[4] → rsyncd[9] ")
+    assert head.endswith("limited by CPU time of thread rsyncd[9], at web2")
+    assert stages == ("   web1: thread 17% > sndbuf > qdisc │ path │ web2: core 30% > thread 95% ✗")
+    assert lost.startswith("   lost 12 to 14 of 120,000 segments; most at web2: at most 14  eth0")
+
+
+@pytest.mark.parametrize("width", [50, 60, 78])
+def test_a_narrow_line_keeps_what_is_known_and_the_limit(width: int) -> None:
+    for row in ends.band(Scene(peer=PEER), width):
+        assert cells(text_of(row)) <= width
+    assert rows(PEER, 60)[1] == "   web1: thread 17% │ path │ web2: core 30% > thread 95% ✗"
+
+
+def test_the_last_picture_stays_below_the_sentence() -> None:
+    lost = replace(PEER, message="web2 has not answered for 9 s")
+    assert rows(lost)[0] == " ⇄ web2 has not answered for 9 s"
+    assert rows(lost)[1:] == rows(PEER)
+
+
+def test_nothing_lost_is_said_with_its_bound() -> None:
+    none = replace(LOST, between=(0.0, 30.0), retransmitted=0, places=())
+    peer = replace(PEER, joined=(replace(JOINED, losses=none),))
+    assert rows(peer)[2] == (
+        "   no segment is known to be lost between the stacks (at most 30 of 120,000)"
+    )
+
+
+def test_a_flow_behind_nat_is_named_and_not_joined() -> None:
+    missing = (Unmatched("10.0.0.1:5>10.0.0.2:7"),)
+    (row,) = rows(Peer(("web1", "web2"), unmatched=missing))
+    assert row.startswith(" ⇄ 10.0.0.1:5>10.0.0.2:7 has no other end at web2")
+
+
+def finding(name: str, severity: str, host: str = "") -> Finding:
+    return Finding(f"{name}@eth0", name, "eth0", severity, name, "", 1.0, (), (), (), (), (), (),
+                   "", host=host)  # fmt: skip
+
+
+def test_the_list_has_the_findings_of_both_ends_by_severity() -> None:
+    far = finding("far", "critical", "web2")
+    step = Step("sysctl.x", "0", "1", "sysctl -w x=1")
+    scene = Scene(
+        findings=(finding("near", "warning"), finding("less", "advice")),
+        peer=replace(PEER, findings=(far,), plans={far.id: (step,)}),
+    )
+    assert [one.id for one in listed.listed(scene)] == ["far@eth0", "near@eth0", "less@eth0"]
+    assert scene.finding("far@eth0") is far
+    assert scene.steps("far@eth0") == (step,)
