@@ -57,13 +57,25 @@ def test_an_event_of_the_whole_host_silences_no_other_kind_of_fact(key: str) -> 
         (rule.id, name)
         for rule in RULES
         for name in getattr(rule, key)
-        if (over[name] == "host") != (rule.over == "host")
+        if (over[name] == "host") != (rule.over == "host") and (key, rule.over) != ("after", "pair")
     }
     assert wide <= {
         ("host-datagrams-lost", "socket-overrun"),  # one counter, by host and by process
         ("datagrams-not-sent", "shaper-limits"),  # SndbufErrors count what a qdisc drops
         ("datagrams-not-sent", "queue-drops-before-sending"),
     }
+
+
+def test_a_setting_of_the_host_explains_what_a_flow_lacks() -> None:
+    found = {
+        one.rule: one
+        for one in findings(
+            pairs=[{"timestamps": False, "here": {"timestamps": False},
+                    "there": {"timestamps": True, "host": "b"}}],
+            sysctls={"net.ipv4.tcp_timestamps": 0},
+        )
+    }  # fmt: skip
+    assert found["timestamps-refused-by-this-end"].cause == "timestamps-off@host"
 
 
 def test_a_shaper_explains_what_waits_and_what_is_dropped_behind_it() -> None:

@@ -95,8 +95,8 @@ def test_the_digest_is_of_the_files_and_the_thresholds(tmp_path: Path) -> None:
     "text",
     [
         "", "{", "[]", "3", '"text"', "{}", '{"findings": 3, "host": "a"}',
-        '{"findings": [], "host": 3}', '{"findings": [], "host": "a", "at": "now"}',
-        '{"findings": [], "host": "a", "at": 1e300}', '{"findings": [[]], "host": "a"}',
+        '{"findings": [], "host": 3}', '{"findings": [], "host": "a", "system": {"at": "now"}}',
+        '{"findings": [], "host": "a", "system": {"at": 1e300}}', '{"findings": [[]], "host": "a"}',
         '{"findings": [{"id": "a"}], "host": "a"}',
         '{"findings": [{"id": "a", "severity": "bad", "title": ""}], "host": "a"}',
         "[" * 5000, "\0" * 40,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from generated.cards import CARDS, statistics
+from generated.cards import CARDS, slot, statistics
 from generated.model import Flow, Host, Listener, Port, Process, among, spread
 from generated.wire import MODES
 
@@ -93,7 +93,7 @@ def card(
         port.pause = {"autoneg": 1, "rx": 1, "tx": 1}
     port.features = dict(about.features)
     if about.pcie:
-        port.pcie = (*about.pcie, *about.pcie)
+        port.pcie = 2 * slot(about, port.speed or 0)
     if "fec" in about.lost:
         port.fec = (draw.uniform(0, 40), 0.0)
     port.qdisc = "mq" if port.queues > 1 else "fq_codel"

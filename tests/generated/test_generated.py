@@ -18,6 +18,7 @@ from nettop.advice.rules.load import load
 from nettop.advice.rules.rule import Wanted
 from nettop.config import rules_folder
 from nettop.host.recording import Replay
+from nettop.terms.formulas import pcie_usable
 
 # faults that are not found on each host yet, and what for
 PARTLY = {
@@ -73,6 +74,16 @@ def test_a_surface_that_shows_the_fault_is_never_taken_away() -> None:
         for seed in range(5):
             made = score.sick(fault, seed)
             assert not made.needs & made.absent, fault
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_slot_of_a_sound_card_carries_its_link(kind: str) -> None:
+    """A 100 Gb/s card in a slot for 25 Gb/s is a fault of its own, also while it is not full."""
+    for seed in range(20):
+        for port in score.sound(kind, seed).ports:
+            if port.pcie is not None and port.speed:
+                speed, lanes = float(port.pcie[0].split()[0]), port.pcie[1]
+                assert pcie_usable(speed, lanes) > 1.15e6 * port.speed, (seed, port)
 
 
 def test_the_tally_counts_right_missed_and_false() -> None:

@@ -18,8 +18,8 @@ from nettop.commands.advise import document, observe
 from nettop.commands.top import demo
 
 REPO = Path(__file__).parents[2]
-SHARE = ("man/man1/nettop.1", "bash-completion/completions/nettop", "zsh/site-functions/_nettop",
-         "fish/vendor_completions.d/nettop.fish")  # fmt: skip
+SHARE = ("man/man1/nettop.1", "man/man7/nettop.7", "bash-completion/completions/nettop",
+         "zsh/site-functions/_nettop", "fish/vendor_completions.d/nettop.fish")  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import flow_tables
 from flow_tables import HOST, Tables, socket
 
 from nettop.collect import classes, cpu, link_stats, qdiscs, socket_owners, threads, throttling
+from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.limits import Limit
 
@@ -65,9 +66,14 @@ def limits(at: Callable[[float], Tables], seconds: int = 6) -> tuple[Limit, ...]
 
 def history(at: Callable[[float], Tables], seconds: int) -> list[tuple[Limit, ...]]:
     """The limits after each second."""
+    return [facts.limits for facts in every(at, seconds)]
+
+
+def every(at: Callable[[float], Tables], seconds: int = 6) -> list[Facts]:
+    """The facts after each second."""
     joiner = Joiner()
     frames = flow_tables.frames(*(at(float(second)) for second in range(seconds + 1)))
-    return [joiner.build(frame).limits for frame in frames]
+    return [joiner.build(frame) for frame in frames]
 
 
 def flow(found: Sequence[Limit]) -> Limit:

@@ -72,7 +72,7 @@ def read(path: str) -> Baseline:
     try:
         document = bounds.document(data)
         rows = document["findings"]
-        host, at = document["host"], document.get("at", 0.0)
+        host, at = document["host"], document.get("system", {}).get("at", 0.0)
         severities = [str(row["severity"]) for row in rows]
         if not (isinstance(host, str) and bounds.number(at) and 0 <= at < 1e11):
             raise ValueError("host or time is wrong")

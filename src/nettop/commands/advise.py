@@ -1,5 +1,10 @@
 """Observe the host for some seconds and report what is wrong, why, and how to fix it.
 
+nettop advise                              observe this host for five seconds, then report
+nettop advise --seconds 60 --all           look longer; list the rules that found nothing too
+nettop advise --json --fail-on warning     for scripts: exit code 1 for a warning or worse
+nettop advise --host "ssh web1"            another host, where nothing is installed
+
 Each finding shows the figures of this host, the published measurement behind the advice and the
 exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
 change.
@@ -40,10 +45,10 @@ from . import (
     profile_argument,
     source_arguments,
 )
+from ._unread import link_only, unread
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
-    from ..facts import Facts
     from ..facts.pair.model import Sides
     from ..host.source import Source
     from ..views.observer import Observation, Observer
@@ -233,19 +238,20 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
+    from ..views.inventory import inventory
     from ._baseline import rules_in_force
 
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
-        "at": round(last.frame.wall, 3),
         "version": __version__,
         "rules": rules_in_force(),
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "system": inventory(last.facts, last.frame.wall),
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
@@ -324,28 +330,8 @@ def _print(
         print_lines("", *(f"✓ gone: {one.id}  {one.title}" for one in since.gone), *since.remarks)
     if args.all:
         print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
-    for text in _unread(last):
+    for text in unread(last):
         print_lines(text)
-
-
-def _unread(last: Observation) -> Iterator[str]:
-    """A line for each reason for which tables could not be read, and what is therefore unknown."""
-    from ..collect import collector
-    from ..facts.kinds.path import LINK_ONLY
-
-    unread: dict[str, list[str]] = {}
-    for name, why in sorted(last.frame.missing.items()):
-        if not getattr(collector(name), "OPTIONAL", False):
-            unread.setdefault(why, []).append(name)
-    for why, names in unread.items():
-        yield f"not read: {', '.join(names)}: {why}"
-    for nic in link_only(last.facts):
-        yield f"{nic}: {LINK_ONLY}"
-
-
-def link_only(facts: Facts) -> list[str]:
-    """The interfaces with a link whose drops are not known by kind."""
-    return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
 
 
 def _print_finding(source: Source, finding: Finding, host: str = "") -> None:

@@ -1,8 +1,8 @@
 """Test several values of a setting against the current value and report the best.
 
   nettop sweep ring.rx@eth0 --value 256 --value 1024 --value 4096 --to 10.0.0.2 --peer "ssh host2"
-  nettop sweep ring.rx@eth0 --value 256 --value 1024 --and coalesce.rx-usecs@eth0 --and-value 0
-         --and-value 50 --to …                                          every pair of both values
+  nettop sweep ring.rx@eth0 --value 256 --value 1024 --and coalesce.rx-usecs@eth0 --and-value 0 …
+         every pair of both values
 
 The setting is reverted, unless --keep-best is given and the best value is better than the current
 one. Exit code 0: a value was better; 1: none was.

@@ -210,3 +210,9 @@ def test_a_path_whose_loss_fills_the_window_may_carry_no_more() -> None:
     found = independent(path, paced_, G)
     assert found.capacity is None
     assert following(ends(paced_, found, WIRE)) is None
+
+
+def test_a_core_whose_load_is_not_known_takes_nothing_from_its_thread() -> None:
+    found = flow(limits(lambda s: moment(s, ran=0.95, more={"cpu": []})))
+    assert found.stage.stage == "thread"
+    assert found.stage.utilisation == pytest.approx(0.95)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -76,6 +77,14 @@ def test_what_the_own_queue_refused_was_not_lost_between_the_stacks() -> None:
     assert found.refused == 300
     assert found.place is not None
     assert (found.place.end, found.place.stage, found.place.segments[0]) == (HERE, "qdisc", 300)
+
+
+def test_a_send_queue_of_an_earlier_moment_is_no_refusal() -> None:
+    last = look(5.0, sent=9000, flying=2000)
+    early, late = (replace(row, send_q=0) for row in last.sender)
+    found = made(replace(last, sender=(early, late)))
+    assert found.refused == 0
+    assert found.places == ()
 
 
 def test_a_counter_of_the_receiver_is_a_range_and_the_network_has_the_rest() -> None:

@@ -1,8 +1,9 @@
 """Which finding explains which: a cause comes before its symptoms, with the severity of the worst.
 
 A rule names in `after` the rules that explain it. The cause must be reported itself, on the same
-target or on the same interface. An event of the whole host explains only other events of the host;
-a counter of the whole host is explained wherever a cause is reported.
+target or on the same interface. An event of the whole host explains only other events of the host,
+and what a setting of the host does to a flow between two hosts (`pair`); a counter of the whole
+host is explained wherever a cause is reported.
 """
 
 from __future__ import annotations
@@ -63,7 +64,7 @@ def _meets(cause: Found, one: Found) -> bool:
     target = cause.finding.target
     if cause.rule.over == one.rule.over:
         return target == one.finding.target
-    if one.rule.over == "host":
+    if one.rule.over == "host" or (cause.rule.over, one.rule.over) == ("host", "pair"):
         return True
     held = Held(cause.rule.over, {target}, set(nics_of(cause.rule.over, cause.fact)))
     return not held.nics.isdisjoint(nics_of(one.rule.over, one.fact))

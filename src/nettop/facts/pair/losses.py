@@ -108,20 +108,26 @@ def _unarrived(sender: TcpRow, receiver: TcpRow, mss: int) -> float:
     """Segments on the way at the most: sent and not yet received in order."""
     acked, got = sender.bytes_acked, receiver.bytes_received
     flying = float(sender.unacked or 0)
-    if acked is None or got is None or sender.notsent is None:
+    if acked is None or got is None:
         return flying
-    return min(flying, max(0.0, ceil((acked + sender.send_q - sender.notsent - got) / mss)))
+    return min(flying, max(0.0, ceil((acked + flying * mss - got) / mss)))
 
 
 def _refused(now: TcpRow, was: TcpRow, mss: int) -> float | None:
-    """Segments that the own host refused to send; each is sent again, and counted again."""
-    total = []
+    """Segments that the own host refused to send; each is sent again, and counted again.
+
+    What is in flight is counted in bytes and in segments. The kernel reads the bytes first and
+    waits for the lock of the socket before it reads the other figures, so on a busy host they may
+    be of an earlier moment; a segment may be smaller than the MSS.
+    """
+    queued, counted = [], []
     for row in (now, was):
         if row.bytes_sent is None or row.bytes_retrans is None or row.bytes_acked is None:
             return None
-        flight = row.send_q - (row.notsent or 0)
-        total.append(row.bytes_sent - row.bytes_retrans - row.bytes_acked - flight)
-    return max(0.0, (total[0] - total[1]) / mss)
+        sent = row.bytes_sent - row.bytes_retrans - row.bytes_acked
+        queued.append(sent - (row.send_q - (row.notsent or 0)))
+        counted.append(sent - (row.unacked or 0) * mss)
+    return max(0.0, min(queued[0] - queued[1], counted[0] - counted[1]) / mss)
 
 
 def _places(

@@ -75,7 +75,12 @@ def _stage(
         return (
             _NOBODY if said is None or said.stage == "unknown" else _of_reader(said, ends, reader)
         )
-    if said.stage in FILLS and read is not None and read.stage in READS and read.held >= BINDS:
+    if (
+        read is not None
+        and read.stage in READS
+        and read.held >= BINDS
+        and (said.stage in FILLS or (said.stage == "application" and read.held > said.held))
+    ):
         return replace(read, end=ends[1])
     if said.stage in LOSES:
         return _lossy(said, read, losses, ends)

@@ -54,9 +54,10 @@ _GENERIC = {
     "ethtool": frozenset((1, 2, 4, 6, 11, 13, 15, 17, 19, 21, 29, 31, 32, 34, 38)),
     "netdev": frozenset((10, 11, 12)),  # NETDEV_CMD_QUEUE_GET, NAPI_GET, QSTATS_GET
 }
-# ETHTOOL_G…: driver, coalescing, rings, pause, strings, statistics, hash, rules, channels
+# ETHTOOL_G…: driver, coalescing, rings, pause, strings, statistics, hash, rules, channels,
+# features, RSS, link settings
 _ETHTOOL = frozenset(
-    (0x03, 0x0E, 0x10, 0x12, 0x1B, 0x1D, 0x29, 0x2D, 0x2E, 0x2F, 0x30, 0x37, 0x3C, 0x46)
+    (0x03, 0x0E, 0x10, 0x12, 0x1B, 0x1D, 0x29, 0x2D, 0x2E, 0x2F, 0x30, 0x37, 0x3A, 0x3C, 0x46, 0x4C)
 )
 
 

@@ -1,0 +1,84 @@
+"""Rules across ends between two namespaces: the finding is of the host where its fix belongs."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from staged import Stage
+from staged_limits import CASES, FAR
+
+pytestmark = [
+    pytest.mark.netns,
+    pytest.mark.skipif(os.geteuid() != 0, reason="needs root: it makes network namespaces"),
+    pytest.mark.skipif(shutil.which("nsenter") is None, reason="needs nsenter (util-linux)"),
+]
+SWITCHES = ("tcp_timestamps", "tcp_sack", "tcp_window_scaling", "tcp_ecn")
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NETTOP_STATE", "XDG_STATE_HOME", "XDG_CONFIG_HOME"):
+        monkeypatch.setenv(name, str(tmp_path))
+
+
+def findings(stage: Stage, *, sending: bool) -> set[tuple[str, bool]]:
+    """Each rule that finds something about a joined flow, and whether it does so at the peer."""
+    near, far = (stage.here, stage.there) if sending else (stage.there, stage.here)
+    done = subprocess.run(
+        stage.inside(near, sys.executable, "-m", "nettop", "advise", "--json", "--fail-on", "never",
+                     "--seconds", "4", "--peer", f"ip netns exec {far}"),
+        capture_output=True, text=True, check=False, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stderr)
+    document = json.loads(done.stdout)
+    return {
+        (one["rule"], one["host"] != document["host"])
+        for one in document["findings"]
+        if ">" in one["target"]
+    }
+
+
+def test_what_one_host_refuses_is_a_finding_of_that_host() -> None:
+    with Stage("rules-ends") as stage:
+        for name in SWITCHES:
+            stage.sysctl(stage.there, f"net.ipv4.{name}", "0")
+        stage.sysctl(stage.here, "net.ipv4.tcp_ecn", "1")
+        stage.run(stage.here, "ip link set eth0 mtu 9000")
+        stage.reader()
+        stage.writer()
+        time.sleep(1)
+        rules = {
+            "timestamps-refused-by-this-end", "sack-refused-by-this-end",
+            "window-scaling-refused-by-this-end", "ecn-refused-by-this-end",
+            "mtu-differs-between-ends",
+        }  # fmt: skip
+        assert findings(stage, sending=True) == {(rule, True) for rule in rules}
+        assert findings(stage, sending=False) == {(rule, False) for rule in rules}
+
+
+def test_path_mtu_and_congestion_control_are_findings_of_the_sender() -> None:
+    with Stage("rules-path") as stage:
+        stage.chain()
+        stage.run(stage.middle, "ip link set right mtu 1400")
+        stage.sysctl(stage.there, "net.ipv4.tcp_congestion_control", "reno")
+        stage.reader()
+        stage.writer(to=FAR)
+        time.sleep(1)
+        assert findings(stage, sending=True) == {
+            ("path-mtu-below-both-ends", False),
+            ("congestion-controls-differ", False),
+        }
+
+
+def test_a_window_too_small_for_the_path_is_a_finding_of_the_receiver() -> None:
+    with Stage("rules-window") as stage:
+        CASES["rmem-65536"].make(stage)
+        time.sleep(1)
+        assert ("window-held-down-by-this-end", True) in findings(stage, sending=True)
