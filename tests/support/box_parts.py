@@ -12,7 +12,7 @@ from nettop.box.blackbox import COMMENT, BlackBox
 from nettop.box.folder import Folder
 from nettop.box.incident import BOOT
 from nettop.box.ring import Ring
-from nettop.box.trigger import Trigger
+from nettop.box.trigger import Trigger, expressions
 from nettop.host.archive import RecordedMoment, written
 from nettop.host.recording import Record
 from nettop.views.observer import Observer
@@ -76,21 +76,28 @@ class Recorded(Small):
         return super().data(path)
 
 
-class Quiet:
-    """A report of which nobody takes notice."""
+class Reports:
+    """What a box has reported."""
 
-    def incident(self, incident: object, name: str) -> None: ...
+    def __init__(self) -> None:
+        self.incidents: list[str] = []
+        self.troubles: list[str] = []
+
+    def incident(self, incident: object, name: str) -> None:
+        self.incidents.append(name)
 
     def trouble(self, message: str) -> None:
-        raise AssertionError(message)
+        self.troubles.append(message)
 
 
-def recorder(folder: Folder, host: Recorded) -> BlackBox:
-    """The black box of `nettop watch --box` on that host."""
+def recorder(
+    folder: Folder, host: Recorded, reports: Reports | None = None, *, on: str = "critical"
+) -> BlackBox:
+    """The black box of `nettop watch --box` on that host; 5 s before and 3 s after are kept."""
     record = Record(host, comment=COMMENT, began=0.0)
-    observer = Observer(record)
-    trigger = Trigger(("critical",), observer.judge.rules)
-    return BlackBox(folder, observer, record, trigger, 300, 120, Quiet())
+    observer = Observer(record, extra=expressions([on]))
+    trigger = Trigger((on,), observer.judge.rules)
+    return BlackBox(folder, observer, record, trigger, 5, 3, reports or Reports())
 
 
 def record(path: Path, host: Recorded, seconds: int) -> Path:

@@ -45,6 +45,8 @@ MORE_EXAMPLES = (
     ("nettop record web1.host.gz", "record this host; names and addresses are replaced"),
     ("nettop replay web1.host.gz", "show the recording on any host"),
     ("nettop advise --json --fail-on warning", "check this host from a script"),
+    ("nettop advise --baseline before.json", "list what is new since an earlier `advise --json`"),
+    ("nettop advise --format nagios", "check this host from Nagios or Icinga"),
 )
 EXITS = (
     ("0", "no finding, or done"),
