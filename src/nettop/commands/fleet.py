@@ -8,9 +8,13 @@ file.
 nettop fleet DIR                              groups, findings, settings that differ, changes
 nettop fleet DIR --format html > fleet.html   one page with every host
 nettop fleet MONDAY FRIDAY                    two folders: also what changed on each host
+nettop fleet --ansible DIR                    write the Ansible collection nettop.nettop
 
 A setting differs if two thirds of the hosts with the same interfaces, drivers, firmware and kernel
 have another value.
+
+The collection has roles that collect such files from many hosts, roll changes out with a canary,
+and undo them; `ansible-galaxy collection install DIR` installs it.
 """
 
 from __future__ import annotations
@@ -28,17 +32,40 @@ HELP = "compare many hosts: groups, findings, settings that differ, changes"
 def arguments(parser: argparse.ArgumentParser) -> None:
     """The command's options."""
     parser.add_argument(
-        "paths", nargs="+", metavar="FILE|DIR", help="recordings, JSON documents, incidents"
+        "paths", nargs="*", metavar="FILE|DIR", help="recordings, JSON documents, incidents"
     )
     parser.add_argument(
         "--format", choices=("text", "html", "json"), default="text", metavar="FORMAT",
         help="text, html (one page), json (text)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, as --format json")
+    parser.add_argument("--ansible", metavar="DIR", help="write the Ansible collection to DIR")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the report. Exit code 3: no file could be used."""
+    """Print the report. Exit code 3: no file could be used; 4: the collection is not written."""
+    if args.ansible is not None:
+        return _collection(args)
+    if not args.paths:
+        raise Refused("fleet needs FILE or DIR", 2)
+    return _report(args)
+
+
+def _collection(args: argparse.Namespace) -> int:
+    from ..fleet.ansible import write_collection
+    from ..terms.errors import sentence
+
+    if args.paths:
+        raise Refused("--ansible takes no FILE", 2)
+    try:
+        write_collection(args.ansible)
+    except OSError as error:
+        raise Refused(f"the collection is not written: {sentence(error)}", 4) from None
+    print_lines(f"written: {args.ansible}; install it with ansible-galaxy collection install")
+    return 0
+
+
+def _report(args: argparse.Namespace) -> int:
     from ..fleet.model import gathered
     from ..fleet.reading import readings
     from ..fleet.report import LeftOut, document

@@ -69,13 +69,13 @@ class _Pool:
             for key, (_, value) in values.items():
                 counts.setdefault(key, Counter())[value] += 1
         for key, counter in counts.items():
-            values = usual_values(key, counter)
-            if values:
+            usual = usual_values(key, counter)
+            if usual:
                 having = {
                     host for host, own in self.values.items()
-                    if key in own and any(same(key, own[key][1], value) for value in values)
+                    if key in own and any(same(key, own[key][1], value) for value in usual)
                 }  # fmt: skip
-                yield key, (" or ".join(values), having, counter.total())
+                yield key, (" or ".join(usual), having, counter.total())
 
     def differing(self, state: HostState, *, between: bool) -> Iterator[Differing]:
         """What differs of a host; `between`: only what groups differ by, else all but that."""

@@ -43,13 +43,11 @@ def report(document: Document) -> Report:
 
 def _tables(document: Document) -> Iterator[Table]:
     yield Table(
-        "Groups", ("group", "hosts", "interfaces and kernel", "names"),
-        tuple((one["group"], str(len(one["hosts"])), system(one), ", ".join(one["hosts"]))
-              for one in document["groups"]),
+        "Groups", ("group", "hosts", "interfaces and kernel"),
+        tuple((one["group"], str(len(one["hosts"])), system(one)) for one in document["groups"]),
         _SECOND,
     )  # fmt: skip
     yield _rules(document)
-    yield _matrix(document)
     yield Table(
         "Settings that differ from their group",
         ("host", "group", "setting", "value", "usual", "have the usual", "explains"),
@@ -57,6 +55,7 @@ def _tables(document: Document) -> Iterator[Table]:
                f"{one['same']} of {one['of']}", ", ".join(one["explains"]))
               for one in document["settings"]),
     )  # fmt: skip
+    yield _matrix(document)
     yield Table(
         "Changed between the first and the last file of a host",
         ("host", "from", "to", "what", "before", "after"), tuple(_changed(document)),
@@ -69,6 +68,10 @@ def _tables(document: Document) -> Iterator[Table]:
     yield Table(
         "Not judged", ("host", "because"),
         tuple((one["host"], one["shortfall"]) for one in document["hosts"] if one["shortfall"]),
+    )  # fmt: skip
+    yield Table(
+        "Hosts of each group", ("group", "hosts"),
+        tuple((one["group"], ", ".join(one["hosts"])) for one in document["groups"]),
     )  # fmt: skip
     yield Table(
         "Files left out", ("file", "because"),
