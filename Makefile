@@ -41,7 +41,7 @@ quick: $(READY) ## run lint, types and the tests that need no namespace: about t
 fast: $(READY) ## run the tests that need no namespace and are not slow
 	$(PY) -m pytest -n $(WORKERS) -m "not netns and not slow" --hypothesis-profile quick tests
 
-test: check ## run all tests that this machine supports
+test: $(READY) ## run lint, types and all tests that this machine supports
 	@$(PY) tests/everything.py --workers $(WORKERS) --sleepers $(SLEEPERS)
 
 golden: $(READY) ## rewrite golden files and screenshots

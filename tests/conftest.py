@@ -16,6 +16,9 @@ import hypothesis
 import pytest
 
 if TYPE_CHECKING:
+    from limited import Limited
+    from warm import Warm
+
     from nettop.changes.journal import Journal
     from nettop.settings import Host
 
@@ -30,13 +33,14 @@ hypothesis.settings.load_profile("nettop")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark the slow tests: see slow.py."""
+    """Mark the slow tests: see slow.py. They come first: no core waits for one at the end."""
     from slow import SLOW
 
     slow = set(" ".join(SLOW.values()).split())
     for item in items:
         if slow & {item.path.stem, item.path.parent.name}:
             item.add_marker("slow")
+    items.sort(key=lambda item: item.get_closest_marker("slow") is None)
 
 
 _PASSED = ("NETTOP_SAMPLES", "NETTOP_LAB")  # variables of nettop that reach the tests
@@ -131,6 +135,23 @@ def untouched(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -
 def update(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are rewritten (`--update`)."""
     return bool(request.config.getoption("--update"))
+
+
+@pytest.fixture(scope="session")
+def warm() -> Iterator[Warm]:
+    """Processes of nettop that start without its imports."""
+    from warm import serve
+
+    with serve() as server:
+        yield server
+
+
+@pytest.fixture
+def limited(warm: Warm, tmp_path: Path) -> Limited:
+    """Runs a command with little memory and its own folders."""
+    from limited import limits
+
+    return limits(warm, tmp_path)
 
 
 @pytest.fixture

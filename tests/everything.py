@@ -2,9 +2,9 @@
 
     python tests/everything.py [--workers N] [--sleepers N]
 
-The tests run in three parts: first most tests in parallel, then those of namespaces, which mostly
-wait, then one at a time those that depend on the rate of their traffic. A failed part does not stop
-the next one.
+Most tests run on all cores. Beside them run the tests of namespaces, which mostly wait, the checks
+of format, lint and types, and the rules' own tests. Afterwards come, one at a time, the tests that
+depend on the rate of their traffic. A part that fails does not stop the others.
 """
 
 from __future__ import annotations
@@ -15,17 +15,25 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from typing import Final, TypeAlias
 
-TESTS = Path(__file__).parent
-COUNTED = ("passed", "failed", "error", "skipped", "rerun")
+TESTS: Final = Path(__file__).parent
+COUNTED: Final = ("passed", "failed", "error", "skipped", "rerun")
+Tally: TypeAlias = dict[str, dict[str, list[str]]]  # outcome → reason → tests, as `--tally` writes
+CHECK: Final = ["nice", "make", "--no-print-directory", "check"]
+RULES: Final = ["nice", sys.executable, "-m", "nettop", "rules", "test"]
+PYTEST: Final = [sys.executable, "-m", "pytest"]
+# one worker runs a whole file: its fixtures build a wheel or a zipapp only once
+FILES: Final = ["--dist", "loadfile"]
 
 
-def summary(tallies: list[dict[str, dict[str, list[str]]]], rules: int) -> list[str]:
+def summary(tallies: Sequence[Tally], checks: int, rules: int) -> list[str]:
     """The lines of the summary: counts, failed tests, reasons of skips.
 
-    A tally maps outcome → reason → tests, as `--tally` writes it; `rules` is the exit code of
-    `nettop rules test`.
+    `checks` and `rules` are the exit codes of `make check` and `nettop rules test`.
     """
     tests: dict[str, list[str]] = {
         kind: [one for tally in tallies for ones in tally.get(kind, {}).values() for one in ones]
@@ -36,7 +44,10 @@ def summary(tallies: list[dict[str, dict[str, list[str]]]], rules: int) -> list[
     out = [
         f"{counts['passed']:,} passed, {len(failed):,} failed, {counts['skipped']:,} skipped"
         + (f", {counts['rerun']:,} tried twice" if counts["rerun"] else "")
-        + f"; nettop rules test {'failed' if rules else 'passed'}"
+        + "".join(
+            f"; {name} {'failed' if code else 'passed'}"
+            for name, code in (("make check", checks), ("nettop rules test", rules))
+        )
     ]
     out += [f"  failed: {one}" for one in failed]
     out += [f"  tried twice: {one}" for one in tests["rerun"]]
@@ -48,30 +59,45 @@ def summary(tallies: list[dict[str, dict[str, list[str]]]], rules: int) -> list[
     return out
 
 
+def together(*commands: Sequence[str]) -> list[int]:
+    """The exit codes of commands that run side by side.
+
+    The first writes to the terminal; the output of another is printed when it has ended.
+    """
+    with ExitStack() as stack:
+        files = [stack.enter_context(tempfile.TemporaryFile("w+")) for _ in commands[1:]]
+        running = [
+            stack.enter_context(subprocess.Popen(words, stdout=file, stderr=subprocess.STDOUT))
+            if file
+            else stack.enter_context(subprocess.Popen(words))
+            for words, file in zip(commands, [None, *files], strict=True)
+        ]
+        codes = [process.wait() for process in running]
+        for file in files:
+            file.seek(0)
+            print(file.read(), end="", flush=True)
+    return codes
+
+
 def main() -> int:
     """Run the parts and print the summary."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--workers", default="auto")
     parser.add_argument("--sleepers", default="4")
     args = parser.parse_args()
-    # one worker runs a whole file: its fixtures build a wheel or a zipapp only once
-    files = ["--dist", "loadfile"]
     netns = str(TESTS / "netns")
-    parts = (
-        ["-n", args.workers, *files, "-m", "not netns", str(TESTS)],
-        ["-n", args.sleepers, *files, "--reruns", "1", "-m", "netns and not alone", netns],
-        ["--reruns", "1", "-m", "netns and alone", netns],
-    )
-    codes, tallies = [], []
-    for number, part in enumerate(parts):
-        with tempfile.TemporaryDirectory(prefix="nettop-") as folder:
-            tally = Path(folder, f"{number}.json")
-            words = [sys.executable, "-m", "pytest", "--tally", str(tally), *part]
-            codes.append(subprocess.run(words, check=False).returncode)
-            tallies.append(json.loads(tally.read_text()) if tally.exists() else {})
-    rules = subprocess.run([sys.executable, "-m", "nettop", "rules", "test"], check=False)
-    print("\n" + "\n".join(summary(tallies, rules.returncode)))
-    return int(any(codes) or rules.returncode != 0)
+    with tempfile.TemporaryDirectory(prefix="nettop-") as folder:
+        paths = [Path(folder, f"{number}.json") for number in range(3)]
+        most, sleeping, alone = ([*PYTEST, "--tally", str(path)] for path in paths)
+        # polite: a test of namespaces that no longer waits is served first
+        most = ["nice", *most, "-n", args.workers, *FILES, "-m", "not netns", str(TESTS)]
+        most += ["--no-loadscope-reorder"]  # the order of conftest.py: slow files first
+        sleeping += ["-n", args.sleepers, *FILES, "--reruns", "1", "-m", "netns and not alone"]
+        codes = together(most, [*sleeping, netns], CHECK, RULES)
+        codes += together([*alone, "--reruns", "1", "-m", "netns and alone", netns])
+        tallies = [json.loads(path.read_text()) if path.exists() else {} for path in paths]
+    print("\n" + "\n".join(summary(tallies, checks=codes[2], rules=codes[3])))
+    return int(any(codes))
 
 
 if __name__ == "__main__":

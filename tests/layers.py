@@ -31,6 +31,7 @@ RANKS: Final[Mapping[str, int]] = {
     "panes": 9,
     "box": 9,
     "metrics": 9,
+    "fleet": 10,
     "serving": 9,
     "tui": 10,
     "commands": 11,

@@ -39,7 +39,7 @@ NEXT = (
     "`next` is the stage predicted to limit next, with its capacity; `lifted` is the rate measured "
     "after the limit was taken away; `error` is the distance of the middle of the interval from "
     "it; `inside` whether it is in the interval. Without `next` it is not known: a CPU that is "
-    "less than half used does not tell what it carries."
+    "less than half used, or a thread that is often woken, does not tell what it carries."
 )
 CPU = ("thread ", "core ")
 SECONDS = 2.0  # of one look

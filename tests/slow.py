@@ -11,12 +11,13 @@ SLOW: Final = {
     "a server": "test_metrics_listen test_metrics_files",
     "a pseudo-terminal": "test_screen_hardship test_tui_browser test_tui_internals_pty "
     "test_tui_pty test_tui_signals",
-    "a playbook": "test_changes_playbook",
+    "a playbook": "test_changes_playbook test_fleet_ansible",
     "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
     "test_standing_hosts test_streams test_trust",
     "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
     "test_sample_cost",
+    "a collection of tests in each topology": "test_lab_topologies",
     "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
     "test_rules_commands test_schema test_trials test_trials_bulk test_trials_experiment",
 }

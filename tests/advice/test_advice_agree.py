@@ -34,6 +34,7 @@ LEAVES = st.sampled_from(
         "(nic.up if nic.carrier else nic.para)",
         "nic.mtu > (nic.speed if nic.up else nic.ring.rx)",
         "nic.mtu > (1 if nic.mtu / nic.ring.rx > 1 else nic.ring.tx)",
+        "since_boot(nic.per_s.ring_drops) > 300",
     ]
 )  # fmt: skip
 TREES = st.recursive(
@@ -62,9 +63,11 @@ def nics(draw: st.DrawFn) -> dict[str, Any]:
         "irq_top_cpu": draw(st.sampled_from([None, 0, 1, 9])),
         "ring": {name: draw(NUMBERS) for name in ("rx", "rx_max", "tx", "tx_max")},
         "per_s": {"ring_drops": draw(NUMBERS)},
+        "total": {"ring_drops": draw(NUMBERS)},
     }
     nic["ring"] = {k: v for k, v in nic["ring"].items() if v is not None}
     nic["per_s"] = {k: v for k, v in nic["per_s"].items() if v is not None}
+    nic["total"] = {k: v for k, v in nic["total"].items() if v is not None}
     nic = {k: v for k, v in nic.items() if v is not None}
     if draw(st.booleans()):
         nic["features"] = {"rx-gro": draw(st.booleans()), "rx-lro": "fixed off"}
@@ -93,6 +96,18 @@ def test_the_fast_way_and_the_careful_way_agree(text: str, nic: dict[str, Any]) 
     assert value_of(made, here) is careful.value
     if careful.value is None:
         assert careful.reads, "an unknown must name what is not known"
+
+
+def test_judges_of_the_same_rules_share_the_compiled_loop() -> None:
+    text = "nic.mtu > limits.most"
+    one, same, other = (
+        replace(_rule("nic.up"), when=condition(text, "nic", limits), limits=limits)
+        for limits in ({"most": 1.0}, {"most": 1.0}, {"most": 2.0})
+    )
+    loops = [loop_of("nic", [Judged.of(rule)]) for rule in (one, same, other)]
+    assert loops[0] is loops[1]
+    assert loops[0] is not loops[2]
+    assert loop_of("nic", [Judged.of(replace(one, profiles=frozenset({"latency"})))]) not in loops
 
 
 def _name(nic: Any) -> str:

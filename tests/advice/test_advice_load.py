@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
 from nettop.advice.judge.rule_tests import check
 from nettop.advice.rules.load import RuleError, files, load, read
 from nettop.facts import Facts
+from nettop.files import bounds
 
 PACK = Path(__file__).parents[2] / "rules"
 
@@ -55,6 +57,21 @@ def test_a_rule_is_read(tmp_path: Path) -> None:
     assert rule.profiles is None
     assert rule.limits == {"least": 1000}
     assert [outcome.why for outcome in check(tmp_path / "mtu/slow-nic.toml")] == ["", ""]
+
+
+def test_a_file_is_parsed_again_when_its_text_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each command, screen and test of a process loads all rules."""
+    path = write(tmp_path / "mtu", GOOD)
+    first = read(path)
+    parse = Mock(side_effect=bounds.tables)
+    monkeypatch.setattr(bounds, "tables", parse)
+    assert read(path) is first
+    parse.assert_not_called()
+    path.write_text(GOOD.replace("1000", "1001"))
+    assert read(path).limits == {"least": 1001}
+    parse.assert_called_once()
 
 
 def test_any_toml_is_understood_in_a_rule_of_the_users(tmp_path: Path) -> None:

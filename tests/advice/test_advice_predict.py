@@ -46,7 +46,8 @@ def rule(tmp_path: Path) -> Make:
 
 def limit(stage: str = "sndbuf", rate: float = 1e9, name: str = "", **more: Any) -> Limit:
     first = Reading(stage, "here", name or f"the {stage}", held=1.0)
-    one = Limit("flow", FLOW, "tx", rate, stage=first, ladder=(first, WIRE), nic="eth0", pid=7)
+    one = Limit("flow", FLOW, "tx", rate, stage=first, next=WIRE,
+                ladder=(first, WIRE), nic="eth0", pid=7)  # fmt: skip
     return replace(one, **more)
 
 

@@ -176,7 +176,7 @@ def test_no_rule_falls_back_to_the_careful_way_where_it_would_be_slow() -> None:
         rule.id
         for rule in rules()
         if rule.over in ("queue", "core", "flow")
-        and "careful(0" in code_of(rule.over, [Judged.of(rule)])
+        and "walk(0" in code_of(rule.over, [Judged.of(rule)])
     ]
     assert slow == []
 

@@ -179,7 +179,7 @@ def test_queues_in_order_with_masks() -> None:
     files[f"{q}/tx-0/xps_cpus"] = "3"
     files["/sys/class/net/eth0/device@"] = "../x"
     files[f"{q}/tx-0/byte_queue_limits/limit"] = "2020"
-    rows = queues.read(host(files))
+    rows = queues.update(host(files), {})
     assert [row.name for row in rows] == [f"rx-{n}" for n in range(11)] + ["tx-0"]
     assert (rows[10].rps_cpus, rows[10].rps_flow_cnt) == ((32,), 4096)
     assert (rows[11].xps_cpus, rows[11].bql_limit, rows[11].xps_rxqs) == ((0, 1), 2020, None)
@@ -187,7 +187,7 @@ def test_queues_in_order_with_masks() -> None:
 
 def test_an_interface_that_is_down_has_unknown_speed_not_zero() -> None:
     n = "/sys/class/net"
-    rows = netclass.read(
+    rows = netclass.update(
         host(
             {
                 f"{n}/eth0/speed": "!22 Invalid argument",
@@ -204,7 +204,8 @@ def test_an_interface_that_is_down_has_unknown_speed_not_zero() -> None:
                 f"{n}/vlan5/uevent": "DEVTYPE=vlan\nIFINDEX=9",
                 f"{n}/vlan5/speed": "25000",
             }
-        )
+        ),
+        {},
     )
     eth0, vlan5 = rows
     assert (eth0.speed, eth0.index, eth0.node, eth0.local_cpus) == (None, 2, 1, (4, 5, 6, 7))

@@ -57,7 +57,7 @@ def test_each_namespace_is_named_as_people_know_it(tmp_path: Path) -> None:
           f"30 1 0:4 net:[{NAMED}] /run/netns/blue rw - nsfs nsfs rw\n")  # fmt: skip
     rows = namespaces.update(source, {})
     assert list(rows) == [
-        namespaces.Row(POD, "web-7f", 20, 2), namespaces.Row(NAMED, "blue", 30, 1),
+        namespaces.Row(POD, "web-7f", 20, 2), namespaces.Row(NAMED, "blue", 30, 1, mounted=True),
     ]  # fmt: skip
     assert not isinstance(rows, Partly)
 
@@ -127,7 +127,7 @@ def test_udp_sockets_of_a_namespace_and_none_of_a_number_used_again(tmp_path: Pa
     memory: Memory = {}
     namespaces.update(source, memory)
     assert netns_udp.update(source, memory) == [
-        netns_udp.Row(POD, 77, "0.0.0.0", 53, 16, 5),
+        netns_udp.Row(POD, 77, "0.0.0.0", 53, 16, 5, "0.0.0.0"),
     ]
     link = tmp_path / "proc/20/ns/net"
     link.unlink()

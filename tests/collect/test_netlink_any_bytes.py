@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -36,10 +37,10 @@ from nettop.collect import (
     rings,
     routes,
 )
-from nettop.host.netlink import driver, ethtool, legacy, optics
+from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, optics
 from nettop.host.netlink.codec import attribute
 
-PARSERS = {
+PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
     "links": (links.parse, LINKS),
     "link_stats": (
         lambda raw: link_stats.update(Fake({"route/links": LINKS, "route/counters": raw}), {}),
@@ -120,6 +121,7 @@ def test_ioctl_answers_may_be_any_bytes(data: st.DataObject) -> None:
         driver.info, driver.string_names, driver.rss, driver.rules, driver.receive_rings,
         lambda s, d: driver.hash_fields(s, d, "tcp4"), lambda s, d: driver.statistics(s, d, 3),
         lambda s, d: legacy.one(s, "rings", d), lambda s, d: legacy.one(s, "coalesce", d),
+        legacy_bits.features, legacy_bits.linkmodes,
     ):  # fmt: skip
         try:
             ask(source, "eth0")

@@ -37,7 +37,7 @@ from nettop.collect import (
     rss,
 )
 from nettop.frame.fields import light
-from nettop.host.netlink import optics
+from nettop.host.netlink import driver, ethtool, legacy_bits, optics
 from nettop.host.netlink.codec import attribute
 from nettop.host.recording import Record, Replay
 from nettop.host.source import Live
@@ -166,13 +166,13 @@ def test_rss_tells_what_is_done_before_the_hash(
     whole = bytearray(answers["rss/eth0"])
     whole[17] = number  # struct ethtool_rxfh.input_xfrm, Linux 6.8
     answers["rss/eth0"] = bytes(whole)
-    found = rss.read(Fake({"route/links": link(2, "eth0")}, answers))[0]
+    found = rss.update(Fake({"route/links": link(2, "eth0")}, answers), {})[0]
     assert (found.symmetric, found.transform) == (symmetric, transform)
 
 
 def test_rss_gives_key_table_and_hashed_fields() -> None:
     source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1, 2, 3) * 32, KEY))
-    found = rss.read(source)[0]
+    found = rss.update(source, {})[0]
     assert found.table == (0, 1, 2, 3) * 32
     assert found.key == KEY.hex(":")
     assert (found.function, found.rings, found.symmetric) == ("toeplitz", 4, False)
@@ -182,7 +182,7 @@ def test_rss_gives_key_table_and_hashed_fields() -> None:
 
 def test_a_driver_that_hides_its_key_has_none() -> None:
     source = Fake({"route/links": link(2, "eth0")}, rss_answers((0, 1), b""))
-    found = rss.read(source)[0]
+    found = rss.update(source, {})[0]
     assert (found.table, found.key) == ((0, 1), None)
 
 
@@ -237,6 +237,67 @@ def test_a_kernel_without_ethtool_netlink_is_asked_by_ioctl() -> None:
     source = Fake({"route/links": LINKS, "ethtool/coalesce": 2}, answers)
     row = coalesce.read(source)[0]
     assert (row.rx_usecs, row.rx_frames, row.rx_usecs_high) == (30, 8, None)
+
+
+def test_features_of_an_old_kernel_are_read_by_ioctl() -> None:
+    names = [f"f{n}" for n in range(34)]
+    words = (0b110, 0b010, 0b101, 0b100, 0b11, 0b01, 0b10, 0)  # two blocks of four sets
+    answers = {
+        "count/4/eth0": struct.pack("=IIQI", 0x37, 0, 1 << 4, 34),
+        "names/4/eth0": struct.pack("=III", 0x1B, 4, 34) + b"".join(
+            name.encode().ljust(32, b"\0") for name in names
+        ),
+        "features/eth0": struct.pack("=II8I", 0x3A, 2, *words),
+    }  # fmt: skip
+    source = Fake(
+        {"route/links": LINKS, "ethtool/features": 2, "ethtool/strings/features": 2}, answers
+    )
+    rows = {row.name: row for row in features.update(source, {})}
+    assert len(rows) == 34
+    assert [(rows[f"f{n}"].on, rows[f"f{n}"].wanted, rows[f"f{n}"].fixed) for n in (0, 1, 2)] == [
+        (True, False, True),
+        (False, True, False),
+        (True, False, True),
+    ]
+    assert [(rows[f"f{n}"].on, rows[f"f{n}"].wanted) for n in (32, 33)] == [
+        (False, True),
+        (True, False),
+    ]
+
+
+def test_link_modes_of_an_old_kernel_are_read_by_ioctl() -> None:
+    head = struct.pack("=IIBBBB3xb", 0x4C, 1000, 1, 0, 0, 1, 2) + bytes(32)
+    supported, advertised, partner = 0b101000 | 1 << 12, 0b1000 | 1 << 31, 1 << 5
+    modes = (supported, 0, advertised, 0, partner, 1 << 15)  # two words a set
+    answers = {
+        "link-size/eth0": struct.pack("=II7xb32x", 0x4C, 0, -2),
+        "link/eth0": head + struct.pack("=6I", *modes),
+    }
+    source = Fake({"route/links": LINKS, "ethtool/linkmodes": 2}, answers)
+    (row,) = linkmodes.update(source, {})
+    assert (row.speed, row.duplex, row.autoneg, row.port) == (1e9, "full", True, "TP")
+    assert row.supported == ("100baseT/Full", "1000baseT/Full", "10000baseT/Full")
+    assert row.advertised == ("100baseT/Full", "25000baseCR/Full")
+    assert row.partner == ("1000baseT/Full", "2500baseT/Full")
+    assert (row.best, row.link) == (1e10, None)
+
+
+def test_a_host_that_tells_features_in_no_way_has_none_to_show() -> None:
+    source = Fake({"route/links": LINKS, "ethtool/features": 2, "ethtool/strings/features": 2})
+    with pytest.raises(OSError, match="as given"):
+        features.update(source, {})
+
+
+def test_the_kernel_here_answers_the_same_by_ioctl_and_netlink() -> None:
+    here = Live()
+    by_ioctl = legacy_bits.features(here, "lo")
+    by_netlink = ethtool.one(here, "features", "lo")
+    for which in ("hw", "wanted", "active", "nochange"):
+        assert by_ioctl[which].value == by_netlink[which].value, which
+    names = driver.string_names(here, "lo", legacy_bits.FEATURES)
+    assert names == ethtool.strings(here, "features")
+    modes = ethtool.strings(here, "linkmodes")
+    assert modes[: len(legacy_bits.LINK_MODES)] == legacy_bits.LINK_MODES
 
 
 @pytest.mark.parametrize(("answer", "adaptive"), [(0, None), (1, True)])
@@ -326,6 +387,8 @@ def test_a_module_that_is_none_of_these_gives_no_row() -> None:
         return {f"ethtool/eeprom/eth0/{offset}/1/0/0/80": device("eth0", attribute(7, raw))}
 
     source = Fake({"route/links": link(2, "eth0"), **eeprom(0, b"\x02")})
-    assert module.read(source) == []
+    assert module.update(source, {}) == []
     with pytest.raises(PermissionError):
-        module.read(Fake({"route/links": link(2, "eth0"), "ethtool/eeprom/eth0/0/1/0/0/80": 1}))
+        module.update(
+            Fake({"route/links": link(2, "eth0"), "ethtool/eeprom/eth0/0/1/0/0/80": 1}), {}
+        )

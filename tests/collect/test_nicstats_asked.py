@@ -219,7 +219,7 @@ def test_a_device_on_a_bus_is_asked_among_hundreds() -> None:
 
 
 def test_drvinfo_says_what_the_table_knows() -> None:
-    row = drvinfo.read(host([], []))[0]
+    row = drvinfo.update(host([], []), {})[0]
     assert (row.driver, row.version, row.firmware, row.bus) == ("igb", "1.0", None, "pci")
     assert (row.para, row.arfs, row.fcs_counted) == (False, False, False)
     assert drvinfo.row("eth0", driver.Info("virtio_net", "", "", "")).para

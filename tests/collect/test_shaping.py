@@ -7,7 +7,7 @@ import struct
 import pytest
 from netlink_bytes import message, nest, text
 
-from nettop.collect import Memory, classes, qdiscs
+from nettop.collect import classes, qdiscs
 from nettop.collect._shaping import htb, qdisc
 from nettop.host.netlink import route
 from nettop.host.netlink.codec import attribute
@@ -74,7 +74,12 @@ class Shaped:
         self.asked.append(request.name)
         if request.name == "route/links":
             return b"".join(
-                message(16, struct.pack("=BxHiII", 0, 1, index, 0, 0) + text(3, f"eth{index - 2}"))
+                message(
+                    16,
+                    struct.pack("=BxHiII", 0, 1, index, 0, 0)
+                    + text(3, f"eth{index - 2}")
+                    + text(6, "htb" if index == 2 else "mq"),
+                )
                 for index in (2, 3)
             )
         if request.name == "route/qdiscs":
@@ -87,7 +92,7 @@ class Shaped:
 def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
     source = Shaped()
     given: Source = source  # type: ignore[assignment]
-    top, leaf = classes.update(given, {})
+    top, leaf = classes.read(given)
     assert (top.interface, top.handle, top.parent, top.leaf) == ("eth0", "1:1", "root", False)
     assert (leaf.handle, leaf.parent, leaf.leaf) == ("1:10", "1:1", True)
     assert (leaf.rate, leaf.ceiling, leaf.backlog, leaf.drops) == (5e7, 1e8, 300, 7)
@@ -95,17 +100,15 @@ def test_the_classes_of_htb_and_which_is_a_leaf() -> None:
     assert "route/classes/eth1" not in source.asked
 
 
-def test_a_host_without_htb_is_asked_for_its_qdiscs_now_and_then() -> None:
+def test_a_host_without_htb_is_not_asked_for_its_qdiscs() -> None:
     class Plain(Shaped):
         def netlink(self, request: Request) -> bytes:
-            self.asked.append(request.name)
-            return part(36, 0x10000, 0xFFFFFFFF, "pfifo_fast", b"")
+            return super().netlink(request).replace(b"htb", b"tbf")
 
     source = Plain()
     given: Source = source  # type: ignore[assignment]
-    memory: Memory = {}
-    assert [classes.update(given, memory) for _ in range(10)] == [[]] * 10
-    assert source.asked == ["route/qdiscs"] * 2
+    assert classes.read(given) == []
+    assert source.asked == ["route/links"]
 
 
 def test_a_qdisc_has_its_rate() -> None:

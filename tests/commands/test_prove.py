@@ -20,8 +20,8 @@ from nettop.trials.prove import Bench
 from nettop.trials.result import Options
 
 WIRE = Reading("wire", "here", "link of eth0", capacity=(9e8, 1e9))
-SMALL = Prediction(Limit("nic", "eth0", "rx", 1e8), (1e8, 1e9), WIRE)
-LARGE = Prediction(Limit("nic", "eth0", "rx", 4e8), (4e8, 1e9), WIRE)
+SMALL = Prediction(Limit("nic", "eth0", "rx", 1e8), (1e8, 1e9), WIRE, WIRE)
+LARGE = Prediction(Limit("nic", "eth0", "rx", 4e8), (4e8, 1e9), WIRE, WIRE)
 LIMITS = replace(RING, relieves=("ring",))
 BENCH = Bench("bulk", Options(), METRICS["rate"], ExperimentPlan())
 

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import fleet_hosts
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -50,6 +51,7 @@ RUNS = {
     "record": ["record", "{tmp}/some.host", "--replay", OTHER],
     "export": ["export", f"{SACK}=0", "--replay", HOST],
     "compare": ["compare", HOST, OTHER],
+    "fleet": ["fleet", HOST, OTHER, "{tmp}/fleet", BOX],
     "rate": ["rate", "lo", "--seconds", "0.2"],
     "limits": ["limits", "--rtt", "20ms"],
     "test list": ["test", "list"],
@@ -106,6 +108,8 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     box.mkdir()
     incident = Incident("rule", "eth0", "critical", "it fails", 5.0, 1.8e9)
     save(box / f"{INCIDENT}.host.gz", incident, [RecordedMoment(5.0, 1.8e9, {})], 1 << 20)
+    fleet_hosts.write(tmp_path / "fleet", 12, 4, 1)
+    fleet_hosts.write(tmp_path / "fleet/later", 12, 4, 2)
     return tmp_path
 
 

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from limited import limited, several
+from limited import Limited
 from standing import stand
 
 from nettop.host.recording import Replay, load
@@ -78,7 +78,9 @@ def quiet(errors: str) -> None:
 
 
 @pytest.mark.parametrize("kind", HOSTILE)
-def test_hostile_files_in_a_directory_hide_only_themselves(kind: str, tmp_path: Path) -> None:
+def test_hostile_files_in_a_directory_hide_only_themselves(
+    kind: str, tmp_path: Path, limited: Limited
+) -> None:
     root = tmp_path.resolve() / "host"
     healthy = [root / name[1:] for name in HEALTHY]
     files = stand(HOST, root)
@@ -89,7 +91,9 @@ def test_hostile_files_in_a_directory_hide_only_themselves(kind: str, tmp_path: 
     file = tmp_path / "it.host"
     record = ("record", str(file), "--seconds", "0.1", "--interval", "0.1")
     words = [(*one, "--root", str(root)) for one in (*WORDS.values(), record)]
-    for (name, *_), (code, out, err) in zip(words, several(words, home=tmp_path), strict=True):
+    for name, *more in words:
+        done = limited(name, *more)
+        code, out, err = done.returncode, done.stdout, done.stderr
         quiet(err)
         # a directory stands still: no rate to judge by
         assert code in {"get": (0, 2, 3), "advise": (3,)}.get(name, (0,)), (name, err)
@@ -101,32 +105,38 @@ def test_hostile_files_in_a_directory_hide_only_themselves(kind: str, tmp_path: 
 
 
 @pytest.mark.parametrize("kind", ["fifo", "loop", "text", "endless", "unreadable"])
-def test_something_else_in_place_of_folders_hides_only_them(kind: str, tmp_path: Path) -> None:
+def test_something_else_in_place_of_folders_hides_only_them(
+    kind: str, tmp_path: Path, limited: Limited
+) -> None:
     root = tmp_path / "host"
     stand(HOST, root)
     for folder in ("proc/net", "sys/class/net", "sys/devices/system/cpu"):
         shutil.rmtree(root / folder)
         HOSTILE.get(kind, text(b"no folder\n"))(root / folder)
     words = [(*one, "--root", str(root)) for one in WORDS.values()]
-    for (name, *_), (code, out, err) in zip(words, several(words, home=tmp_path), strict=True):
+    for name, *more in words:
+        done = limited(name, *more)
+        code, out, err = done.returncode, done.stdout, done.stderr
         quiet(err)
         assert code == (3 if name == "advise" else 0), (name, err)
         if name == "snapshot":
             assert json.loads(out)["tables"]["cpu"]
 
 
-def test_a_directory_where_nothing_is_wrong_is_not_called_healthy(tmp_path: Path) -> None:
+def test_a_directory_where_nothing_is_wrong_is_not_called_healthy(
+    tmp_path: Path, limited: Limited
+) -> None:
     stand(HOST, tmp_path / "host")
-    done = limited("advise", "--seconds", "0.1", "--root", str(tmp_path / "host"), home=tmp_path)
+    done = limited("advise", "--seconds", "0.1", "--root", str(tmp_path / "host"))
     assert done.returncode == 3
     assert "Not enough to judge this host: no counter changed between the samples" in done.stdout
     assert done.stdout.count("a directory has no netlink") == 1
 
 
-def test_a_recording_of_one_sample_is_not_called_healthy(tmp_path: Path) -> None:
+def test_a_recording_of_one_sample_is_not_called_healthy(tmp_path: Path, limited: Limited) -> None:
     whole = HOST.read_bytes()
     second = whole.index(b"\n-- @", whole.index(b"\n-- @") + 1)
     (tmp_path / "cut.host").write_bytes(whole[: second + 1])
-    done = limited("advise", "--replay", str(tmp_path / "cut.host"), home=tmp_path)
+    done = limited("advise", "--replay", str(tmp_path / "cut.host"))
     assert done.returncode == 3
     assert "Not enough to judge this host: one sample has no rates" in done.stdout

@@ -8,9 +8,11 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from warm import CAPTURED, CLOSED, Warm
 
 from nettop import commands
 from nettop.files import streams
@@ -57,6 +59,8 @@ RUNS = {  # every command, and whether it prints data in this form
     "--version": (["--version"], True),
 }
 HELPS = {f"{name} --help": ([name, "--help"], True) for name in commands.names()}
+NULL, FULL = os.devnull, "/dev/full"
+ALL_CLOSED = (CLOSED, CLOSED, CLOSED)
 FAULTS = (b"Traceback", b"Exception ignored", b"internal error")
 
 
@@ -66,11 +70,13 @@ def home(tmp_path: Path) -> dict[str, str]:
     return {**os.environ, **dict.fromkeys(own, str(tmp_path)), "LC_ALL": "C.UTF-8"}
 
 
-def run(words: list[str], streams: str, home: dict[str, str]) -> tuple[int, bytes, bytes]:
-    """Exit code and what was told with these streams of a shell."""
-    line = ["sh", "-c", f'"$@" {streams}', "sh", sys.executable, "-m", "nettop", *words]
+def run(
+    warm: Warm, words: list[str], home: dict[str, str],
+    streams: Sequence[str | int | None] = (NULL, CAPTURED, CAPTURED),
+) -> tuple[int, bytes, bytes]:  # fmt: skip
+    """Exit code and output with these streams."""
     place = home["XDG_STATE_HOME"]  # `record NAME` writes where it is started
-    done = subprocess.run(line, env=home, cwd=place, capture_output=True, timeout=120, check=False)
+    done = warm.run(words, home, place, streams)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -80,10 +86,10 @@ def test_the_list_has_every_command() -> None:
 
 @pytest.mark.parametrize("name", [*RUNS, *HELPS])
 def test_output_that_is_lost_is_told_and_the_exit_code_says_so(
-    name: str, home: dict[str, str]
+    name: str, home: dict[str, str], warm: Warm
 ) -> None:
     words, prints = (RUNS | HELPS)[name]
-    code, _, told = run(words, ">/dev/full </dev/null", home)
+    code, _, told = run(warm, words, home, (NULL, FULL, CAPTURED))
     assert not any(fault in told for fault in FAULTS), told.decode()
     assert (code == 3) is prints
     assert told.startswith(b"nettop")
@@ -93,30 +99,47 @@ def test_output_that_is_lost_is_told_and_the_exit_code_says_so(
 
 @pytest.mark.parametrize("name", RUNS)
 def test_a_stream_that_is_closed_or_lost_narration_is_no_failure(
-    name: str, home: dict[str, str]
+    name: str, home: dict[str, str], warm: Warm
 ) -> None:
     words, prints = RUNS[name]
-    whole, _, _ = run(words, "</dev/null", home)
-    assert run(words, ">/dev/full 2>/dev/full </dev/null", home)[0] == (3 if prints else whole)
-    for closed in (">&- </dev/null", ">&- 2>&- <&-"):
-        code, _, told = run(words, closed, home)
+    whole, _, _ = run(warm, words, home)
+    assert run(warm, words, home, (NULL, FULL, FULL))[0] == (3 if prints else whole)
+    for closed in ((NULL, CLOSED, CAPTURED), ALL_CLOSED):
+        code, _, told = run(warm, words, home, closed)
         assert not any(fault in told for fault in FAULTS), told.decode()
         assert code == whole
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_nobody_who_reads_is_quiet(name: str, home: dict[str, str]) -> None:
+def test_nobody_who_reads_is_quiet(name: str, home: dict[str, str], warm: Warm) -> None:
     words, prints = RUNS[name]
     reader, writer = os.pipe()
     os.close(reader)
-    line = [sys.executable, "-m", "nettop", *words]
-    with subprocess.Popen(
-        line, env=home, stdin=subprocess.DEVNULL, stdout=writer, stderr=subprocess.PIPE
-    ) as process:
-        os.close(writer)
-        _, told = process.communicate(timeout=120)
+    code, _, told = run(warm, words, home, (NULL, writer, CAPTURED))
+    os.close(writer)
     assert not any(fault in told for fault in FAULTS), told.decode()
-    assert (process.returncode == 141) is prints, told
+    assert (code == 141) is prints, told
+
+
+@pytest.mark.parametrize(
+    ("name", "redirection", "expected"),
+    [
+        ("advise", ">/dev/full", (3, b"nettop: stdout: No space left on device\n")),
+        ("advise", ">&- 2>&- <&-", (0, b"")),
+        ("show", ">/dev/full 2>/dev/full", (3, b"")),
+        ("record", ">&- <&-", (0, b"")),
+        ("man", "2>&1 >/dev/full", (3, b"")),
+        ("--help", ">/dev/full", (3, b"nettop: stdout: No space left on device\n")),
+        ("--version", "2>&- <&-", (0, b"")),
+    ],
+)
+def test_the_streams_of_a_shell(
+    name: str, redirection: str, expected: tuple[int, bytes], home: dict[str, str]
+) -> None:
+    """Python's own start with them, which the other tests leave out."""
+    line = ["sh", "-c", f'"$@" {redirection}', "sh", sys.executable, "-m", "nettop", *RUNS[name][0]]
+    done = subprocess.run(line, env=home, capture_output=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == expected
 
 
 def test_a_file_that_may_not_grow_is_told(home: dict[str, str], tmp_path: Path) -> None:
@@ -222,16 +245,20 @@ EVIL = "e\x1b]0;PWNED\x07\x1b[31m\x9b2J\u202e"
 
 
 @pytest.mark.parametrize("name", RUNS)
-def test_no_control_character_of_a_name_is_printed(name: str, home: dict[str, str]) -> None:
+def test_no_control_character_of_a_name_is_printed(
+    name: str, home: dict[str, str], warm: Warm
+) -> None:
     """The name is a word of the command line."""
     words = RUNS[name][0]
-    code, out, err = run([words[0], EVIL, *words[2:]], "</dev/null", home)
+    code, out, err = run(warm, [words[0], EVIL, *words[2:]], home)
     assert code in (0, 1, 2, 3, 4), err.decode()
     told = (out + err).decode()
     assert all(char == "\n" or char.isprintable() for char in told), told
 
 
-def test_a_device_s_name_is_shown_and_not_obeyed(home: dict[str, str], tmp_path: Path) -> None:
+def test_a_device_s_name_is_shown_and_not_obeyed(
+    home: dict[str, str], tmp_path: Path, warm: Warm
+) -> None:
     host = tmp_path / "evil.host"
     text = Path(HOST).read_text(encoding="utf-8", errors="surrogateescape")
     bad = "e\x1b[31m\x07"
@@ -248,7 +275,7 @@ def test_a_device_s_name_is_shown_and_not_obeyed(home: dict[str, str], tmp_path:
         ["export", f"link.mtu@{bad}=1500", *where],
         ["watch", "--for", "2", *where],
     ):
-        code, out, err = run(words, "</dev/null", home)
+        code, out, err = run(warm, words, home)
         assert code in (0, 1, 2, 3, 4), (words, err.decode())
         assert b"\x1b" not in out + err, words
         assert b"\x07" not in out + err, words

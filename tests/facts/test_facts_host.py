@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from flow_tables import HOST, Tables, frames, joined, lines, task
 
@@ -23,8 +25,9 @@ from nettop.facts.joined import Joiner
 from nettop.facts.kinds.core import Core
 from nettop.facts.kinds.flow import Flow
 from nettop.facts.kinds.nic import Counters, Nic
+from nettop.facts.kinds.process import Tasks
 from nettop.facts.single import triple
-from nettop.frame.rates import Frame
+from nettop.frame.rates import Entry, Frame
 
 
 def core_times(n: int, user: float, softirq: float, idle: float) -> cpu.Row:
@@ -219,3 +222,11 @@ def test_medians() -> None:
 def test_triples() -> None:
     assert triple("4096 131072 6291456") == (4096, 131072, 6291456)
     assert triple(None) == triple("x y") == ()
+
+
+def test_the_busiest_programs_of_a_core_are_named_first() -> None:
+    rows = [task(pid, name, 2, 0.0) for pid, name in ((7, "small"), (8, "large"), (9, "middle"))]
+    entries = [
+        Entry(row, replace(row, user=used)) for row, used in zip(rows, (0.1, 0.6, 0.3), strict=True)
+    ]
+    assert Tasks.of(entries).on_cpu == {2: ("large[8]", "middle[9]", "small[7]")}

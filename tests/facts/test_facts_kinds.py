@@ -6,7 +6,7 @@ from operator import attrgetter
 
 import pytest
 from flow_tables import HOST, Tables, joined, lines, socket
-from nic_tables import stats
+from nic_tables import link, stats
 
 from nettop.collect import (
     addresses,
@@ -16,6 +16,7 @@ from nettop.collect import (
     linkmodes,
     links,
     neighbours,
+    nftables,
     pci,
     qdiscs,
     socket_owners,
@@ -90,6 +91,21 @@ def test_qdiscs_with_a_rate_or_on_ingress_are_facts_and_others_are_not() -> None
     assert found["eth0/htb-class-1:10"].load == pytest.approx(0.5)
     police = found["eth1/ingress-ffff:"]
     assert (police.ingress, police.load, police.drops_per_s) == (True, None, pytest.approx(7))
+
+
+def test_a_drop_of_the_firewall_is_compared_with_the_busiest_interface() -> None:
+    def at(step: int) -> Tables:
+        rows = [
+            nftables.Row("inet", "t", "in", "7", "input", limited=True, packets=10 * step),
+            nftables.Row("inet", "t", "in", "policy", "input", packets=4),
+        ]
+        counted = stats("eth0", rx_packets=900 * step, tx_packets=100 * step)
+        return {**HOST, "nftables": rows, "links": [link("eth0")], "link_stats": [counted]}
+
+    (one,) = joined(at(0), at(1)).more["firewall"]
+    assert (one.id, one.hook, one.limited) == ("inet/t/in/7", "input", True)
+    assert one.drops == pytest.approx(10)
+    assert one.share == pytest.approx(0.01)
 
 
 def test_a_neighbour_table_has_the_limit_of_its_family() -> None:

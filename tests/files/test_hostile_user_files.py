@@ -8,7 +8,7 @@ import re
 from pathlib import Path
 
 import pytest
-from limited import limited
+from limited import Limited
 
 from nettop.advice.rules.file import RuleError, build
 from nettop.advice.rules.load import load, read
@@ -57,12 +57,14 @@ ODD = ["fifo", "device", "loop", "folder", *BAD_TOML]
 
 @pytest.mark.parametrize("kind", ODD)
 @pytest.mark.parametrize("place", ["config.toml", "rules/mine.toml"])
-def test_a_hostile_file_is_named_and_the_rest_works(place: str, kind: str, tmp_path: Path) -> None:
+def test_a_hostile_file_is_named_and_the_rest_works(
+    place: str, kind: str, tmp_path: Path, limited: Limited
+) -> None:
     home = tmp_path / "XDG_CONFIG_HOME/nettop"
     put(home / place, kind)
     (home / "rules").mkdir(exist_ok=True)
     (home / "rules/good.toml").write_text(RULE)
-    done = limited("advise", "--all", "--fail-on", "never", "--replay", HOST, home=tmp_path)
+    done = limited("advise", "--all", "--fail-on", "never", "--replay", HOST)
     assert done.returncode == 0, done.stderr
     assert "good@host" in done.stdout
     assert done.stderr.count("\n") == 1
@@ -81,7 +83,9 @@ def test_a_number_that_no_counter_reaches_is_named_with_file_and_key(
 
 
 @pytest.mark.parametrize("word", ["inf", "-inf", "nan", "1e999", "1" + "0" * 400])
-def test_a_threshold_that_is_no_number_is_named(word: str, tmp_path: Path) -> None:
+def test_a_threshold_that_is_no_number_is_named(
+    word: str, tmp_path: Path, limited: Limited
+) -> None:
     path = tmp_path / "mine.toml"
     path.write_text(RULE + f"[limits]\nvalue = {word}\n")
     with pytest.raises(RuleError, match=r"mine\.toml:\d+: limits\.value: "):
@@ -89,7 +93,7 @@ def test_a_threshold_that_is_no_number_is_named(word: str, tmp_path: Path) -> No
     home = tmp_path / "XDG_CONFIG_HOME/nettop"
     home.mkdir(parents=True)
     (home / "config.toml").write_text(f"[limits.rx-ring-overrun]\ndrops = {word}\n")
-    done = limited("rules", "list", home=tmp_path)
+    done = limited("rules", "list")
     assert done.returncode == 0
     assert "config.toml: limits.rx-ring-overrun.drops has an invalid value" in done.stderr
 
@@ -135,7 +139,7 @@ BAD_JSON = {
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "loop", "folder", *BAD_JSON])
-def test_a_hostile_result_hides_no_other(kind: str, tmp_path: Path) -> None:
+def test_a_hostile_result_hides_no_other(kind: str, tmp_path: Path, limited: Limited) -> None:
     folder = tmp_path / "XDG_STATE_HOME/nettop/results"
     bad = folder / "20260101-000000-test.json"
     if kind in BAD_JSON:
@@ -144,20 +148,22 @@ def test_a_hostile_result_hides_no_other(kind: str, tmp_path: Path) -> None:
     else:
         put(bad, kind)
     results.keep("test", {"tool": "iperf3", "to": "192.0.2.1", "bits_per_second": 1e9}, folder)
-    done = limited("results", "list", home=tmp_path)
+    done = limited("results", "list")
     assert done.returncode == 0, done.stderr
     assert "iperf3 to 192.0.2.1" in done.stdout
     assert re.fullmatch(r"nettop: ignored: .*20260101-000000-test.*\n", done.stderr), done.stderr
-    done = limited("show", "tests", "--once", "--replay", HOST, home=tmp_path)
+    done = limited("show", "tests", "--once", "--replay", HOST)
     assert done.returncode == 0, done.stderr
     assert "iperf3" in done.stdout
-    done = limited("results", "show", bad.stem, home=tmp_path)
+    done = limited("results", "show", bad.stem)
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.parametrize("kind", [*BAD_JSON, "long", "binary"])
-def test_a_hostile_line_of_the_journal_hides_no_other(kind: str, tmp_path: Path) -> None:
+def test_a_hostile_line_of_the_journal_hides_no_other(
+    kind: str, tmp_path: Path, limited: Limited
+) -> None:
     place = tmp_path / "NETTOP_STATE"
     place.mkdir(mode=0o700)
     entry = {"event": "begin", "id": 1, "at": 1.0, "setting": "ring.rx@eth0", "before": "1"}
@@ -166,7 +172,7 @@ def test_a_hostile_line_of_the_journal_hides_no_other(kind: str, tmp_path: Path)
     bad = {**BAD_JSON, **more, "binary": "\0\x01\x02"}[kind]
     (place / "journal.jsonl").write_text(f"{bad}\n{good}\n{bad}\n")
     assert [one.id for one in Journal(str(place)).entries()] == [1]
-    done = limited("journal", home=tmp_path)
+    done = limited("journal")
     assert done.returncode == 0, done.stderr
     assert "ring.rx@eth0" in done.stdout
     told = [line for line in done.stderr.splitlines() if "ignored" in line]
@@ -176,9 +182,11 @@ def test_a_hostile_line_of_the_journal_hides_no_other(kind: str, tmp_path: Path)
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "loop", "folder"])
-def test_a_journal_that_is_no_file_is_one_sentence(kind: str, tmp_path: Path) -> None:
+def test_a_journal_that_is_no_file_is_one_sentence(
+    kind: str, tmp_path: Path, limited: Limited
+) -> None:
     put(tmp_path / "NETTOP_STATE/journal.jsonl", kind)
-    done = limited("journal", home=tmp_path)
+    done = limited("journal")
     assert done.returncode == 3
     assert done.stderr.count("\n") == 1
     assert "internal error" not in done.stderr

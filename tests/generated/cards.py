@@ -37,7 +37,7 @@ class Card:
     coalesce: Mapping[str, int] | None = None
     pause: bool = False
     features: Mapping[str, str] = field(default_factory=lambda: dict(_OFFLOADS))
-    pcie: tuple[str, int] | None = None
+    pcie: tuple[tuple[str, int], ...] = ()  # slots that boards with this driver have
 
 
 _INTEL: Final = {"crc": "rx_crc_errors", "long": "rx_long_length_errors",
@@ -57,7 +57,7 @@ CARDS: Final[Mapping[str, Card]] = {
               "pause_tx": "link_xoff_tx.nic", "pfc": "rx_priority_3_xoff.nic",
               "memory": "rx_alloc_fail"},
         more=("rx_unicast.nic", "tx_unicast.nic"), coalesce=_ADAPTIVE, pause=True,
-        features=_FLEXIBLE, pcie=("16.0 GT/s PCIe", 16),
+        features=_FLEXIBLE, pcie=(("16.0 GT/s PCIe", 16),),
     ),
     "i40e": Card(
         (10000, 25000, 40000), (8, 16, 32, 64), (512, 4096), ("i40e-{nic}-TxRx-{n}",),
@@ -66,7 +66,7 @@ CARDS: Final[Mapping[str, Card]] = {
               "pause_rx": "port.link_xoff_rx", "pause_tx": "port.link_xoff_tx",
               "memory": "rx_alloc_fail"},
         more=("rx_dropped", "port.rx_unicast"), coalesce=_ADAPTIVE, pause=True, features=_FLEXIBLE,
-        pcie=("8.0 GT/s PCIe", 8),
+        pcie=(("8.0 GT/s PCIe", 8),),
     ),
     "mlx5_core": Card(
         (25000, 50000, 100000), (8, 16, 32, 63, 64), (1024, 8192), ("mlx5_comp{n}@pci:{bus}",),
@@ -77,7 +77,7 @@ CARDS: Final[Mapping[str, Card]] = {
               "memory": "rx_buff_alloc_err", "tx": "tx_queue_stopped", "xdp": "rx_xdp_drop",
               "xdp_tx": "rx_xdp_tx_full"},
         more=("rx_packets_phy", "tx_packets_phy"), coalesce={**_ADAPTIVE, "rx_usecs": 8,
-              "rx_max_frames": 128}, pause=True, features=_FLEXIBLE, pcie=("16.0 GT/s PCIe", 16),
+              "rx_max_frames": 128}, pause=True, features=_FLEXIBLE, pcie=(("16.0 GT/s PCIe", 16),),
     ),
     "ixgbe": Card(
         (10000,), (4, 8, 16, 32), (512, 4096), ("{nic}-TxRx-{n}",), ("{nic}",),
@@ -85,14 +85,14 @@ CARDS: Final[Mapping[str, Card]] = {
         lost={**_INTEL, "ring": "rx_no_dma_resources", "port": "rx_missed_errors",
               "memory": "alloc_rx_page_failed"},
         more=("fdir_match",), coalesce={"rx_usecs": 1, "tx_usecs": 0}, pause=True,
-        features=_FLEXIBLE, pcie=("5.0 GT/s PCIe", 8),
+        features=_FLEXIBLE, pcie=(("5.0 GT/s PCIe", 8),),
     ),
     "igb": Card(
         (1000,), (2, 4, 8), (256, 4096), ("{nic}-TxRx-{n}",), ("{nic}",),
         packets=("rx_queue_{n}_packets", "tx_queue_{n}_packets"),
         lost={**_INTEL, "ring": "rx_queue_{n}_drops", "port": "rx_missed_errors",
               "memory": "rx_queue_{n}_alloc_failed"},
-        coalesce={"rx_usecs": 3}, pause=True, pcie=("5.0 GT/s PCIe", 4),
+        coalesce={"rx_usecs": 3}, pause=True, pcie=(("5.0 GT/s PCIe", 4),),
     ),
     "bnxt_en": Card(
         (10000, 25000, 50000, 100000), (8, 16, 32), (511, 2047), ("{nic}-TxRx-{n}",),
@@ -102,18 +102,20 @@ CARDS: Final[Mapping[str, Card]] = {
               "pause_tx": "tx_pause_frames", "pfc": "rx_pfc_ena_frames_pri3",
               "memory": "rx_total_oom_discards"},
         coalesce={**_ADAPTIVE, "rx_usecs": 10, "rx_max_frames": 8}, pause=True,
-        features={**_FLEXIBLE, "rx-gro-hw": "on"}, pcie=("8.0 GT/s PCIe", 8),
+        features={**_FLEXIBLE, "rx-gro-hw": "on"},
+        # bnxt.c, board_info: boards of 10 and 25 Gb/s (57414), of 100 Gb/s (57454)
+        pcie=(("8.0 GT/s PCIe", 8), ("8.0 GT/s PCIe", 16)),
     ),
     "e1000e": Card(
         (1000,), (1,), (256, 4096), ("{nic}-rx-{n}",), ("{nic}-tx-0", "{nic}"), channels=False,
         lost={**_INTEL, "ring": "rx_missed_errors", "memory": "alloc_rx_buff_failed"},
-        coalesce={"rx_usecs": 3}, pause=True, pcie=("2.5 GT/s PCIe", 1),
+        coalesce={"rx_usecs": 3}, pause=True, pcie=(("2.5 GT/s PCIe", 1),),
     ),
     "tg3": Card(
         (1000,), (1, 4), (200, 2047), ("{nic}-txrx-{n}",), channels=False,
         lost={"ring": "rx_discards", "crc": "rx_fcs_errors", "long": "rx_frame_too_long_errors",
               "pause_rx": "rx_xoff_pause_rcvd", "pause_tx": "tx_xoff_sent"},
-        coalesce={"rx_usecs": 20, "rx_max_frames": 5}, pause=True, pcie=("5.0 GT/s PCIe", 2),
+        coalesce={"rx_usecs": 20, "rx_max_frames": 5}, pause=True, pcie=(("5.0 GT/s PCIe", 2),),
     ),
     "r8169": Card(
         (1000, 2500), (1,), None, ("{nic}",), channels=False,
@@ -122,7 +124,7 @@ CARDS: Final[Mapping[str, Card]] = {
                   "tx-checksum-ipv6": "on", "tx-scatter-gather": "off",
                   "tx-tcp-segmentation": "off", "tx-tcp6-segmentation": "off",
                   "tx-generic-segmentation": "off", "rx-hashing": "fixed"},
-        pcie=("2.5 GT/s PCIe", 1),
+        pcie=(("2.5 GT/s PCIe", 1), ("5.0 GT/s PCIe", 1)),
     ),
     "bcmgenet": Card(
         (100, 1000), (1,), None, ("{nic}",), bus="platform", channels=False,
@@ -137,7 +139,7 @@ CARDS: Final[Mapping[str, Card]] = {
         features={"tx-scatter-gather": "on", "rx-gro": "on", "tx-generic-segmentation": "on",
                   "tx-tcp-segmentation": "on", "tx-checksum-ip-generic": "fixed",
                   "tx-checksum-ipv4": "on", "rx-checksum": "on"},
-        pcie=("5.0 GT/s PCIe", 1),
+        pcie=(("5.0 GT/s PCIe", 1),),
     ),
     "ena": Card(
         (), (2, 4, 8, 16, 32), (1024, 16384), ("{nic}-Tx-Rx-{n}",), ("ena-mgmnt@pci:{bus}",),
@@ -174,6 +176,18 @@ CARDS: Final[Mapping[str, Card]] = {
         packets=("rx_{n}_packets", "tx_{n}_packets"), lost={}, more=("hc_rx_ucast_pkts",),
     ),
 }  # fmt: skip
+
+
+def slot(card: Card, speed: int) -> tuple[str, int]:
+    """The first slot of the card that carries a link of `speed` Mbit/s and the bus's own headers.
+
+    Rates of a lane: PCIE_SPEED2MBS_ENC in drivers/pci/pci.h.
+    """
+    lane = {"2.5": 2000, "5.0": 4000, "8.0": 7877, "16.0": 15754}
+    return next(
+        (one for one in card.pcie if lane[one[0].split()[0]] * one[1] > 1.15 * speed),
+        card.pcie[-1],
+    )
 
 
 def actions(port: Port, address: str, device: str) -> list[tuple[str, int | None]]:

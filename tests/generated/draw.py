@@ -5,7 +5,7 @@ from __future__ import annotations
 from random import Random
 from typing import Final
 
-from generated.cards import CARDS, statistics
+from generated.cards import CARDS, slot, statistics
 from generated.model import Flow, Host, Listener, Port, Process, among, spread
 from generated.wire import MODES
 
@@ -93,7 +93,7 @@ def card(
         port.pause = {"autoneg": 1, "rx": 1, "tx": 1}
     port.features = dict(about.features)
     if about.pcie:
-        port.pcie = (*about.pcie, *about.pcie)
+        port.pcie = 2 * slot(about, port.speed or 0)
     if "fec" in about.lost:
         port.fec = (draw.uniform(0, 40), 0.0)
     port.qdisc = "mq" if port.queues > 1 else "fq_codel"
@@ -177,6 +177,7 @@ def _ordinary(draw: Random, made: Host) -> None:
         made.snmp["TcpExt.PruneCalled"] = draw.uniform(0, 0.6)
     if draw.random() < 0.3:  # a scanner meets closed ports
         made.snmp["Tcp.OutRsts"] = draw.uniform(1, 40)
+        made.firewall = [(False, draw.uniform(0.1, 30)), (True, draw.uniform(0, 3))]
     if made.nodes > 1 and draw.random() < 0.3:  # irqbalance spreads a card's queues over all nodes
         for port in made.ports:
             port.cpus = [n * made.half // len(port.cpus) for n in range(len(port.cpus))]

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from generated.cards import actions
+from generated.ioctls import parent, slot
 from generated.model import MOMENTS, Host, Port, Process
-from generated.wire import parent, slot
 
 _PACKET: Final = 0.9e-6  # seconds of softirq that a packet costs with GRO
 _UDP: Final = (
@@ -229,9 +229,9 @@ def _interrupts(host: Host, moment: int) -> str:
     return "\n".join([*out, f" LOC: {row}   Local timer interrupts", " ERR:          0", ""])
 
 
-def busy(host: Host, cpu: int) -> dict[str, float]:
-    """Shares of the time of a CPU."""
-    soft = min(1.0, host.received(cpu) * _PACKET + host.softirq.get(cpu, 0.0))
+def busy(host: Host, cpu: int, received: float) -> dict[str, float]:
+    """Shares of the time of a CPU that takes so many packets a second."""
+    soft = min(1.0, received * _PACKET + host.softirq.get(cpu, 0.0))
     steal = host.steal.get(cpu, 0.002 if host.vendor else 0.0)
     used = sum(one.user + one.system for one in host.processes if one.cpu == cpu)
     free = max(0.0, 0.99 - soft - steal)
@@ -244,8 +244,9 @@ def busy(host: Host, cpu: int) -> dict[str, float]:
 def _stat(host: Host, moment: int) -> str:
     rows = ["cpu  0 0 0 0 0 0 0 0 0 0"]
     at = 1000 + MOMENTS[moment]
-    for cpu in range(host.cpus):
-        share = {name: round(value * at * 100) for name, value in busy(host, cpu).items()}
+    for cpu, received in enumerate(host.received()):
+        shares = busy(host, cpu, received)
+        share = {name: round(value * at * 100) for name, value in shares.items()}
         rows.append(f"cpu{cpu} {share['user']} 0 {share['system']} {share['idle']} 0 0 "
                     f"{share['softirq']} {share['steal']} 0 0")  # fmt: skip
     counts = [host.count(name, 9000, moment) for name in ("intr", "ctxt", "softirq")]
@@ -257,9 +258,9 @@ def _stat(host: Host, moment: int) -> str:
 def _softirqs(host: Host, moment: int) -> str:
     out = ["                    " + " ".join(f"CPU{n}" for n in range(host.cpus))]
     for kind in ("HI", "TIMER", "NET_TX", "NET_RX", "TASKLET", "SCHED", "RCU"):
-        rates = [
-            100.0 if kind != "NET_RX" else min(2e4, host.received(n) / 8) for n in range(host.cpus)
-        ]
+        rates = [100.0] * host.cpus
+        if kind == "NET_RX":
+            rates = [min(2e4, received / 8) for received in host.received()]
         ticks = (host.count(f"{kind} {n}", rate, moment, bits=32) for n, rate in enumerate(rates))
         out.append(f"{kind:>12}: " + " ".join(map(str, ticks)))
     return "\n".join(out) + "\n"
@@ -268,13 +269,13 @@ def _softirqs(host: Host, moment: int) -> str:
 def _softnet(host: Host, moment: int) -> str:
     width = 11 if host.kernel < (5, 10) else 13 if host.kernel < (6, 4) else 15
     rows = []
-    for cpu in range(host.cpus):
-        done = host.count(f"softnet {cpu}", host.received(cpu) + 20, moment, bits=32)
+    rps = any(int(port.rps.replace(",", ""), 16) for port in host.ports)
+    for cpu, received in enumerate(host.received()):
+        done = host.count(f"softnet {cpu}", received + 20, moment, bits=32)
         columns = [0] * 15
         columns[0] = done
         columns[1] = host.count(f"dropped {cpu}", host.dropped.get(cpu, 0.0), moment, bits=32)
         columns[2] = host.count(f"squeezed {cpu}", host.squeezed.get(cpu, 0.0), moment, bits=32)
-        rps = any(int(port.rps.replace(",", ""), 16) for port in host.ports)
         columns[9] = host.count(f"rps {cpu}", 900.0 if rps else 0.0, moment, bits=32)
         columns[12] = cpu
         rows.append(" ".join(f"{value:08x}" for value in columns[:width]))

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from itertools import pairwise
 from random import Random
 from typing import Final
 
 MOMENTS: Final = (0.0, 3.5, 7.0, 10.5)  # seconds: each collector is read twice but the rarest
+_STEPS: Final = tuple(pairwise(MOMENTS))
 
 
 @dataclass
@@ -171,6 +173,8 @@ class Host:
     numa_miss: float = 0.0
     # by cgroup: the CPUs it may use, the share of its periods in which it is throttled
     quotas: dict[str, tuple[float, float]] = field(default_factory=dict)
+    # rules of nf_tables: whether each limits a rate, and packets a second that it drops
+    firewall: list[tuple[bool, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows
@@ -196,7 +200,7 @@ class Host:
 
     def core(self, cpu: int) -> list[int]:
         """The CPUs of its core."""
-        return [n for n in range(self.cpus) if n % self.half == cpu % self.half]
+        return [*range(cpu % self.half, self.cpus, self.half)]
 
     def node(self, cpu: int) -> int:
         """Its NUMA node."""
@@ -204,25 +208,32 @@ class Host:
 
     def on_node(self, node: int) -> list[int]:
         """The CPUs of a node."""
-        return [cpu for cpu in range(self.cpus) if self.node(cpu) == node]
+        half = self.half
+        return [cpu for cpu in range(self.cpus) if cpu % half * self.nodes // half == node]
 
     def count(self, name: str, rate: float, moment: int, *, bits: int = 64) -> int:
         """A counter at a moment: a start of its own, and its rate over time with noise."""
-        draw = self.draw("count", name)
-        start = draw.choice((0, draw.randrange(1 << 12), draw.randrange(1 << 30)))
+        start, noise = _course(self.seed, name)
         total = 0.0
-        for before, after in pairwise(MOMENTS[: moment + 1]):
-            total += rate * (after - before) * draw.uniform(0.93, 1.07)
+        for (before, after), share in zip(_STEPS[:moment], noise, strict=False):
+            total += rate * (after - before) * share
         return (start + round(total)) % (1 << bits)
 
-    def received(self, cpu: int) -> float:
-        """Packets a second that this CPU takes from all ports."""
-        return sum(
-            port.rx_packets * share
-            for port in self.ports
-            for share, where in zip(port.shares, port.cpus, strict=False)
-            if where == cpu
-        )
+    def received(self) -> list[float]:
+        """Packets a second that each CPU takes from all ports."""
+        rates = [0.0] * self.cpus
+        for port in self.ports:
+            for share, cpu in zip(port.shares, port.cpus, strict=False):
+                rates[cpu] += port.rx_packets * share
+        return rates
+
+
+@lru_cache(maxsize=1 << 14)
+def _course(seed: str, name: str) -> tuple[int, tuple[float, ...]]:
+    """The start of a counter of a host, and its noise in each step."""
+    draw = Random(f"{seed} count {name}")
+    start = draw.choice((0, draw.randrange(1 << 12), draw.randrange(1 << 30)))
+    return start, tuple(draw.uniform(0.93, 1.07) for _ in _STEPS)
 
 
 def spread(draw: Random, count: int) -> list[float]:

@@ -249,6 +249,13 @@ def reader_slow(host: Host, draw: Random) -> None:
     process.user = 0.9
 
 
+def firewall(host: Host, draw: Random) -> None:
+    """A rule drops some percent of the packets, another one a scanner's."""
+    port = nic.busy_port(host, 0.2)
+    rate = (port.rx_packets + port.tx_packets) * draw.uniform(0.005, 0.05)
+    host.firewall = [(False, 0.3), (draw.random() < 0.5, rate)]
+
+
 def kernel_thread(host: Host, cpu: int, share: float) -> None:
     """ksoftirqd of a CPU takes a share of it."""
     host.processes.append(Process(20 + cpu, f"ksoftirqd/{cpu}", cpu, 0.0, share, kernel=True))
@@ -304,6 +311,7 @@ FAULTS: Final[Mapping[str, tuple[tuple[str, ...], Plant]]] = {
     "pause-storm-received": (_DEVICES, nic.pause_received),
     "pause-sent": (_DEVICES, nic.pause_sent),
     "pfc-storm": (("hundred-gigabit",), nic.pfc),
+    "firewall-drops": (ANY, firewall),
     "bond-leg-down": (("storage",), nic.bond_leg),
     "coalescing-too-long": (("hundred-gigabit", "storage", "hypervisor"), nic.coalesce_long),
     "coalescing-off": (("hundred-gigabit", "storage"), nic.coalesce_off),

@@ -115,6 +115,7 @@ def _storage(draw: Random, seed: str, kind: str) -> Host:
     driver = draw.choice(("mlx5_core", "i40e", "ice", "bnxt_en"))
     legs = [card(draw, made, driver, name, load=0.2, most=16) for name in ("ens1f0", "ens1f1")]
     legs[1].speed, legs[1].modes, legs[1].peer_modes = legs[0].speed, legs[0].modes, legs[0].modes
+    legs[1].pcie = legs[0].pcie
     for function, leg in enumerate(legs):
         leg.function = function
         leg.master, leg.mtu, leg.rx_size, leg.tx_size = "bond0", 9000, 4000, 4000

@@ -7,11 +7,13 @@ more: an error in the reader's tables must not cancel out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from ipaddress import ip_address
 from itertools import count
 from typing import Final
 
+import nft_bytes
+from generated.ioctls import FEATURES, MODES, feature_bits, ioctls, parent
 from generated.model import MOMENTS, Flow, Host, Listener, Port
 from netlink_bytes import (
     bitset,
@@ -34,25 +36,9 @@ LINK: Final = tuple(
     "rx_missed_errors tx_aborted_errors tx_carrier_errors tx_fifo_errors tx_heartbeat_errors "
     "tx_window_errors rx_compressed tx_compressed rx_nohandler rx_otherhost_dropped".split()
 )
-FEATURES: Final = tuple(
-    "tx-scatter-gather tx-checksum-ipv4 tx-checksum-ip-generic tx-checksum-ipv6 "
-    "tx-generic-segmentation tx-tcp-segmentation tx-tcp6-segmentation tx-udp-segmentation "
-    "tx-udp_tnl-segmentation rx-gro rx-lro rx-gro-hw rx-gro-list rx-udp-gro-forwarding "
-    "rx-hashing rx-checksum rx-ntuple-filter rx-vlan-hw-parse tx-vlan-hw-insert loopback "
-    "esp-hw-offload highdma".split()
-)
-MODES: Final = (
-    "10baseT/Half", "10baseT/Full", "100baseT/Half", "100baseT/Full", "1000baseT/Full", "Autoneg",
-    "TP", "FIBRE", "Pause", "2500baseT/Full", "10000baseT/Full", "25000baseCR/Full",
-    "40000baseCR4/Full", "50000baseCR2/Full", "100000baseCR4/Full",
-)  # fmt: skip
 COALESCE: Final = {
     "rx_usecs": 2, "rx_max_frames": 3, "tx_usecs": 6, "tx_max_frames": 7,
     "use_adaptive_rx": 11, "use_adaptive_tx": 12,
-}  # fmt: skip
-_LEGACY_COALESCE: Final = {
-    "rx_usecs": 0, "rx_max_frames": 1, "tx_usecs": 4, "tx_max_frames": 5,
-    "use_adaptive_rx": 9, "use_adaptive_tx": 10,
 }  # fmt: skip
 
 
@@ -65,6 +51,9 @@ def answers(host: Host, moment: int) -> Iterator[tuple[str, bytes]]:
     yield "netlink/route/qdiscs", b"".join(_qdisc(host, port, moment) for port in host.ports)
     yield "netlink/sock_diag/tcp", b"".join(_sockets(host, moment))
     yield "netlink/sock_diag/packet", b""
+    if host.admin:
+        yield "netlink/netfilter/chains", nft_bytes.chain("input", 1, nft_bytes.ACCEPT)
+        yield "netlink/netfilter/rules", b"".join(_firewall(host, moment))
     if host.kernel >= (5, 7):
         yield "netlink/ethtool/strings/features", string_set(4, list(FEATURES))
         yield "netlink/ethtool/strings/linkmodes", string_set(9, list(MODES))
@@ -72,7 +61,7 @@ def answers(host: Host, moment: int) -> Iterator[tuple[str, bytes]]:
             if what not in host.absent:
                 yield f"netlink/ethtool/{what}", made
     for port in host.ports:
-        yield from _ioctls(host, port, moment)
+        yield from ioctls(host, port, moment)
 
 
 def _link(host: Host, port: Port, moment: int) -> bytes:
@@ -107,25 +96,6 @@ def _link(host: Host, port: Port, moment: int) -> bytes:
     if port.hardware and host.kernel >= (5, 14):
         parts += [text(56, parent(host, port)), text(57, port.bus)]
     return link(port.index, port.name, *parts, flags=flags, kind=port.type)
-
-
-def parent(host: Host, port: Port) -> str:
-    """The name of the device on its bus."""
-    place = [one for one in host.ports if one.hardware].index(port) if port.hardware else 0
-    return {
-        "virtio": f"virtio{place}",
-        "vmbus": f"00000000-0000-4000-8000-{place:012x}",
-        "platform": "fd580000.ethernet",
-        "usb": f"2-{place + 1}:1.0",
-    }.get(port.bus, slot(host, port))
-
-
-def slot(host: Host, port: Port) -> str:
-    """A PCI address: the ports of one card are its functions."""
-    if port.function is not None:
-        return f"0000:{0x40 * port.node + 1:02x}:00.{port.function}"
-    place = [one for one in host.ports if one.hardware].index(port) if port.hardware else 0
-    return f"0000:{0x40 * port.node + place + 1:02x}:00.0"
 
 
 def _counters(host: Host, port: Port, moment: int) -> bytes:
@@ -200,6 +170,15 @@ def _qdisc(host: Host, port: Port, moment: int) -> bytes:
     return made
 
 
+def _firewall(host: Host, moment: int) -> Iterator[bytes]:
+    for handle, (limited, rate) in enumerate(host.firewall, 2):
+        dropped = host.count(f"firewall {handle}", rate, moment)
+        limit = [nft_bytes.expression("limit", nft_bytes.be64(1, 9))] if limited else []
+        yield nft_bytes.rule(
+            "input", handle, *limit, nft_bytes.counter(dropped), nft_bytes.verdict(nft_bytes.DROP)
+        )
+
+
 def _ethtool(host: Host, moment: int) -> dict[str, bytes]:
     """The dumps of the ethtool family: one message for each device that answers."""
     what = "rings channels coalesce pause features fec linkmodes linkstate linkinfo"
@@ -226,7 +205,10 @@ def _ethtool(host: Host, moment: int) -> dict[str, bytes]:
                 for place, key in enumerate(("autoneg", "rx", "tx"), 2)
             ))  # fmt: skip
         if port.features is not None:
-            made["features"] += device(name, *_features(port.features))
+            made["features"] += device(name, *(
+                bitset(place, bits, None)
+                for place, bits in enumerate(feature_bits(port.features), 2)
+            ))  # fmt: skip
         if port.fec is not None and host.kernel >= (5, 13):
             blocks = [
                 host.count(f"{name} fec {n}", rate, moment) for n, rate in enumerate(port.fec)
@@ -247,67 +229,8 @@ def _ethtool(host: Host, moment: int) -> dict[str, bytes]:
     return made
 
 
-def _features(told: Mapping[str, str]) -> Iterator[bytes]:
-    place = {name: 1 << bit for bit, name in enumerate(FEATURES)}
-    changeable = sum(place[name] for name, state in told.items() if state in ("on", "off"))
-    on = sum(place[name] for name, state in told.items() if state in ("on", "always"))
-    always = sum(place[name] for name, state in told.items() if state == "always")
-    for which, value in ((2, changeable), (3, on), (4, on), (5, always)):
-        yield bitset(which, value, None)
-
-
 def _mode_bits(names: tuple[str, ...]) -> int:
     return sum(1 << MODES.index(name) for name in names)
-
-
-def _ioctls(host: Host, port: Port, moment: int) -> Iterator[tuple[str, bytes]]:
-    name = port.name
-    driver = port.driver or port.kind
-    if not driver or name == "lo":
-        return
-    bus = parent(host, port) if port.hardware else ""
-    words = (driver, host.release, "N/A", bus, "")
-    yield (
-        f"ioctl/drvinfo/{name}",
-        struct.pack("=I", 3)
-        + b"".join(word.encode().ljust(32, b"\0") for word in words)
-        + bytes(32),
-    )
-    if host.kernel < (5, 7):
-        yield from _legacy(port)
-    if "statistics" in host.absent:
-        return
-    values = [host.count(f"{name} {stat}", rate, moment) for stat, rate in port.stats.items()]
-    size = len(values)
-    yield f"ioctl/count/1/{name}", struct.pack("=IIQI", 0x37, 0, 2 if size else 0, size)
-    if size:
-        yield (
-            f"ioctl/names/1/{name}",
-            struct.pack("=III", 0x1B, 1, size)
-            + b"".join(stat.encode().ljust(32, b"\0") for stat in port.stats),
-        )
-        yield f"ioctl/statistics/{name}", struct.pack(f"=II{size}Q", 0x1D, size, *values)
-
-
-def _legacy(port: Port) -> Iterator[tuple[str, bytes]]:
-    """What kernels before 5.7 answer by ioctl instead."""
-    if port.ring is not None:
-        rx, rx_max, tx, tx_max = port.ring
-        yield (
-            f"ioctl/rings/{port.name}",
-            struct.pack("=9I", 0x10, rx_max, 0, 0, tx_max, rx, 0, 0, tx),
-        )
-    if port.channels is not None:
-        now, most = port.channels
-        yield f"ioctl/channels/{port.name}", struct.pack("=9I", 0x3C, 0, 0, 0, most, 0, 0, 0, now)
-    if port.pause is not None:
-        words = (port.pause[key] for key in ("autoneg", "rx", "tx"))
-        yield f"ioctl/pause/{port.name}", struct.pack("=4I", 0x12, *words)
-    if port.coalesce is not None:
-        words_ = [0] * 21
-        for key, value in port.coalesce.items():
-            words_[_LEGACY_COALESCE[key]] = value
-        yield f"ioctl/coalesce/{port.name}", struct.pack("=22I", 0x0E, *words_)
 
 
 def _sockets(host: Host, moment: int) -> Iterator[bytes]:

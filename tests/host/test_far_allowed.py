@@ -12,7 +12,7 @@ import pytest
 
 from nettop.host import far
 from nettop.host.far import allowed
-from nettop.host.netlink import driver, ethtool, legacy, route
+from nettop.host.netlink import driver, ethtool, legacy, legacy_bits, netfilter, route
 from nettop.host.recording import Replay, load
 
 FAR = Path(far.__file__).parent
@@ -72,6 +72,7 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
         for family in (
             "route",
             "sock_diag",
+            "netfilter",
             "ethtool",
             "netdev",
             "nlctrl",
@@ -79,7 +80,7 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
             "nl80211",
             "",
         )
-        for kind in range(300)
+        for kind in (*range(300), *range(0xA00, 0xB00))
         for dump in (False, True)
         if not refused(family, kind, dump)
     }
@@ -87,7 +88,11 @@ def test_only_netlink_messages_that_read_are_sent() -> None:
     assert {(kind, dump) for family, kind, dump in sent if family == "sock_diag"} == {
         (18, True), (20, True),
     }  # fmt: skip
-    assert {family for family, _, _ in sent} == {"route", "sock_diag", "ethtool", "netdev"}
+    assert {(kind, dump) for family, kind, dump in sent if family == "netfilter"} == {
+        (netfilter.GETCHAIN, True), (netfilter.GETRULE, True),
+    }  # fmt: skip
+    families = {"route", "sock_diag", "netfilter", "ethtool", "netdev"}
+    assert {family for family, _, _ in sent} == families
     writes = {message.put for message in ethtool.MESSAGES.values()}
     assert not {kind for family, kind, _ in sent if family == "ethtool"} & writes
     assert {message.get for message in ethtool.MESSAGES.values()} <= {
@@ -107,7 +112,8 @@ def test_only_ethtool_commands_that_read_are_sent() -> None:
     reads = {
         driver.GDRVINFO, driver.GSTRINGS, driver.GSTATS, driver.GSSET_INFO, driver.GRXFH,
         driver.GRXRINGS, driver.GRXCLSRLCNT, driver.GRXCLSRULE, driver.GRXCLSRLALL, driver.GRSSH,
-        *(get for get, _, _ in legacy.CALLS.values()),
+        *(get for get, _, _ in legacy.CALLS.values()), legacy_bits.GFEATURES,
+        legacy_bits.GLINKSETTINGS,
     }  # fmt: skip
     sent = set()
     for command in range(0x100):

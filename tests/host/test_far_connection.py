@@ -17,7 +17,7 @@ from nettop.files import bounds
 from nettop.host.connection import Connection
 from nettop.host.distant import FILE, Distant
 from nettop.host.far import wire
-from nettop.host.far.mirror import Mirror
+from nettop.host.far.mirror import GONE, WHOLE, Mirror
 from nettop.host.netlink import diag
 from nettop.host.request import Space
 from nettop.host.source import HostLostError
@@ -254,3 +254,11 @@ def test_any_bytes_are_a_message_or_an_error(data: bytes) -> None:
 
 def test_the_bounds_are_those_of_this_host() -> None:
     assert bounds.BOUNDS["far"].most >= bounds.BOUNDS["netlink"].most
+
+
+def test_what_the_reader_forgot_is_forgotten_here(far: Distant) -> None:
+    ask, before = (FILE, b"/proc/other"), far._mirror.size
+    for change in ((0, WHOLE, b"", b"+cpu 0"), (wire.FORGOTTEN, GONE, ask[0] + ask[1], b"")):
+        far._take(wire.pack_answer(far._mirror.number, 0.0, 0.0, [], [change]), [ask])
+        assert (ask in far._mirror.answers) == (change[1] == WHOLE)
+    assert far._mirror.size == before

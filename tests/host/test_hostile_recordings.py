@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from limited import limited, sentence
+from limited import Limited, sentence
 
 from nettop.collect import netdev
 from nettop.files import bounds
@@ -75,9 +75,11 @@ def archives(kind: str) -> Iterator[bytes]:
         ("time", "not a moment: `-- @9999"),
     ],
 )
-def test_what_exceeds_a_bound_is_one_sentence(kind: str, say: str, tmp_path: Path) -> None:
+def test_what_exceeds_a_bound_is_one_sentence(
+    kind: str, say: str, tmp_path: Path, limited: Limited
+) -> None:
     path = bomb(tmp_path / "bomb.host.gz", archives(kind))
-    done = limited("advise", "--replay", str(path), home=tmp_path, memory=int(1.25 * (1 << 30)))
+    done = limited("advise", "--replay", str(path), memory=int(1.25 * (1 << 30)))
     assert say in sentence(done)
 
 
@@ -94,7 +96,9 @@ def test_moments_and_entries_are_counted_before_the_first_is_built(
 
 
 @pytest.mark.parametrize("kind", ["fifo", "device", "socket", "folder", "loop", "sparse", "kernel"])
-def test_what_is_no_file_is_refused_without_waiting(kind: str, tmp_path: Path) -> None:
+def test_what_is_no_file_is_refused_without_waiting(
+    kind: str, tmp_path: Path, limited: Limited
+) -> None:
     path = tmp_path / "x.host"
     say = "not a regular file"
     if kind == "fifo":
@@ -117,7 +121,7 @@ def test_what_is_no_file_is_refused_without_waiting(kind: str, tmp_path: Path) -
     else:
         path.symlink_to("/proc/self/pagemap")  # a regular file without end
         say = "more than 256 MiB"
-    done = limited("advise", "--replay", str(path), home=tmp_path)
+    done = limited("advise", "--replay", str(path))
     assert say in sentence(done)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from changes_netns import NAME, Nettop, run
+from warm import Warm
 
 
 @pytest.fixture(scope="module")
@@ -23,5 +24,5 @@ def netns() -> Iterator[str]:
 
 
 @pytest.fixture
-def nettop(netns: str, tmp_path: Path) -> Nettop:
-    return Nettop(netns, tmp_path / "state")
+def nettop(netns: str, tmp_path: Path, warm: Warm) -> Nettop:
+    return Nettop(netns, tmp_path / "state", warm)

@@ -28,10 +28,10 @@ def nettop(*words: str) -> subprocess.CompletedProcess[str]:
 
 
 def limit(*words: str) -> dict[str, Any]:
-    """The only limit that `nettop why` reports."""
+    """The only limit of a flow that `nettop why` reports."""
     done = nettop("why", *words, "--json")
     assert done.returncode == 0, done.stderr
-    (found,) = json.loads(done.stdout)["limits"]
+    (found,) = [one for one in json.loads(done.stdout)["limits"] if one["over"] == "flow"]
     assert isinstance(found, dict)
     return found
 
@@ -48,6 +48,11 @@ def test_a_flow_of_another_namespace_is_found_by_its_process(
         found = limit(f"{process.pid}", "--seconds", "3")
         assert found["namespace"] == stage.here
         assert (found["limit"]["stage"], found["direction"]) == ("pacing", "tx")
+        device = f"eth0@{stage.here}"
+        of = json.loads(nettop("why", device, "--json", "--seconds", "4").stdout)["limits"]
+        sends = {(one["over"], one["target"]): one for one in of if one["direction"] == "tx"}
+        assert sends["nic", device]["limit"]["stage"] == "pacing"
+        assert 45e6 < sends["nic", device]["rate"] < 56e6
         recording = str(tmp_path / "space.host")
         assert nettop("record", recording, "--seconds", "3").returncode == 0
         again = limit(f"{process.pid}", "--replay", recording)
@@ -55,6 +60,12 @@ def test_a_flow_of_another_namespace_is_found_by_its_process(
         assert again["namespace"].startswith("space")  # scrubbed
         inside = stage.why(stage.here, "10.94.0.2:7300")["limits"]
         assert [one["namespace"] for one in inside] == [None]
+        shown = nettop("show", "flows", "--replay", recording, "--width", "200").stdout
+        row, *_ = [line for line in shown.splitlines() if f"[{process.pid}]" in line]
+        assert "pacing" in row
+        assert f"@{again['namespace']}"[:6] in row
+        advised = nettop("advise").stdout
+        assert f"network namespace {stage.here}: nettop --netns {stage.here} advise" in advised
 
 
 @pytest.mark.parametrize(

@@ -237,3 +237,24 @@ def test_three_hundred_interfaces_are_all_counted() -> None:
         pytest.skip(f"no ifb here: {done.stderr.splitlines()[:1]}")
     found = tables("links", "link_stats")
     assert len(found["link_stats"]) == len(found["links"]) >= 299
+
+
+PUT_BY_IOCTL = """
+import json, sys
+from nettop.host.netlink import legacy_bits
+from nettop.host.netlink.kernel import Kernel
+legacy_bits.put(Kernel(), sys.argv[1], json.loads(sys.argv[2]))
+"""
+
+
+def test_features_are_set_by_ioctl_as_by_netlink() -> None:
+    def states() -> dict[str, bool]:
+        rows = tables("features")["features"]
+        return {row["name"]: row["on"] for row in rows if row["interface"] == "eth0"}
+
+    before = states()
+    wanted = {"rx-gro": not before["rx-gro"], "tx-vlan-hw-insert": not before["tx-vlan-hw-insert"]}
+    python(PUT_BY_IOCTL, "eth0", json.dumps(wanted))
+    assert states() == before | wanted
+    python(PUT_BY_IOCTL, "eth0", json.dumps({name: not on for name, on in wanted.items()}))
+    assert states() == before

@@ -103,3 +103,14 @@ def test_a_bar_is_as_long_as_its_share() -> None:
         return text_of(row)[16:32].count("█")
 
     assert [filled(share) for share in (0.0, 0.5, 1.0)] == [0, 4, 9]
+
+
+def test_a_full_link_is_not_painted_as_a_fault() -> None:
+    def roles(direction: Limit) -> set[str]:
+        row = limit.stages(lossy(), direction, 118)[1]
+        return {role for text, role in row if "█" in text}
+
+    full = replace(WIRE, utilisation=1.0)
+    other = replace(full, stage="slot")
+    assert roles(replace(TX, stage=SENDERS, ladder=(SENDERS, full))) == {"accent"}
+    assert "bad" in roles(replace(TX, stage=other, ladder=(other,)))

@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 
 from nettop.panes import page
+from nettop.sampling.budget import LOOK
 from nettop.terms.text import line_cells, text_of
-from nettop.views.scene import Scene, View
+from nettop.views.scene import Note, Pending, RunningTest, Scene, View
+
+
+def test_the_header_says_first_how_far_apart_looks_are() -> None:
+    scene = Scene(stretched={"processes": 20.0, LOOK: 3.0})
+    assert page.stretched(scene.stretched) == "the screen every 3 s, processes every 20 s"
 
 
 def test_the_header_says_what_is_stretched_longest_first() -> None:
@@ -22,3 +28,14 @@ def test_a_narrow_header_names_the_longest_wait(width: int) -> None:
     header = page.header(Scene(stretched={**many, "links": 20.0}), View(), width)
     assert line_cells(header) <= width
     assert "links every" in text_of(header)
+
+
+@pytest.mark.parametrize(("height", "lines"), [(6, 2), (7, 3), (8, 4), (9, 5), (20, 5)])
+def test_the_bulletin_leaves_four_rows_to_the_pane(height: int, lines: int) -> None:
+    pending = tuple(Pending(str(n), f"link.mtu@eth{n}", 60.0) for n in range(2))
+    running = RunningTest("throughput", 1.0, 10.0)
+    scene = Scene(pending=pending, progress=running, notes=(Note("kept", "good", 0.0),))
+    view = View().at(filter="eth")
+    shown = [text_of(row) for row in page.compose(scene, view, 100, height)]
+    said = ("link.mtu@eth0", "link.mtu@eth1", "throughput:", "kept", "filter eth")
+    assert [text for text in said if any(text in row for row in shown)] == [*said[:lines]]

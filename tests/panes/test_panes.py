@@ -254,7 +254,7 @@ def test_a_pane_that_declares_only_what_it_must_is_a_plain_list() -> None:
     )
     known = declared.of(plain)
     assert (known.BOUND, known.PAGED, known.PROGRESS) == (False, False, False)
-    assert (known.COLUMNS, known.LAZY, known.KEYS, known.SORTS) == ((), (), (), 1)
+    assert (known.COLUMNS, known.LAZY, known.KEYS, known.orders(View())) == ((), (), (), ("",))
     view = View().at(left=3, filter="x")
     assert known.sideways(view, Scene(), -1).spot.left == 2
     assert known.escape(view, Scene()).spot.filter == ""

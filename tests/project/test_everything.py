@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import pytest
 import untouched
-from everything import summary
+from everything import summary, together
 from slow import SLOW
 
 
@@ -16,14 +17,35 @@ def test_the_summary_counts_names_and_gives_reasons() -> None:
         {"passed": {"": ["f"]}, "failed": {"": ["g"]}, "error": {"": ["h"]}, "rerun": {"": ["i"]}},
         {},
     ]
-    assert summary(tallies, 0) == [
-        "3 passed, 2 failed, 3 skipped, 1 tried twice; nettop rules test passed",
+    assert summary(tallies, checks=0, rules=0) == [
+        "3 passed, 2 failed, 3 skipped, 1 tried twice; make check passed; nettop rules test passed",
         "  failed: g",
         "  failed: h",
         "  tried twice: i",
         "  skipped    2: needs root",
         "  skipped    1: no mpstat",
     ]
+
+
+def test_a_check_that_failed_is_told() -> None:
+    assert summary([{}], checks=2, rules=0)[0].endswith(
+        "make check failed; nettop rules test passed"
+    )
+    assert summary([{}], checks=0, rules=1)[0].endswith(
+        "make check passed; nettop rules test failed"
+    )
+
+
+def test_commands_run_side_by_side_and_what_the_others_print_comes_at_the_end(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    os.mkfifo(tmp_path / "fifo")  # opening it waits for the other command
+    codes = together(
+        ["sh", "-c", f"echo first; cat {tmp_path}/fifo"],
+        ["sh", "-c", f"echo second; echo wrong >&2; echo third > {tmp_path}/fifo; exit 3"],
+    )
+    assert codes == [0, 3]
+    assert capfd.readouterr().out == "first\nthird\nsecond\nwrong\n"
 
 
 def test_what_is_marked_slow_is_there() -> None:

@@ -15,9 +15,12 @@ from pathlib import Path
 
 import pytest
 
-from nettop import commands
+from nettop import cli, commands
+from nettop.advice.rules.severity import SEVERITIES
+from nettop.commands import _concepts as concepts
 from nettop.commands import _manual as manual
 from nettop.commands import completion, man
+from nettop.facts import PROFILES, limits
 from nettop.tui.keys import KEYS, shown_as
 
 REPO = Path(__file__).parents[2]
@@ -44,11 +47,14 @@ def test_the_manual_page_has_every_command_option_and_key() -> None:
     assert all(typed in page for typed, _ in (*manual.EXAMPLES, *man.MORE_EXAMPLES))
 
 
-def test_the_manual_page_is_sound_roff(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("name", "text"), [("nettop.1", "nettop advise"), ("nettop.7", "WHAT LIMITS A FLOW")]
+)
+def test_a_manual_page_is_sound_roff(name: str, text: str, tmp_path: Path) -> None:
     if not shutil.which("man"):
         pytest.skip("man is not installed")
-    page = tmp_path / "nettop.1"
-    page.write_text(man.page())
+    page = tmp_path / name
+    page.write_text(man.page() if name == "nettop.1" else man.concepts())
     words = ["man", "--warnings", "-l", str(page)]
     env = {
         **os.environ,
@@ -59,7 +65,39 @@ def test_the_manual_page_is_sound_roff(tmp_path: Path) -> None:
     }
     done = subprocess.run(words, capture_output=True, text=True, check=True, env=env)
     assert done.stderr == ""
-    assert "nettop advise" in done.stdout
+    assert text in done.stdout
+
+
+def test_the_concepts_are_those_of_the_code() -> None:
+    assert [name for name, _ in concepts.STAGES] == list(limits.STAGES)
+    assert [name for name, _ in concepts.PROFILES] == list(PROFILES)
+    page = man.concepts()
+    for text in (
+        concepts.LIMIT,
+        concepts.FINDINGS,
+        concepts.CHANGES,
+        concepts.PROOF,
+        concepts.TIME,
+    ):
+        assert text.split()[-1] in page
+    assert all(word in concepts.FINDINGS for word in SEVERITIES)
+
+
+def examples(name: str) -> list[list[str]]:
+    """The examples of a command's help, as words after `nettop`, without values left open."""
+    page = commands.command(name).__doc__ or ""
+    typed = "nettop(?! [a-z])" if name == "top" else f"nettop {name}(?![-\\w])"
+    lines = re.findall(rf"^ *({typed}.*)", page, re.MULTILINE)
+    plain = [re.split(r" [|>] |  |; ", line)[0] for line in lines]
+    return [shlex.split(line)[1:] for line in plain if not re.search(r"--\S+ [A-Z]+\b|…|`", line)]
+
+
+@pytest.mark.parametrize("name", commands.names())
+def test_every_command_has_examples_that_its_parser_takes(name: str) -> None:
+    known = examples(name)
+    assert known, "no example in the help"
+    for words in known:
+        cli._command(name).parse_args(words[name != "top" :])
 
 
 @pytest.mark.parametrize("shell", completion.SHELLS)

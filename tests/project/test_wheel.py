@@ -16,10 +16,11 @@ import pytest
 from nettop import __version__, commands
 from nettop.commands.advise import document, observe
 from nettop.commands.top import demo
+from nettop.fleet import ansible as collection
 
 REPO = Path(__file__).parents[2]
-SHARE = ("man/man1/nettop.1", "bash-completion/completions/nettop", "zsh/site-functions/_nettop",
-         "fish/vendor_completions.d/nettop.fish")  # fmt: skip
+SHARE = ("man/man1/nettop.1", "man/man7/nettop.7", "bash-completion/completions/nettop",
+         "zsh/site-functions/_nettop", "fish/vendor_completions.d/nettop.fish")  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +71,7 @@ def test_the_wheel_carries_what_it_needs(wheel: Path) -> None:
     assert source | rules <= inside
     assert "nettop/rules/demo.host.gz" in inside
     assert {"nettop/schema.json", "nettop/py.typed"} <= inside
+    assert {f"nettop/fleet/collection/{name}" for name in collection.files()} <= inside
     data = f"nettop-{__version__}.data/data/share"
     assert {f"{data}/{name}" for name in SHARE} <= inside
     assert not [name for name in inside if "__pycache__" in name or name.endswith("_test.py")]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from nettop.sampling.budget import LONGEST, Budget
+from nettop.sampling.budget import LONGEST, SLOWEST, Budget
 
 PACE = {"sockets_tcp": 1.0, "processes": 2.0, "cpu": 1.0}
 
@@ -76,3 +76,26 @@ def test_an_impossible_budget_is_ignored_with_a_reason(
     settings = config.load()
     assert settings.get("budget", None) is None
     assert "budget" in settings.faults[0]
+
+
+def paced(*seconds: float, percent: float = 1.0, interval: float = 1.0) -> float:
+    budget = Budget(percent)
+    total = 0.0
+    budget.looked(total)
+    for one in seconds:
+        total += one
+        budget.looked(total)
+    return budget.pace(interval)
+
+
+def test_looks_that_take_much_are_farther_apart() -> None:
+    assert paced(0.006, 0.006, 0.006) == 1.0
+    assert paced(0.055, 0.055, 0.055) == 3.0  # 2 % of a core is for whole looks
+    assert paced(0.055, 0.055, 0.055, percent=10.0) == 1.0
+    assert paced(0.9, 0.9, 0.9) == SLOWEST
+    assert paced(0.9, 0.9, 0.9, interval=10.0) == 10.0
+
+
+def test_one_dear_look_changes_nothing() -> None:
+    assert paced(0.9, 0.9) == 1.0  # the first ones fill caches
+    assert paced(0.006, 0.9, 0.9) == 1.0

@@ -11,6 +11,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from warm import Warm
+
 NAME = f"nt-changes-{os.getpid()}"
 
 
@@ -23,7 +25,10 @@ def run(*words: str, ok: bool = True) -> str:
 class Nettop:
     """The command line inside the namespace, with its own journal."""
 
-    def __init__(self, netns: str, state: Path) -> None:
+    def __init__(self, netns: str, state: Path, warm: Warm | None = None) -> None:
+        """With `warm`, a command that is waited for starts without the imports."""
+        self.netns = netns
+        self.warm = warm
         self.environment = {**os.environ, "NETTOP_STATE": str(state)}
         self.environment.pop("SSH_CONNECTION", None)
         self.inside = ["ip", "netns", "exec", netns]
@@ -36,9 +41,15 @@ class Nettop:
         )  # fmt: skip
 
     def __call__(self, *words: str, code: int = 0) -> list[dict[str, Any]]:
-        process = self.start(*words, "--json")
-        out, err = process.communicate(timeout=60)
-        assert process.returncode == code, (words, out, err)
+        words = (*words, "--json")
+        if self.warm is None:
+            process = self.start(*words)
+            out, err = process.communicate(timeout=60)
+            ended = process.returncode
+        else:
+            done = self.warm.run(words, self.environment, netns=self.netns)
+            ended, out, err = done.returncode, done.stdout.decode(), done.stderr.decode()
+        assert ended == code, (words, out, err)
         changes: list[dict[str, Any]] = json.loads(out).get("changes", [json.loads(out)])
         return changes
 

@@ -22,6 +22,9 @@ _INDEX = {16: 4, 20: 4, 24: None, 36: 4, 92: 4}  # rtnetlink message → offset 
 _OIF = 4  # RTA_OIF
 _PORTS, _PEER, _COOKIE, _INODE = 4, 24, 44, 68  # of struct inet_diag_msg
 _DIAG = 72
+_SOCKET = re.compile(r"socket:\[(\d+)\]")
+_PROCESS = re.compile(r"/proc/(\d+)(/task/(\d+))?(?=/|$)")
+_STAT = re.compile(r"/proc/\d+(/task/\d+)?/stat")
 
 
 class Churning(Replay):
@@ -70,13 +73,13 @@ class Churning(Replay):
         """A text with the current names."""
         for name, now in self.renames:
             text = text.replace(name, now)
-        return re.sub(r"socket:\[(\d+)\]", lambda m: f"socket:[{self._inode(int(m[1]))}]", text)
+        return _SOCKET.sub(lambda m: f"socket:[{self._inode(int(m[1]))}]", text)
 
     def _recorded(self, path: str) -> str:
         """The recorded path of a current path."""
         for name, now in self.renames:
             path = path.replace(now, name)
-        match = re.match(r"/proc/(\d+)(/task/(\d+))?(?=/|$)", path)
+        match = _PROCESS.match(path)
         if match is None:
             return path
         task = f"/task/{self._recorded_pid(match[3])}" if match[3] else ""
@@ -100,7 +103,7 @@ class Churning(Replay):
 
     def _renumbered(self, path: str, text: str) -> str:
         """The text of a file with the current numbers."""
-        if re.fullmatch(r"/proc/\d+(/task/\d+)?/stat", path):
+        if _STAT.fullmatch(path):
             number, _, rest = text.partition(" ")
             return f"{self._pid(number)} (job{self.turn}{rest[rest.rfind(')') :]}"
         if path.startswith("/proc/net/udp"):

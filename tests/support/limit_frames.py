@@ -9,6 +9,7 @@ import flow_tables
 from flow_tables import HOST, Tables, socket
 
 from nettop.collect import classes, cpu, link_stats, qdiscs, socket_owners, threads, throttling
+from nettop.facts import Facts
 from nettop.facts.joined import Joiner
 from nettop.facts.limits import Limit
 
@@ -32,11 +33,12 @@ def moment(
     gauges: Mapping[str, Any] | None = None, ran: float = 0.3, waited: float = 0.0,
     state: str = "S", group: str | None = None, throttled: float | None = None,
     idle: Sequence[float] = (1.0,) * 4, softirq: float = 0.0, queue: qdiscs.Row | None = None,
-    more: Tables | None = None,
+    more: Tables | None = None, runs: float | None = 1000.0,
 ) -> Tables:  # fmt: skip
     """The tables at a second; rates and `ran` are per second, and steady."""
     counts = {name: int(rate * second) for name, rate in {**SENDS, **(rates or {})}.items()}
-    thread = threads.Row(7, 7, 5, "iperf3", state, ran * second, waited * second, 0, group)
+    thread = threads.Row(7, 7, 5, "iperf3", state, ran * second, waited * second, 0, group,
+                         runs=None if runs is None else int(runs * second))  # fmt: skip
     tables = {
         **HOST,
         "socket_owners": [socket_owners.Row(101, 7, "iperf3")],
@@ -65,9 +67,14 @@ def limits(at: Callable[[float], Tables], seconds: int = 6) -> tuple[Limit, ...]
 
 def history(at: Callable[[float], Tables], seconds: int) -> list[tuple[Limit, ...]]:
     """The limits after each second."""
+    return [facts.limits for facts in every(at, seconds)]
+
+
+def every(at: Callable[[float], Tables], seconds: int = 6) -> list[Facts]:
+    """The facts after each second."""
     joiner = Joiner()
     frames = flow_tables.frames(*(at(float(second)) for second in range(seconds + 1)))
-    return [joiner.build(frame).limits for frame in frames]
+    return [joiner.build(frame) for frame in frames]
 
 
 def flow(found: Sequence[Limit]) -> Limit:

@@ -2,61 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import os
 import subprocess
-import sys
-from collections.abc import Sequence
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeAlias
+
+from warm import Warm
 
 GIB = 1 << 30
-PROGRAM = (
-    "import resource, sys\n"
-    "resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)\n"
-    "from nettop.cli import main\n"
-    "sys.exit(main(sys.argv[2:]))\n"
-)
-
-SEVERAL = """
-import contextlib, io, json, resource, sys
-resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]),) * 2)
-from nettop.cli import main
-done = []
-for words in json.loads(sys.argv[2]):
-    with contextlib.redirect_stdout(io.StringIO()) as out:
-        with contextlib.redirect_stderr(io.StringIO()) as err:
-            code = main(words)
-    done.append((code, out.getvalue(), err.getvalue()))
-print(json.dumps(done))
-"""
+Limited: TypeAlias = Callable[..., subprocess.CompletedProcess[str]]
 
 
-def limited(*words: str, home: Path, memory: int = GIB) -> subprocess.CompletedProcess[str]:
-    """Run a command with `memory` bytes of address space and its own folders below `home`.
+def limits(warm: Warm, home: Path) -> Limited:
+    """Runs a command with `memory` bytes of address space and its own folders below `home`."""
+    names = ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "NETTOP_STATE")
+    folders = {name: str(home / name) for name in names}
 
-    The timeout is a hundred times the usual run time; it only ends a command that hangs.
-    """
-    return _run(PROGRAM, words, home, memory)
+    def run(*words: str, memory: int = GIB) -> subprocess.CompletedProcess[str]:
+        done = warm.run(words, {**os.environ, **folders}, memory=memory)
+        out, err = (text.decode(errors="replace") for text in (done.stdout, done.stderr))
+        return subprocess.CompletedProcess(words, done.returncode, out, err)
 
-
-def _run(
-    program: str, words: Sequence[str], home: Path, memory: int
-) -> subprocess.CompletedProcess[str]:
-    folders = {name: str(home / name) for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME")}
-    return subprocess.run(
-        [sys.executable, "-c", program, str(memory), *words],
-        env={**os.environ, **folders, "NETTOP_STATE": str(home / "NETTOP_STATE")},
-        capture_output=True, text=True, errors="replace", timeout=120, check=False,
-    )  # fmt: skip
-
-
-def several(
-    commands: Sequence[Sequence[str]], *, home: Path, memory: int = GIB
-) -> list[tuple[int, str, str]]:
-    """Run commands one after the other in one such process: exit code, stdout, stderr of each."""
-    done = _run(SEVERAL, [json.dumps(commands)], home, memory)
-    assert done.returncode == 0, done.stderr[-2000:]
-    return [(code, out, err) for code, out, err in json.loads(done.stdout)]
+    return run
 
 
 def sentence(done: subprocess.CompletedProcess[str]) -> str:

@@ -202,8 +202,8 @@ CASES: Final = {case.name: case for case in (
     Case("six-sleep", "application", writer="sleep=0.02 size=20000", writers=6),
     Case("udp-always", receives="application rcvbuf", writer="datagrams=1 size=1000 sleep=0.0002",
          reader="datagrams=1 sleep=0.002"),
-    Case("udp-bursts", receives="rcvbuf", writer="datagrams=1 size=1000 sleep=0.0005",
-         reader="datagrams=1 sleep=0.0001 rcvbuf=2304"),
+    Case("udp-bursts", receives="rcvbuf", writer="datagrams=1 size=1000 times=20 sleep=0.02",
+         reader="datagrams=1 rcvbuf=2304"),  # it holds two or three of the twenty
     Case("two-tbf-pace", "qdisc pacing", tc=_tbf("50mbit"), writer="pace=6250000"),
     Case("two-pace-sleep", "pacing application", writer="pace=2500000 sleep=0.008 size=20000"),
     Case("two-buffers", "sndbuf rwnd", to=SLOW, link="0.01", writer="sndbuf=32768",

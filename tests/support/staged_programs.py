@@ -18,6 +18,7 @@ if "congestion" in options:
     door.setsockopt(socket.IPPROTO_TCP, 13, options["congestion"].encode())
 door.connect((sys.argv[1], int(sys.argv[2])))
 piece, pause = b"x" * int(options.get("size", 131072)), float(options.get("sleep", 0))
+times = int(options.get("times", 1))  # pieces between two pauses
 def lift(*_):
     global piece, pause
     piece, pause = b"x" * 131072, 0
@@ -27,7 +28,8 @@ def lift(*_):
 signal.signal(signal.SIGUSR1, lift)
 while True:
     try:
-        door.sendall(piece)
+        for _ in range(times):
+            door.sendall(piece)
     except ConnectionRefusedError:
         pass
     if pause:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 
-from scenes import FAR, RING, SACK, WALL, lossy
+from scenes import FAR, RING, SACK, WALL, limits, lossy, lossy_flows
 
 from nettop.facts import Facts
 from nettop.views.scene import JournalEntry, Note, Paper, Pending, Scene, StoredResult, View
@@ -37,8 +37,10 @@ def cured() -> Facts:
             rate = RATE * 8
         stages.append(replace(stage, rate=rate, lost=lost, detail=text))
     busy = tuple(replace(p, rx_per_s=RATE) if p.name == "iperf3" else p for p in facts.processes)
+    flows = lossy_flows.flows(RATE)
     return replace(
-        facts, nics=tuple(nics), processes=busy,
+        facts, nics=tuple(nics), processes=busy, limits=limits.CURED,
+        flows=(replace(flows[0], limit="wire"), *flows[1:]),
         paths=(replace(path, stages=tuple(stages), lost=0.0, worst=None),),
     )  # fmt: skip
 

@@ -17,7 +17,7 @@ from nettop.trials import calibration, results
 from nettop.trials.prove import describe
 
 WIRE = Reading("wire", "here", "link of eth0", capacity=(0.9e9, 1e9))
-FORECAST = Prediction(Limit("nic", "eth0", "tx", 1e8), (1e8, 1e9), WIRE)
+FORECAST = Prediction(Limit("nic", "eth0", "tx", 1e8), (1e8, 1e9), WIRE, WIRE)
 HOST = os.uname().nodename
 
 

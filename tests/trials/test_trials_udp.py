@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -17,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from nettop.trials.far import capture as far_capture
-from nettop.trials.far import udp_sink, udp_source
-from nettop.trials.far.schema import LinkState, Message, UdpStep
+from nettop.trials.far import pktgen, udp_sink, udp_source
+from nettop.trials.far.schema import HelperOptions, LinkState, Message, UdpStep
 from nettop.trials.result import Options
 from nettop.trials.run import Trial, TrialError, nobody
 from nettop.trials.tools import capture, udp_latency, udp_sweep
@@ -303,3 +304,21 @@ def test_the_filter_takes_its_port_and_nothing_else(v6: bool) -> None:
     if not v6:
         assert run_filter(program, datagram(7009, v6=False, words=7))
         assert not run_filter(program, datagram(7009, v6=False, fragment=100))
+
+
+def test_a_point_has_the_datagrams_of_its_seconds_but_never_too_few() -> None:
+    assert udp_sweep._count(0.5, 100.0) == 5_000
+    assert udp_sweep._count(0.005, 0.0) == udp_sweep._count(0.005, 1.0) == 5_000
+    assert udp_sweep._count(60.0, 100.0) == udp_sweep.MOST
+    assert udp_sweep._count(0.001, 100.0) == 200
+
+
+def test_without_pktgen_its_program_says_so_and_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    messages: list[dict[str, object]] = []
+    monkeypatch.setattr(pktgen, "FOLDER", str(tmp_path / "pktgen"))
+    monkeypatch.setattr(pktgen, "send", lambda **message: messages.append(message))
+    pktgen.main(HelperOptions())
+    assert [list(one) for one in messages] == [["error"]]
+    assert "modprobe pktgen" in str(messages[0]["error"])

@@ -9,6 +9,7 @@ from scenes import RING, SACK, lossy
 
 from nettop.tui import alarm, internals
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.options import Options
 from nettop.views.scene import Ended, Scene, View
 
 CALM = replace(lossy(), findings=(SACK,), ended=())
@@ -44,8 +45,7 @@ async def test_it_is_off_unless_it_is_configured(
         return True
 
     monkeypatch.setattr(internals, "write", write)
-    app = Nettop(View(), CALM)
-    app.rings = rings
+    app = Nettop(View(options=Options(bell=rings)), CALM)
     async with app.run_test(size=(100, 30)) as pilot:
         app.post_message(Tick(lambda _old: BAD))
         await pilot.pause()

@@ -17,10 +17,10 @@ from nettop.host.source import Live
 from nettop.terms.text import line
 from nettop.tui.actions import Actions
 from nettop.tui.changing import Changing
-from nettop.tui.sampling_keys import INTERVALS
 from nettop.tui.screen import Nettop
 from nettop.views.ask import Ask
 from nettop.views.kept import ROOTS
+from nettop.views.options import INTERVALS, Options
 from nettop.views.scene import Question, Scene, View
 
 SACK = "sysctl.net.ipv4.tcp_sack"
@@ -92,11 +92,10 @@ def test_studies_are_read_once(heard: Heard, monkeypatch: pytest.MonkeyPatch) ->
 
 
 def test_the_interval_goes_from_the_shortest_to_the_longest() -> None:
-    program: Any = Nettop(View(), Scene(interval=INTERVALS[0]))
-    program.engine = SimpleNamespace(interval=0.0)
+    program: Any = Nettop(View(options=Options(interval=INTERVALS[0])), Scene())
+    program.engine = SimpleNamespace(interval=0.5, set_view=lambda _view: None)
     seen = []
     for by in (-1, 1, 1, 1, 1, 1, -1):
         program._pace(by)
-        assert program.engine.interval == program.scene.interval
-        seen.append(program.scene.interval)
+        seen.append(program.engine.interval)
     assert seen == [0.5, 1.0, 2.0, 5.0, 10.0, 10.0, 5.0]

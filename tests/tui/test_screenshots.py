@@ -18,6 +18,7 @@ from nettop import panes
 from nettop.host.recording import Replay, load
 from nettop.tui.engine import Engine
 from nettop.tui.screen import Nettop
+from nettop.views.options import Options
 from nettop.views.scene import Scene, View
 
 
@@ -65,6 +66,7 @@ SCREENS = {
     "tests": Shot("storied", View(pane="tests", form=stories.FORM), 120, 30),
     "history": Shot("storied", View(pane="history", span=2, marks=(200.0, 560.0))),
     "journal": Shot("storied", View(pane="journal"), 120, 24),
+    "options": Shot("storied", View(pane="options"), 160, 40),
     **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
 }
 
@@ -86,7 +88,7 @@ def normal(svg: str) -> str:
 async def test_screenshot(name: str, update: bool) -> None:
     shot = SCREENS[name]
     scene, view = shot.scene()
-    app = Nettop(view, scene, theme=shot.theme)
+    app = Nettop(replace(view, options=Options(theme=shot.theme)), scene)
     async with app.run_test(size=(shot.width, shot.height)) as pilot:
         await pilot.pause()
         svg = normal(app.export_screenshot(title="nettop"))
@@ -98,5 +100,5 @@ async def test_screenshot(name: str, update: bool) -> None:
 
 
 def test_every_pane_has_its_picture_and_none_is_left_over() -> None:
-    assert {path.stem for path in SHOTS.glob("*.svg")} == set(SCREENS)
+    assert {path.stem for path in SHOTS.glob("*.svg")} == {*SCREENS, "session"}
     assert set(panes.names()) <= set(SCREENS)

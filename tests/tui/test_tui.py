@@ -18,11 +18,12 @@ from nettop.commands import open_source
 from nettop.commands.top import demo
 from nettop.host.recording import Replay, load
 from nettop.tui import app as starter
-from nettop.tui import keys, mouse, themes
+from nettop.tui import keys, mouse
 from nettop.tui.engine import Engine
 from nettop.tui.keys import Ask, press
 from nettop.tui.screen import Nettop, Tick
 from nettop.views.build import merge
+from nettop.views.options import THEMES, Options
 from nettop.views.scene import Note, Scene, Step, View
 
 
@@ -68,7 +69,7 @@ async def test_the_palette_has_every_action_and_theme() -> None:
         for key in keys.KEYS:
             if key.action not in ("open", "palette"):
                 assert key.help[:1].upper() + key.help[1:] in titles
-        assert {f"Theme: {name}" for name in themes.NAMES} <= titles
+        assert {f"Theme: {name}" for name in THEMES} <= titles
         await pilot.press("ctrl+p")
         await pilot.pause()
         assert len(app.screen_stack) == 2
@@ -120,7 +121,7 @@ async def test_resizing_composes_anew() -> None:
 
 
 async def test_ascii_terminals_get_ascii() -> None:
-    app = Nettop(View(), lossy(), ascii_only=True)
+    app = Nettop(View(options=Options(ascii=True)), lossy())
     async with app.run_test(size=(120, 40)) as pilot:
         await pilot.pause()
         assert all(text.isascii() for row in app.board.shown for text, _ in row)
@@ -305,7 +306,7 @@ def test_the_configuration_of_the_readme_is_whole_and_taken(
     found = config.load()
     assert {*found.values, "limits"} == set(config.KNOWN)  # every key there is, none there is not
     assert set(found.values["columns"]) == {n for n in panes.names() if panes.columns(n)}
-    assert all(name in block for name in themes.NAMES)
+    assert all(name in block for name in THEMES)
 
 
 def test_configured_columns_reach_the_view(

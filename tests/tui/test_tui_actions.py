@@ -30,7 +30,8 @@ from nettop.views.kept import result_of
 from nettop.views.scene import JournalEntry, Scene, View
 from nettop.views.spread import spread_of
 
-FORECAST = Prediction(Limit("nic", "eth0", "rx"), (1e8, 1e9), Reading("wire", "here"))
+WIRE = Reading("wire", "here")
+FORECAST = Prediction(Limit("nic", "eth0", "rx"), (1e8, 1e9), WIRE, WIRE)
 WANTED = [("ring.rx@eth0", "512")]
 FORM = {"tool": "bulk", "to": "", "peer": "", "seconds": "10", "streams": "1", "reverse": "no"}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import threading
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
@@ -80,3 +81,17 @@ def test_the_overview_lists_no_muted_finding() -> None:
                     mutes=(scene.findings[0].id,))  # fmt: skip
     assert shown[0] == scene.findings[0].id
     assert findings_of(muted) == shown[1:]
+
+
+@pytest.mark.parametrize("live", [True, False])
+def test_the_name_of_the_processor_is_asked_for_on_this_host_only(
+    live: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[float] = []
+    timer = SimpleNamespace(start=lambda: asked.append(app.PROCESSOR_AFTER))
+    monkeypatch.setattr(threading, "Timer", lambda *_: timer)
+    monkeypatch.setattr(screen.Nettop, "run", lambda *_, **__: 0)
+    source = Replay("-- /proc/stat --\ncpu 0\n")
+    source.live = live
+    assert app.run(argparse.Namespace(interval=1.0, demo=False), source) == 0
+    assert len(asked) == live

@@ -15,6 +15,7 @@ from nettop.terms.text import Line
 from nettop.tui import themes
 from nettop.tui.internals import Rows
 from nettop.tui.screen import Nettop, Tick
+from nettop.views.options import THEMES, Options
 from nettop.views.scene import View
 
 
@@ -97,9 +98,9 @@ async def test_every_cell_carries_its_background() -> None:
 
 async def test_no_color_holds_for_every_theme(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
-    app = Nettop(View(), lossy(), theme="mono")
+    app = Nettop(View(options=Options(theme="mono")), lossy())
     async with app.run_test(size=(100, 30)) as pilot:
-        app.set_theme("dark")
+        app.command("theme", "dark")
         await pilot.pause()
         inks = [s.style for y in range(30) for s in app.board.render_line(y)]
         assert {ink.color and ink.color.name for ink in inks if ink} == {"default"}
@@ -114,7 +115,7 @@ async def test_the_board_paints_hostile_names_within_its_width() -> None:
             assert all(text.isprintable() for text, _ in row)
 
 
-@pytest.mark.parametrize("name", themes.NAMES)
+@pytest.mark.parametrize("name", THEMES)
 def test_a_theme_dresses_every_role(name: str) -> None:
     used = set()
     for build in SCENES.values():
@@ -137,3 +138,13 @@ def test_a_theme_dresses_every_role(name: str) -> None:
         "faint",
     }
     assert used - set(palette) <= (plain | {"dim", "steal"} if name in ("mono", "ansi") else set())
+
+
+async def test_a_row_is_made_again_for_another_width_only() -> None:
+    app = Nettop(View(), lossy())
+    async with app.run_test(size=(120, 40)) as pilot:
+        await pilot.pause()
+        drawn = app.board.drawn
+        for width, more in ((120, 0), (100, 1), (100, 1), (120, 2)):
+            app.board._strip(5, width)
+            assert app.board.drawn - drawn == more

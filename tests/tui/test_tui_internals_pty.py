@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 import pytest
+from pty_terminal import Terminal, restored
 from test_tui_browser import HOST, Screen
-from test_tui_pty import Terminal, restored
 
 # Python runs this before nettop: no private name is there
 WITHOUT = """

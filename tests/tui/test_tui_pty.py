@@ -2,100 +2,38 @@
 
 from __future__ import annotations
 
-import contextlib
-import fcntl
 import os
-import pty
-import select
 import signal
-import struct
-import sys
-import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
-
-class Terminal:
-    """A pseudo-terminal with nettop in it; answers cursor queries unless told not to."""
-
-    def __init__(self, home: Path, *options: str) -> None:
-        self.answers = True
-        self.seen = b""
-        self.pid, self.tty = pty.fork()
-        if self.pid == 0:
-            environment = {
-                **os.environ, "TERM": "xterm-256color", "LANG": "C.UTF-8",
-                "XDG_STATE_HOME": str(home), "XDG_CONFIG_HOME": str(home),
-                "NETTOP_STATE": str(home),
-            }  # fmt: skip
-            words = [sys.executable, "-m", "nettop", *options]
-            os.execve(sys.executable, words, environment)
-        self.resize(100, 30)
-
-    def resize(self, width: int, height: int) -> None:
-        fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
-
-    def read(self, seconds: float, until: bytes = b"") -> bytes:
-        """What comes within `seconds`, or up to and with `until`."""
-        mark = len(self.seen)
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            ready, _, _ = select.select([self.tty], [], [], 0.05)
-            if ready:
-                try:
-                    data = os.read(self.tty, 65536)
-                except OSError:
-                    break
-                if not data:
-                    break
-                self.seen += data
-                if self.answers:
-                    for _ in range(data.count(b"\x1b[6n")):
-                        os.write(self.tty, b"\x1b[1;1R")
-            if until and until in self.seen[mark:]:
-                break
-        return self.seen[mark:]
-
-    def ended(self, seconds: float = 8.0) -> int:
-        """The exit code, once it has ended."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end:
-            self.read(0.05)
-            pid, status = os.waitpid(self.pid, os.WNOHANG)
-            if pid:
-                self.pid = 0
-                return os.waitstatus_to_exitcode(status)
-        raise AssertionError("nettop did not end")
-
-    def close(self) -> None:
-        if self.pid:
-            os.kill(self.pid, signal.SIGKILL)
-            os.waitpid(self.pid, 0)
-        with contextlib.suppress(OSError):
-            os.close(self.tty)
+from pty_terminal import Terminal, restored
+from warm import Warm
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
+def cold(tmp_path: Path) -> Iterator[Terminal]:
+    """With a start of Python."""
     one = Terminal(tmp_path)
     yield one
     one.close()
 
 
-def restored(seen: bytes) -> None:
-    for sequence in (b"\x1b[?1049l", b"\x1b[?25h", b"\x1b[?1000l", b"\x1b[?2004l"):
-        assert seen.rfind(sequence) > seen.rfind(b"\x1b[?1049h"), sequence
+@pytest.fixture
+def terminal(tmp_path: Path, warm: Warm) -> Iterator[Terminal]:
+    one = Terminal(tmp_path, warm=warm)
+    yield one
+    one.close()
 
 
-def test_it_paints_and_control_c_restores(terminal: Terminal) -> None:
-    assert b"Overview" in terminal.read(15, b"Overview")
-    os.write(terminal.tty, b"\x03")
-    assert terminal.ended() == 0
-    restored(terminal.seen)
-    assert b"Traceback" not in terminal.seen
+def test_it_paints_and_control_c_restores(cold: Terminal) -> None:
+    assert b"Overview" in cold.read(15, b"Overview")
+    os.write(cold.tty, b"\x03")
+    assert cold.ended() == 0
+    restored(cold.seen)
+    assert b"Traceback" not in cold.seen
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
@@ -110,10 +48,9 @@ def test_it_ends_when_the_terminal_is_gone(terminal: Terminal) -> None:
     terminal.read(15, b"Overview")
     os.close(terminal.tty)
     end = time.monotonic() + 8
-    while time.monotonic() < end and not os.waitpid(terminal.pid, os.WNOHANG)[0]:
+    while time.monotonic() < end and terminal.poll() is None:
         time.sleep(0.05)
     assert time.monotonic() < end
-    terminal.pid = 0
 
 
 def test_escape_alone_is_a_key(terminal: Terminal) -> None:
@@ -124,19 +61,19 @@ def test_escape_alone_is_a_key(terminal: Terminal) -> None:
     assert b"FINDINGS" in terminal.read(20, b"FINDINGS")
 
 
-def test_suspended_and_resumed_it_still_takes_keys(terminal: Terminal) -> None:
-    terminal.read(15, b"FINDINGS")
-    os.write(terminal.tty, b"\x1a")
+def test_suspended_and_resumed_it_still_takes_keys(cold: Terminal) -> None:
+    cold.read(15, b"FINDINGS")
+    os.write(cold.tty, b"\x1a")
     end = time.monotonic() + 20
-    while (found := os.waitpid(terminal.pid, os.WUNTRACED | os.WNOHANG))[0] == 0:
-        terminal.read(0.05)
+    while (found := os.waitpid(cold.pid, os.WUNTRACED | os.WNOHANG))[0] == 0:
+        cold.read(0.05)
         assert time.monotonic() < end, "Ctrl-Z did not stop it"
     assert os.WIFSTOPPED(found[1])
-    restored(terminal.seen)
-    os.kill(terminal.pid, signal.SIGCONT)
-    terminal.read(20, b"FINDINGS")
-    os.write(terminal.tty, b"2")
-    assert b"QUEUES" in terminal.read(20, b"QUEUES")
+    restored(cold.seen)
+    os.kill(cold.pid, signal.SIGCONT)
+    cold.read(20, b"FINDINGS")
+    os.write(cold.tty, b"2")
+    assert b"QUEUES" in cold.read(20, b"QUEUES")
 
 
 def sleeps(pid: int) -> dict[str, int]:
@@ -159,8 +96,8 @@ def test_nobody_looks_for_keys_while_none_comes(terminal: Terminal) -> None:
     assert max(often.values()) < 25, often  # ten times a second would be forty
 
 
-def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path) -> None:
-    one = Terminal(tmp_path)
+def test_a_terminal_that_answers_nothing_still_gets_frames(tmp_path: Path, warm: Warm) -> None:
+    one = Terminal(tmp_path, warm=warm)
     one.answers = False
     try:
         one.read(15, b"FINDINGS")
@@ -182,7 +119,9 @@ def test_resized_many_times_it_still_draws_the_last_size(terminal: Terminal) -> 
     assert b"QUEUES" in terminal.read(6, b"QUEUES")
 
 
-def test_no_control_character_of_a_recording_reaches_the_terminal(tmp_path: Path) -> None:
+def test_no_control_character_of_a_recording_reaches_the_terminal(
+    tmp_path: Path, warm: Warm
+) -> None:
     host = tmp_path / "evil.host"
     host.write_text(
         "A host whose interface name tries to write the window title.\n"
@@ -192,7 +131,7 @@ def test_no_control_character_of_a_recording_reaches_the_terminal(tmp_path: Path
         "e\x1b]0;PWNED\x07: 100 1 0 0 0 0 0 0 100 1 0 0 0 0 0 0\n",
         encoding="utf-8",
     )
-    one = Terminal(tmp_path, "--replay", str(host))
+    one = Terminal(tmp_path, "--replay", str(host), warm=warm)
     try:
         one.read(8, b"Overview")
         one.read(2)

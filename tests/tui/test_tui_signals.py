@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from test_tui_pty import Terminal, restored
+from pty_terminal import Terminal, restored
+from warm import Warm
 
 from nettop.tui import terminal as terminal_driver
 from nettop.tui.screen import Nettop
@@ -17,8 +18,8 @@ from nettop.views.scene import Scene, View
 
 
 @pytest.fixture
-def terminal(tmp_path: Path) -> Iterator[Terminal]:
-    one = Terminal(tmp_path, "--demo")
+def terminal(tmp_path: Path, warm: Warm) -> Iterator[Terminal]:
+    one = Terminal(tmp_path, "--demo", warm=warm)
     assert b"Overview" in one.read(60, b"Overview")
     yield one
     one.close()
@@ -171,10 +172,9 @@ def test_it_ends_when_its_terminal_goes(terminal: Terminal, before: signal.Signa
         stopped(terminal)
     os.close(terminal.tty)  # the kernel sends SIGHUP and SIGCONT
     end = time.monotonic() + 60
-    while time.monotonic() < end and not os.waitpid(terminal.pid, os.WNOHANG)[0]:
+    while time.monotonic() < end and terminal.poll() is None:
         time.sleep(0.05)
     assert time.monotonic() < end
-    terminal.pid = 0
 
 
 async def test_after_the_terminal_was_closed_no_signal_wakes_the_loop(

@@ -131,7 +131,7 @@ SCREENS = [
 )
 def test_panes(path: Path, width: int, update: bool, capsys: pytest.CaptureFixture[str]) -> None:
     out = []
-    for pane in panes.names():
+    for pane in (name for name in panes.names() if name != "options"):  # it previews others
         words = ["show", pane, "--once", "--replay", str(path), "--width", str(width)]
         assert main([*words, "--height", "40"]) == 0
         out.append(f"== {pane}\n{capsys.readouterr().out}")

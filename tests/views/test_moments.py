@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
@@ -10,7 +9,7 @@ import pytest
 from scenes import healthy, lossy
 
 from nettop.views import moments
-from nettop.views.moments import Moments, at_moment
+from nettop.views.moments import Found, Moments, at_moment
 from nettop.views.past import FINE, History, moment
 from nettop.views.scene import Note, Pending, Scene
 
@@ -91,22 +90,26 @@ def test_a_clock_that_is_set_back_leaves_the_times_in_order() -> None:
 
 
 class Box:
-    """What a black box may have of the time before this run."""
+    """A memory of the seconds 900 and 950."""
 
-    times: Sequence[float] = (900.0, 950.0, 1002.0)
+    def near(self, wall: float, *, back: bool) -> Found | None:
+        times = [one for one in (900.0, 950.0) if (one <= wall if back else one >= wall)]
+        return Found(wall, (times[-1] if back else times[0]) if times else None)
+
+    def arrived(self) -> Found | None:
+        return None
 
     def scene(self, wall: float) -> Scene | None:
-        known = [time for time in self.times if time <= wall]
-        return at(known[-1]) if known else at(self.times[0])
+        return at(wall)
 
 
-def test_an_earlier_memory_is_joined_before_this_run() -> None:
+def test_a_moment_before_this_run_is_that_of_the_earlier_memory() -> None:
     memory = run(Moments(earlier=Box()), 3)
-    assert list(memory.times) == [900.0, 950.0, 1000.0, 1001.0, 1002.0]
-    for wall, shown in ((960.0, 950.0), (1001.0, 1001.0), (10.0, 900.0)):
+    assert list(memory.times) == [1000.0, 1001.0, 1002.0]
+    for wall in (950.0, 1001.0):
         scene = memory.scene(wall)
         assert scene is not None
-        assert scene.wall == shown
+        assert scene.wall == wall
 
 
 def test_the_past_of_a_moment_ends_there_and_has_the_minutes_before_it() -> None:

@@ -137,3 +137,12 @@ def test_every_host_has_at_most_one_limiting_bar(host: str) -> None:
     if found is not None and scene.facts is not None:
         assert sum(bar.limits for bar in bars(scene.facts, found)) == 1
     assert (found is None) == (host == "bare")
+
+
+def test_a_flow_without_a_rate_is_not_the_largest() -> None:
+    over = limit("tx", 3e8, THREAD)
+    silent = replace(over, over="flow", target="a", rate=None)
+    slow = replace(silent, target="b", rate=0.5)
+    facts = scene_of(over, silent, slow).facts
+    assert facts is not None
+    assert flow_of(facts, over) == slow

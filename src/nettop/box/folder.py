@@ -54,9 +54,9 @@ class Folder:
 
         OSError: it cannot be created, others could change it, or another process writes.
         """
-        if not trusted(self.path):
-            raise PermissionError(errno.EACCES, UNTRUSTED, str(self.path))
         for name in _FOLDERS:
+            if not trusted(self.path / name):
+                raise PermissionError(errno.EACCES, UNTRUSTED, str(self.path / name))
             os.makedirs(self.path / name, 0o700, exist_ok=True)
         status = os.stat(self.path)
         if status.st_uid == os.geteuid() and stat.S_IMODE(status.st_mode) & 0o077:
@@ -66,15 +66,28 @@ class Folder:
         try:
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            os.close(self._lock)
+            self.close()
             message = "another nettop writes to this box"
             raise OSError(errno.EBUSY, message, str(self.path)) from None
         for draft in self.path.glob("**/.*.part"):  # of a nettop that was killed
             draft.unlink(missing_ok=True)
 
+    def renew(self) -> None:
+        """Open it again if it was removed, or another folder is in its place. OSError."""
+        try:
+            there = os.stat(self.path / "lock", follow_symlinks=False)
+            same = self._lock >= 0 and os.path.samestat(there, os.fstat(self._lock))
+        except FileNotFoundError:
+            same = False
+        if not same:
+            self.close()
+            self.open()
+
     def close(self) -> None:
         """Let another process write."""
-        os.close(self._lock)
+        if self._lock >= 0:
+            os.close(self._lock)
+        self._lock = -1
 
     def segments(self) -> list[Path]:
         """The segments, oldest first."""

@@ -6,6 +6,7 @@ next part overwrites those few bytes. So a killed process leaves a file that eve
 
 from __future__ import annotations
 
+import errno
 import os
 import struct
 import zlib
@@ -58,8 +59,10 @@ class Growing:
             at, data = at + count, data[count:]
 
     def sync(self) -> None:
-        """Wait until the disk has it."""
+        """Wait until the disk has it. OSError, also if the file was removed."""
         os.fdatasync(self._handle)
+        if not os.fstat(self._handle).st_nlink:
+            raise FileNotFoundError(errno.ENOENT, "the segment was removed")
 
     def close(self) -> None:
         """Close the file, which is complete."""

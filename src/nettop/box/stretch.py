@@ -6,8 +6,9 @@ stretch has everything that was known then, and each other one only what changed
 
 from __future__ import annotations
 
+import re
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -16,6 +17,10 @@ from ..files import bounds
 from ..host.archive import RecordedMoment, RecordingError, parse
 
 _MARK: Final = b"-- @"
+_TIME: Final = re.compile(
+    rb"-- @\d{1,15}(?:\.\d{1,9})? wall (\d{1,15}(?:\.\d{1,9})?) --\n", re.ASCII
+)
+_HEAD: Final = 4096  # bytes: the comment and the first time are far shorter
 
 
 def moments(path: Path) -> Iterator[RecordedMoment]:
@@ -36,8 +41,32 @@ def first(path: Path) -> RecordedMoment | None:
         return None
 
 
-def _parts(path: Path) -> Iterator[bytes]:
-    """The comment, and the text of each moment that is there to its end."""
+def walls(path: Path) -> tuple[list[float], bool]:
+    """The wall clock of each moment, and whether the file is whole; errors as of `moments`."""
+    known: list[float] = []
+    parts = _parts(path)
+    while True:
+        try:
+            text = next(parts)
+        except StopIteration as end:
+            return known, end.value
+        if time := _TIME.match(text):
+            known.append(float(time[1]))
+
+
+def first_wall(path: Path) -> float | None:
+    """The wall clock of the first moment, from the first bytes; None if it cannot be read."""
+    try:
+        with open(bounds.opened(path), "rb") as file:
+            head = zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(file.read(_HEAD), _HEAD)
+    except (OSError, zlib.error):
+        return None
+    time = _TIME.search(head)
+    return None if time is None else float(time[1])
+
+
+def _parts(path: Path) -> Generator[bytes, None, bool]:
+    """The comment, and the text of each moment that is there to its end; whether none is lost."""
     rest, total = bytearray(), 0
     with open(bounds.opened(path), "rb") as file:
         unpack = zlib.decompressobj(zlib.MAX_WBITS | 16)
@@ -57,9 +86,10 @@ def _parts(path: Path) -> Iterator[bytes]:
                 del rest[: cut + 1]
                 begin = 1
             if unpack is before:
-                return
+                return False
     if unpack.eof and rest:
         yield bytes(rest)
+    return unpack.eof
 
 
 def _up_to_the_fault(unpack: zlib._Decompress, packed: bytes) -> bytes:

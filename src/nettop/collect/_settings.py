@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import errno
+from typing import Final
 
-from ..host.netlink import ethtool, legacy
+from ..host.netlink import ethtool, legacy, legacy_bits
 from ..host.netlink.codec import Attributes
 from ..host.source import Source
+
+_ABSENT: Final = {errno.ENOENT, errno.EOPNOTSUPP}
 
 
 def every(source: Source, what: str) -> dict[str, Attributes]:
@@ -17,9 +20,13 @@ def every(source: Source, what: str) -> dict[str, Attributes]:
     try:
         return ethtool.every(source, what)
     except OSError as error:
-        if error.errno not in {errno.ENOENT, errno.EOPNOTSUPP} or what not in legacy.CALLS:
+        if error.errno not in _ABSENT:
             raise
-        return legacy.every(source, what)
+        if what in legacy.CALLS:
+            return legacy.every(source, what)
+        if what in legacy_bits.CALLS and (found := legacy_bits.every(source, what)):
+            return found
+        raise
 
 
 def flag(value: int | None) -> bool | None:

@@ -11,6 +11,7 @@ from ..frame.fields import gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import decode, messages
 from ..host.source import Source
+from ._memory import Memory, parsed
 
 EVERY = 5.0
 
@@ -30,9 +31,13 @@ class Row:
     tentative: bool = gauge("IPv6: not yet usable", default=False)
 
 
-def read(source: Source) -> Sequence[Row]:
-    """Every address; OSError without netlink, ValueError if the answer is cut off."""
-    return parse(route.addresses(source), route.names(source))
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every address; OSError without netlink, ValueError if the answer is cut off.
+
+    The same rows as before while the answers are the same.
+    """
+    answers = route.addresses(source), route.names(source)
+    return parsed(memory, "addresses", answers, lambda raw: parse(*raw))
 
 
 def parse(reply: bytes, names: dict[int, str]) -> list[Row]:

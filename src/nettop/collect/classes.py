@@ -15,7 +15,6 @@ from ..host.netlink import route
 from ..host.netlink.codec import Attributes, decode, messages
 from ..host.source import Source
 from . import _shaping
-from ._memory import Memory, recall
 from .qdiscs import number
 
 EVERY = 0.9
@@ -23,7 +22,6 @@ OPTIONAL = True
 
 _HEAD: Final = struct.Struct("=BxHiIII")  # tcmsg
 _ROOT: Final = 0xFFFFFFFF
-_RESTS: Final = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,33 +40,24 @@ class Row:
     overlimits: int | None = counter("rate overlimits", "events", default=None)
 
 
-@dataclass
-class Known:
-    """Readings for which the host is not asked, because it had no HTB."""
-
-    rests: int = 0
-
-
-def update(source: Source, memory: Memory) -> list[Row]:
-    """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc.
-
-    Then some readings pass until the host is asked for its qdiscs again.
-    """
-    known = recall(memory, Known)
-    if known.rests:
-        known.rests -= 1
-        return []
-    found = shaped(route.qdiscs(source))
-    if not found:
-        known.rests = _RESTS
-        return []
-    names = route.names(source)
+def read(source: Source) -> list[Row]:
+    """The classes of each interface whose root qdisc is HTB; none where there is no such qdisc."""
+    found = shaped(route.qdiscs(source)) if _named(source) else []
+    names = route.names(source) if found else {}
     return [
         row
         for index in found
         if index in names
         for row in parse(route.classes(source, index, names[index]), names)
     ]
+
+
+def _named(source: Source) -> bool:
+    """Whether a link may have HTB as root qdisc: links name it, and are read already."""
+    try:
+        return b"htb\0" in route.links(source)
+    except OSError:
+        return True
 
 
 def shaped(reply: bytes) -> list[int]:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
 from . import _drivers as drivers
+from ._memory import Memory
+from ._turns import by_turns
 
 EVERY = 30.0
 
@@ -37,16 +40,18 @@ class Row:
     notes: str | None = gauge("notes on its counters", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports its name; OSError without ethtool."""
-    rows = []
-    for interface in route.names(source).values():
-        try:
-            info = driver.info(source, interface)
-        except OSError:
-            continue
-        rows.append(row(interface, info))
-    return rows
+    names = route.names(source).values()
+    every = by_turns(source, memory, names, partial(_driver, source))
+    return [one for one in every if one is not None]
+
+
+def _driver(source: Source, interface: str) -> Row | None:
+    try:
+        return row(interface, driver.info(source, interface))
+    except OSError:
+        return None
 
 
 def row(interface: str, info: driver.Info) -> Row:

@@ -1,7 +1,7 @@
-"""Offloads: ETHTOOL_MSG_FEATURES_GET (net/ethtool/features.c), `ethtool -k`; Linux 5.7.
+"""Offloads: ETHTOOL_MSG_FEATURES_GET (net/ethtool/features.c), `ethtool -k`.
 
-A feature is fixed if the device cannot change it (not in `hw`) or the kernel does not allow it
-(`nochange`).
+A kernel before 5.7 is asked by ioctl. A feature is fixed if the device cannot change it (not in
+`hw`) or the kernel does not allow it (`nochange`).
 """
 
 from __future__ import annotations
@@ -10,10 +10,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..frame.fields import gauge, label, light
-from ..host.netlink import ethtool
+from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
 from ._memory import Memory, recall
+from ._settings import every
 
 EVERY = 10.0
 
@@ -42,10 +43,10 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     There are sixty rows for an interface; they are the same objects while nothing changes.
     """
     last = recall(memory, _Last)
-    last.names = last.names or ethtool.strings(source, "features")
+    last.names = last.names or legacy_bits.strings(source, "features")
     before, known = last.known, {}
     rows: list[Row] = []
-    for interface, values in ethtool.every(source, "features").items():
+    for interface, values in every(source, "features").items():
         old = before.get(interface)
         if old is None or old[0] != values:
             old = values, features(interface, values, last.names)

@@ -85,13 +85,13 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         rows, last.known = parse(reply, last.names, last.known)
     except KeyError:  # a new interface
         last.named, last.names = now, route.names(source)
-        rows, last.known = parse(reply, dict(last.names) | _gone(reply, last.names), {})
+        rows, last.known = parse(reply, known_names(reply, last.names), {})
     return rows
 
 
-def _gone(reply: bytes, names: Mapping[int, str]) -> dict[int, str]:
-    """Interfaces that vanished between the two requests; an empty name gives no row."""
-    return {index: "" for index, _start, _end in _places(reply) if index not in names}
+def known_names(reply: bytes, names: Mapping[int, str]) -> dict[int, str]:
+    """The names, empty for an interface that vanished between the two requests: it has no row."""
+    return {index: names.get(index, "") for index, _start, _end in _places(reply)}
 
 
 def _places(reply: bytes) -> list[tuple[int, int, int]]:

@@ -1,17 +1,21 @@
-"""Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET; Linux 5.6."""
+"""Speed, duplex and modes of the link: ETHTOOL_MSG_LINKMODES_GET and LINKSTATE_GET.
+
+A kernel before 5.6 is asked by ioctl, which does not tell the reason for a link that is down.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
-from ..host.netlink import ethtool
+from ..host.netlink import ethtool, legacy_bits
 from ..host.netlink.codec import Attributes, Bits
 from ..host.source import Source
-from ._memory import Memory, parsed
+from ._memory import Memory, parsed, recall
+from ._settings import every
 
 EVERY = 5.0
 
@@ -48,16 +52,30 @@ class Row:
     down_count: int | None = counter("link losses seen by the device", "events", default=None)
 
 
+@dataclass
+class _Known:
+    """By interface: the three messages of the last reading, and the row of them."""
+
+    rows: dict[str, tuple[tuple[Attributes, Attributes, Attributes], Row]] = field(
+        default_factory=dict
+    )
+
+
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports its link; the names of modes are read once. OSError."""
-    names = parsed(memory, "names", "linkmodes", partial(ethtool.strings, source))
-    modes = ethtool.every(source, "linkmodes")
+    names = parsed(memory, "names", "linkmodes", partial(legacy_bits.strings, source))
+    modes = every(source, "linkmodes")
     states = _optional(source, "linkstate")
     ports = _optional(source, "linkinfo")
-    return [
-        row(name, values, states.get(name, {}), ports.get(name, {}), names)
-        for name, values in modes.items()
-    ]
+    known = recall(memory, _Known)
+    before, known.rows = known.rows, {}
+    for name, values in modes.items():
+        inputs = values, states.get(name, {}), ports.get(name, values)
+        old = before.get(name)
+        known.rows[name] = (
+            old if old is not None and old[0] == inputs else (inputs, row(name, *inputs, names))
+        )
+    return [one for _, one in known.rows.values()]
 
 
 def _optional(source: Source, what: str) -> dict[str, Attributes]:

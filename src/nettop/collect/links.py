@@ -6,14 +6,14 @@ Only a changed answer is parsed: without counters, equal links give equal bytes.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import route
 from ..host.netlink.codec import Attributes, Field, decode, messages
 from ..host.source import Source
-from ._memory import Memory, parsed
+from ._memory import Memory, parsed, recall
 
 MAY_REST = True
 
@@ -71,21 +71,43 @@ class Row:
 
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface; the same rows as before while the answer is the same. OSError."""
-    return parsed(memory, "links", route.links(source), parse)
+    known = recall(memory, Known)
+    return parsed(memory, "links", route.links(source), lambda reply: parse(reply, known))
 
 
-def parse(reply: bytes) -> list[Row]:
-    """The rows of an answer to RTM_GETLINK; ValueError if it is cut off."""
-    found = []
+@dataclass
+class Known:
+    """The names of the last answer, and the row of each of its messages."""
+
+    names: Mapping[int, str] = field(default_factory=dict)
+    rows: dict[bytes, Row] = field(default_factory=dict)
+
+
+def parse(reply: bytes, known: Known | None = None) -> list[Row]:
+    """The rows of an answer to RTM_GETLINK; ValueError if it is cut off.
+
+    A message that is in `known` keeps its row, unless an interface came, went or was renamed.
+    """
+    last = Known() if known is None else known
+    names = route.names_in(reply)
+    before = last.rows if last.names == names else {}
+    last.names, last.rows = names, {}
+    rows = []
     for kind, start, end in messages(reply):
         if kind != route.NEWLINK:
             continue
         if end - start < route.IFINFO.size:
             raise ValueError("a link is cut off")
-        head = route.IFINFO.unpack_from(reply, start)
-        found.append((head, decode(reply, start + route.IFINFO.size, end, route.LINK)))
-    names = {head[2]: values.get("name", "") for head, values in found}
-    return [_row(head, values, names) for head, values in found if values.get("name")]
+        message = reply[start:end]
+        row = before.get(message)
+        if row is None:
+            values = decode(message, route.IFINFO.size, len(message), route.LINK)
+            if not values.get("name"):
+                continue
+            row = _row(route.IFINFO.unpack_from(message), values, names)
+        last.rows[message] = row
+        rows.append(row)
+    return rows
 
 
 def _row(head: tuple[int, ...], values: Attributes, names: Mapping[int, str]) -> Row:

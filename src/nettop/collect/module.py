@@ -13,6 +13,8 @@ from functools import partial
 from ..frame.fields import gauge, label
 from ..host.netlink import ethtool, optics, route
 from ..host.source import Source
+from ._memory import Memory
+from ._turns import by_turns
 
 EVERY = 30.0
 
@@ -30,30 +32,26 @@ class Row:
     tx_power: float | None = gauge("optical transmit power", "dBm", default=None)
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface with a readable module; PermissionError without CAP_NET_ADMIN."""
-    rows = []
-    for interface in route.names(source).values():
-        try:
-            found = optics.module(partial(_memory, source, interface))
-        except OSError as error:
-            if error.errno in {errno.EPERM, errno.EACCES, errno.ENOENT}:
-                raise
-            continue  # no module, or its driver does not read it
-        except ValueError:
-            continue
-        rows.append(
-            Row(
-                interface,
-                found.kind,
-                found.vendor,
-                found.part,
-                found.temperature,
-                found.rx_power,
-                found.tx_power,
-            )
-        )
-    return rows
+    names = route.names(source).values()
+    every = by_turns(source, memory, names, partial(_row, source))
+    return [row for row in every if row is not None]
+
+
+def _row(source: Source, interface: str) -> Row | None:
+    try:
+        found = optics.module(partial(_memory, source, interface))
+    except OSError as error:
+        if error.errno in {errno.EPERM, errno.EACCES, errno.ENOENT}:
+            raise
+        return None  # no module, or its driver does not read it
+    except ValueError:
+        return None
+    return Row(
+        interface, found.kind, found.vendor, found.part, found.temperature, found.rx_power,
+        found.tx_power,
+    )  # fmt: skip
 
 
 def _memory(

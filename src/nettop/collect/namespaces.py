@@ -35,6 +35,7 @@ class Row:
     name: str = gauge("its mount, the container's host name, or the cgroup")
     pid: int = gauge("first process in it")
     processes: int = gauge("processes in it", "processes")
+    mounted: bool = gauge("the name is that of `ip netns`", default=False)
 
 
 @dataclass
@@ -86,7 +87,8 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
         name = old.name if old is not None and same else _namespace_names.name(
             source, first, mounts.get(inode)
         )  # fmt: skip
-        rows.append(Row(inode, name or f"net:[{inode}]", first, len(members)))
+        mounted = bool(name) and name == mounts.get(inode)
+        rows.append(Row(inode, name or f"net:[{inode}]", first, len(members), mounted))
     known.rows = {row.inode: row for row in rows}
     known.spaces = [Space(f"/proc/{row.pid}/ns/net", row.inode) for row in rows]
     why = _unseen(closed, len(spaces) - len(rows), sum(map(len, spaces.values())), rows)

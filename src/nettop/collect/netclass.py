@@ -8,11 +8,14 @@ rtnetlink (`links`) always answers for the reader's namespace. The kernel return
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.source import Source
 from . import _sysfs
+from ._memory import Memory
+from ._turns import by_turns
 
 EVERY: Final = 10.0
 
@@ -52,13 +55,12 @@ class Row:
     sriov_most: int | None = gauge("virtual functions maximum", "functions", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """Every interface; OSError without /sys/class/net."""
-    return [
-        _row(source, name)
-        for name in source.listing(_NETS)
-        if name != "bonding_masters"  # a file among the links, drivers/net/bonding/bond_sysfs.c
-    ]
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every interface, many software ones in turn; OSError without /sys/class/net."""
+    names = source.listing(_NETS)
+    if "bonding_masters" in names:  # a file among the links, drivers/net/bonding/bond_sysfs.c
+        names.remove("bonding_masters")
+    return by_turns(source, memory, names, partial(_row, source))
 
 
 def _row(source: Source, name: str) -> Row:

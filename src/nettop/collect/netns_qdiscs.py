@@ -65,13 +65,14 @@ class _Known:
 
 
 @dataclass(frozen=True, slots=True)
-class _Inside:
+class Inside:
     """Netlink of a source, asked in another network namespace."""
 
     source: Source
     space: Space
 
     def netlink(self, request: Request) -> bytes:
+        """The answer there; OSError."""
         name = f"{request.name}@{self.space.inode}"
         return self.source.netlink(replace(request, name=name, space=self.space))
 
@@ -85,7 +86,7 @@ def update(source: Source, memory: Memory) -> Sequence[Row]:
     known = recall(memory, _Known)
     for space, kept in _moving(memory, known):
         try:
-            rows += _read(_Inside(source, space), space.inode, kept, source.now())
+            rows += _read(Inside(source, space), space.inode, kept, source.now())
         except (OSError, ValueError):
             kept.left = 0
     return rows
@@ -114,7 +115,7 @@ def _moving(memory: Memory, known: _Known) -> list[tuple[Space, _Space]]:
     return sorted(chosen, key=lambda one: -one[1].moved)[:MOST]
 
 
-def _read(inside: _Inside, inode: int, kept: _Space, now: float) -> Iterator[Row]:
+def _read(inside: Inside, inode: int, kept: _Space, now: float) -> Iterator[Row]:
     if now - kept.at >= _NAMED:
         kept.at, kept.names, kept.local = now, route.names(inside), {}
         for row in addresses.parse(route.addresses(inside), kept.names):

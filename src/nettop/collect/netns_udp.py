@@ -31,6 +31,9 @@ class Row:
     local_port: int = label("local port")
     recv_q: int = gauge("unread bytes", "bytes")
     drops: int = counter("datagrams dropped at the socket", "packets")
+    remote: str = gauge("remote address, when connected", default="")
+    remote_port: int = gauge("remote port; 0: not connected", default=0)
+    send_q: int = gauge("bytes queued to send", "bytes", default=0)
 
 
 @dataclass
@@ -65,6 +68,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
 
 def _rows(text: str, namespace: int) -> list[Row]:
     return [
-        Row(namespace, one.inode, one.local, one.local_port, one.recv_q, one.drops)
+        Row(namespace, one.inode, one.local, one.local_port, one.recv_q, one.drops,
+            one.remote, one.remote_port, one.send_q)
         for one in sockets_udp.parse(text)
-    ]
+    ]  # fmt: skip

@@ -8,11 +8,14 @@ device with one transmit queue. Masks are hexadecimal.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ..frame.fields import counter, gauge, label, light
 from ..host.source import Source
 from . import _sysfs
+from ._memory import Memory
+from ._turns import by_turns
 
 EVERY: Final = 10.0
 
@@ -35,18 +38,25 @@ class Row:
     tx_timeouts: int | None = counter("transmit queue timeouts", "events", default=None)
 
 
-def read(source: Source) -> list[Row]:
-    """Every queue of every interface; OSError without /sys/class/net."""
+def update(source: Source, memory: Memory) -> list[Row]:
+    """Every queue of every interface, many software ones in turn.
+
+    OSError without /sys/class/net.
+    """
+    every = by_turns(source, memory, source.listing(_NETS), partial(_queues, source))
+    return [row for rows in every for row in rows]
+
+
+def _queues(source: Source, nic: str) -> list[Row]:
+    names = _sysfs.names(source, f"{_NETS}/{nic}/queues")
+    hardware = bool(names) and _sysfs.target(source, f"{_NETS}/{nic}/device") is not None
     rows = []
-    for nic in source.listing(_NETS):
-        names = _sysfs.names(source, f"{_NETS}/{nic}/queues")
-        hardware = bool(names) and _sysfs.target(source, f"{_NETS}/{nic}/device") is not None
-        for name in sorted(names, key=_order):
-            folder = f"{_NETS}/{nic}/queues/{name}"
-            if name.startswith("rx-"):
-                rows.append(_receive(source, nic, name, folder))
-            elif name.startswith("tx-"):
-                rows.append(_transmit(source, nic, name, folder, hardware=hardware))
+    for name in sorted(names, key=_order):
+        folder = f"{_NETS}/{nic}/queues/{name}"
+        if name.startswith("rx-"):
+            rows.append(_receive(source, nic, name, folder))
+        elif name.startswith("tx-"):
+            rows.append(_transmit(source, nic, name, folder, hardware=hardware))
     return rows
 
 

@@ -9,11 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from ..frame.fields import gauge, label
 from ..host.netlink import driver, route
 from ..host.source import Source
+from ._memory import Memory
+from ._turns import by_turns
 
 EVERY = 10.0
 
@@ -42,31 +45,32 @@ class Row:
     )
 
 
-def read(source: Source) -> Sequence[Row]:
+def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports RSS; OSError without ethtool."""
-    rows = []
-    for interface in route.names(source).values():
-        try:
-            found = driver.rss(source, interface)
-        except OSError:
-            continue  # its driver has no RSS, or it is gone
-        fields = {f"hash_{flow}": _fields(source, interface, flow) for flow in driver.FLOW_TYPES}
-        rings = _rings(source, interface)
-        if not found.table and not any(found.key) and not any(fields.values()) and not rings:
-            continue
-        rows.append(
-            Row(
-                interface=interface,
-                key=found.key.hex(":") if any(found.key) else None,
-                table=found.table,
-                function=_FUNCTIONS.get(found.function),
-                symmetric=bool(found.transform & 3),
-                rings=rings,
-                transform=_TRANSFORMS.get(found.transform, f"transform {found.transform}"),
-                **fields,
-            )
-        )
-    return rows
+    names = route.names(source).values()
+    every = by_turns(source, memory, names, partial(_row, source))
+    return [row for row in every if row is not None]
+
+
+def _row(source: Source, interface: str) -> Row | None:
+    try:
+        found = driver.rss(source, interface)
+    except OSError:
+        return None  # its driver has no RSS, or it is gone
+    fields = {f"hash_{flow}": _fields(source, interface, flow) for flow in driver.FLOW_TYPES}
+    rings = _rings(source, interface)
+    if not found.table and not any(found.key) and not any(fields.values()) and not rings:
+        return None
+    return Row(
+        interface=interface,
+        key=found.key.hex(":") if any(found.key) else None,
+        table=found.table,
+        function=_FUNCTIONS.get(found.function),
+        symmetric=bool(found.transform & 3),
+        rings=rings,
+        transform=_TRANSFORMS.get(found.transform, f"transform {found.transform}"),
+        **fields,
+    )
 
 
 def _fields(source: Source, interface: str, flow: str) -> str | None:

@@ -43,6 +43,7 @@ class Row:
     cpu: int | None = gauge("CPU it last ran on", default=None)
     cgroup: str | None = gauge("cgroup of the CPU controller", default=None)
     threads: int = gauge("threads of its process", "threads", default=1)
+    runs: int | None = counter("times that it was put on a CPU", "runs", default=None)
 
 
 @dataclass
@@ -73,12 +74,12 @@ def update(source: Source, memory: Memory) -> list[Row]:
                 stat = processes.parse(source.data(f"{folder}/stat"), pid)
             except (OSError, ValueError):
                 continue  # it ended meanwhile
-            ran, waited = times(_sysfs.word(source, f"{folder}/schedstat"))
+            ran, waited, runs = times(_sysfs.word(source, f"{folder}/schedstat"))
             rows.append(
                 Row(
                     pid, stat.tid, stat.started, stat.name, stat.state,
                     ran if ran is not None else stat.user + stat.system,
-                    waited, stat.cpu, group, len(tids),
+                    waited, stat.cpu, group, len(tids), runs,
                 )
             )  # fmt: skip
     recall(memory, Moving).cgroups = frozenset(row.cgroup for row in rows if row.cgroup)
@@ -118,11 +119,15 @@ def _moving(memory: Memory) -> list[int]:
     return list(known.rounds)
 
 
-def times(schedstat: str | None) -> tuple[float | None, float | None]:
-    """Seconds on a CPU and seconds waiting for one; None where the kernel does not count them."""
-    words = (schedstat or "").split()
-    ran, waited = (_sysfs.whole(word) for word in (*words[:2], *("", "")[len(words[:2]) :]))
-    return (None if ran is None else ran / 1e9), (None if waited is None else waited / 1e9)
+def times(schedstat: str | None) -> tuple[float | None, float | None, int | None]:
+    """Seconds on a CPU, seconds waiting for one, and how often it was put on one.
+
+    None where the kernel does not count them.
+    """
+    ran, waited, runs = (_sysfs.whole(word) for word in ((schedstat or "").split() + [""] * 3)[:3])
+    return (
+        None if ran is None else ran / 1e9, None if waited is None else waited / 1e9, runs,
+    )  # fmt: skip
 
 
 def _cgroup(text: str) -> str | None:

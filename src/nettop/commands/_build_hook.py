@@ -17,6 +17,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 BuildData = dict[str, dict[str, str]]  # shared_data, force_include: source → place
 PLACES = {
     "man": "share/man/man1/nettop.1",
+    "concepts": "share/man/man7/nettop.7",
     "bash": "share/bash-completion/completions/nettop",
     "zsh": "share/zsh/site-functions/_nettop",
     "fish": "share/fish/vendor_completions.d/nettop.fish",
@@ -42,7 +43,8 @@ class Shared(BuildHookInterface[BuilderConfig]):
 
         self.folder = tempfile.TemporaryDirectory(prefix="nettop-build-")  # until the end
         for name, place in PLACES.items():
-            text = man.page() if name == "man" else completion.script(name)
+            pages = {"man": man.page, "concepts": man.concepts}
+            text = pages[name]() if name in pages else completion.script(name)
             path = Path(self.folder.name) / name
             path.write_text(text, encoding="utf-8")
             build_data["shared_data"][str(path)] = place

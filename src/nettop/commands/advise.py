@@ -1,5 +1,10 @@
 """Observe the host for some seconds and report what is wrong, why, and how to fix it.
 
+nettop advise                              observe this host for five seconds, then report
+nettop advise --seconds 60 --all           look longer; list the rules that found nothing too
+nettop advise --json --fail-on warning     for scripts: exit code 1 for a warning or worse
+nettop advise --host "ssh web1"            another host, where nothing is installed
+
 Each finding shows the figures of this host, the published measurement behind the advice and the
 exact change. `nettop explain RULE TARGET` gives details; `nettop apply RULE@TARGET` makes the
 change.
@@ -7,6 +12,16 @@ change.
 With --peer the other end of the flows is judged too: its findings are listed with the name of its
 host, and so are those about settings that differ between both hosts. The commands of such a finding
 are for that host; nothing is changed there.
+
+nettop advise --json > before.json             keep what is known
+nettop advise --baseline before.json           only what is new since then, and what has gone
+nettop advise --format nagios                  a plugin for Nagios, Icinga, Naemon or Sensu
+
+--baseline exits with 1 if anything is new, and with 0 if not; --fail-on limits it to a severity. A
+finding of the same rule on the same target is not new, unless its severity has risen. --format
+nagios prints one line with performance data, then a line for each finding. Its exit code is the
+state: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN; findings below a warning do not raise it, unless
+--fail-on says so. Both options go together.
 """
 
 from __future__ import annotations
@@ -16,6 +31,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from .. import __version__
 from ..advice.rules.severity import MARKS, SEVERITIES
 from . import (
     duration_argument,
@@ -29,13 +45,14 @@ from . import (
     profile_argument,
     source_arguments,
 )
+from ._unread import link_only, unread
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
-    from ..facts import Facts
     from ..facts.pair.model import Sides
     from ..host.source import Source
     from ..views.observer import Observation, Observer
+    from ._baseline import Since
 
 GROUP = "look"
 HELP = "report what is wrong on this host, why, and the exact change"
@@ -54,8 +71,14 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--fail-on",
         choices=(*SEVERITIES, "never"),
-        default="critical",
-        help="exit with 1 if a finding is at or above this severity (critical)",
+        help="exit with 1 if a finding is at or above this severity (critical; with --baseline "
+        "info, with nagios warning)",
+    )
+    parser.add_argument(
+        "--baseline", metavar="FILE", help="report only what is new since this `advise --json`"
+    )
+    parser.add_argument(
+        "--format", choices=("nagios",), help="print the line of a monitoring plugin, and its state"
     )
     peer_argument(parser)
     source_arguments(parser)
@@ -63,29 +86,66 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings. Exit code 1: one is at or above --fail-on; 3: not enough to judge by."""
-    from ..sampling.ahead import prepare
-    from ..views.enough import shortfall
+    if args.fail_on is None:
+        args.fail_on = "critical"
+        if args.baseline or args.format:
+            args.fail_on = "info" if args.baseline and not args.format else "warning"
+    if args.format is None:
+        return _advise(args)
+    from ._nagios import checked
 
+    return checked(lambda: _advise(args))
+
+
+def _advise(args: argparse.Namespace) -> int:
+    from ..sampling.ahead import prepare
+    from ..terms.errors import Refused
+    from ..views.enough import shortfall
+    from . import _baseline
+
+    if args.json and args.format:
+        raise Refused("--json and --format are two formats: choose one", 2)
+    if args.peer and (args.baseline or args.format):
+        raise Refused("--baseline and --format judge one host: leave out --peer", 2)
+    baseline = _baseline.read(args.baseline) if args.baseline else None
     source = open_source(args)
     peer = open_peer(args, source)
     if peer is not None:
         return _both(source, peer, args)
     last = observe(source, args)
-    findings = last.judgement.findings
+    lacking = shortfall(last.frame, live=source.live)
+    findings, since = last.judgement.findings, None
+    if baseline is not None:
+        since = _baseline.since(
+            baseline, source.host, last.judgement, rules=_baseline.rules_in_force(),
+            interface=args.interface or "", judged=lacking is None,
+        )  # fmt: skip
+        findings = since.new
+    if args.format:
+        from . import _nagios
+
+        return _nagios.report(findings, _level(args), lacking, args.seconds, since)
     prepare(source, lambda: [changes_of(source, finding) for finding in findings])
     if args.json:
-        emit(document(source, last, args.seconds, everything=args.all))
+        values = document(source, last, args.seconds, everything=args.all)
+        if since is not None:
+            values["findings"] = [finding_json(source, finding) for finding in findings]
+            values["baseline"] = _baseline.document(since)
+        emit(values)
     else:
-        _print(source, last, args)
+        _print(source, last, args, findings, since)
     if _severe(findings, args):
         return 1
-    return 0 if shortfall(last.frame, live=source.live) is None else 3
+    return 0 if lacking is None else 3
+
+
+def _level(args: argparse.Namespace) -> int:
+    return SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
 
 
 def _severe(findings: Sequence[Finding], args: argparse.Namespace) -> bool:
     """Whether a finding is at or above --fail-on."""
-    level = SEVERITIES.index(args.fail_on) if args.fail_on in SEVERITIES else -1
-    return any(SEVERITIES.index(finding.severity) <= level for finding in findings)
+    return any(SEVERITIES.index(finding.severity) <= _level(args) for finding in findings)
 
 
 def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
@@ -178,15 +238,20 @@ def observe(source: Source, args: argparse.Namespace) -> Observation:
 def document(
     source: Source, last: Observation, window: float, *, everything: bool = False
 ) -> dict[str, object]:
-    """The --json document: limits, findings with evidence and changes, and unreadable tables."""
+    """The --json document: system, limits, findings with evidence and changes, missing tables."""
     from ..facts.limits.document import document as limit_document
     from ..views.enough import shortfall
+    from ..views.inventory import inventory
+    from ._baseline import rules_in_force
 
     profile = last.facts.profile
     values: dict[str, object] = {
         "host": source.host,
+        "version": __version__,
+        "rules": rules_in_force(),
         "profile": {"name": profile.name, "why": profile.why},
         "seconds": window,
+        "system": inventory(last.facts, last.frame.wall),
         "limits": [limit_document(limit) for limit in last.facts.limits],
         "findings": [finding_json(source, finding) for finding in last.judgement.findings],
         "missing": dict(last.frame.missing),
@@ -233,9 +298,10 @@ def changes_of(source: Source, finding: Finding) -> list[Mapping[str, object]]:
     return [describe(wanted.setting, wanted.value, source) for wanted in finding.wanted]
 
 
-def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
-    from ..collect import collector
-    from ..facts.kinds.path import LINK_ONLY
+def _print(
+    source: Source, last: Observation, args: argparse.Namespace, findings: Sequence[Finding],
+    since: Since | None,
+) -> None:  # fmt: skip
     from ..facts.limits import words
     from ..views.enough import shortfall
 
@@ -245,10 +311,12 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
     limit = words.busiest(facts.limits)
     if limit is not None:
         print_lines(words.line(limit))
-    findings = last.judgement.findings
     lacking = shortfall(last.frame, live=source.live)
     if lacking is not None:
         print_lines(f"Not enough to judge this host: {lacking}.")
+    elif since is not None:
+        count = f"{len(findings)}" if findings else "Nothing"
+        print_lines(f"{count} new since {since.baseline.when}, {len(since.gone)} gone.")
     elif not findings:
         print("No problem found.")
     totals, printed = Counter(finding.rule for finding in findings), Counter[str]()
@@ -258,21 +326,12 @@ def _print(source: Source, last: Observation, args: argparse.Namespace) -> None:
             _print_finding(source, finding)
         elif printed[finding.rule] == ALIKE + 1:
             print_lines("", _summary(finding, totals[finding.rule] - ALIKE))
+    if since is not None and (since.gone or since.remarks):
+        print_lines("", *(f"✓ gone: {one.id}  {one.title}" for one in since.gone), *since.remarks)
     if args.all:
         print_lines("", "Rules without a finding:", *_without_finding(last.judgement.silent()))
-    unread: dict[str, list[str]] = {}
-    for name, why in sorted(last.frame.missing.items()):
-        if not getattr(collector(name), "OPTIONAL", False):
-            unread.setdefault(why, []).append(name)
-    for why, names in unread.items():
-        print_lines(f"not read: {', '.join(names)}: {why}")
-    for nic in link_only(facts):
-        print_lines(f"{nic}: {LINK_ONLY}")
-
-
-def link_only(facts: Facts) -> list[str]:
-    """The interfaces with a link whose drops are not known by kind."""
-    return [nic.name for nic in facts.nics if nic.link_only and nic.carrier]
+    for text in unread(last):
+        print_lines(text)
 
 
 def _print_finding(source: Source, finding: Finding, host: str = "") -> None:

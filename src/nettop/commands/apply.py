@@ -1,5 +1,9 @@
 """Apply the changes that findings advise.
 
+nettop apply rx-ring-overrun@eth0 --dry-run        show the changes, write nothing
+nettop apply rx-ring-overrun@eth0 --confirm 60     apply; revert unless confirmed in a minute
+nettop apply rx-ring-overrun@eth0 --keep           apply, also after the next boot
+
 Each change is written to the journal first, read back afterwards, and can be reverted with `nettop
 undo`. A finding is `RULE@TARGET`, as `nettop advise` prints it. This command does not apply a
 finding that is only worth a test: use `nettop prove`.

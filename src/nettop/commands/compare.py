@@ -1,5 +1,8 @@
 """Compare two hosts or recordings: settings that differ, and findings that only one of them has.
 
+nettop compare web1.host.gz web2.host.gz     two recordings
+nettop compare live web2.host.gz             this host and a recording
+
 A and B are recordings, directories with a copy of /proc and /sys, or `live` for this host. Settings
 are matched by interface name. A device that only one host has is listed in one line.
 """

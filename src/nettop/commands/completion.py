@@ -1,8 +1,8 @@
 """Print a shell completion script.
 
-    bash   nettop completion bash > ~/.local/share/bash-completion/completions/nettop
-    zsh    nettop completion zsh > "${fpath[1]}/_nettop"
-    fish   nettop completion fish > ~/.config/fish/completions/nettop.fish
+nettop completion bash > ~/.local/share/bash-completion/completions/nettop
+nettop completion zsh > "${fpath[1]}/_nettop"
+nettop completion fish > ~/.config/fish/completions/nettop.fish
 
 It completes commands, options, option values, interfaces, rules and files. The package installs
 all three scripts in the standard folders of the shells.

@@ -1,5 +1,8 @@
 """Confirm changes that revert automatically unless confirmed.
 
+nettop confirm         confirm all changes that are waiting
+nettop confirm 3       confirm change 3, and those that go with it
+
 `nettop confirm ID` confirms one change, those applied together with it, and the unconfirmed ones
 before it on the same device; without ID, all changes that are waiting. An undo that waits is
 confirmed in the same way.

@@ -1,5 +1,8 @@
 """Show the current value and the allowed values of settings.
 
+nettop get ring.rx@eth0                          value, maximum, default
+nettop get sysctl.net.ipv4.tcp_rmem --json       for scripts
+
 A setting is `kind.name@target`: ring.rx@eth0, irq.affinity@eth0/rx-0, sysctl.net.ipv4.tcp_rmem …
 """
 

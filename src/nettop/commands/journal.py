@@ -1,4 +1,8 @@
-"""List the changes that nettop made on this host: time, user, finding, old and new value, state."""
+"""List the changes that nettop made on this host: time, user, finding, old and new value, state.
+
+nettop journal            all changes, the newest last
+nettop journal --json     for scripts
+"""
 
 from __future__ import annotations
 

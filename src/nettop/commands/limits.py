@@ -1,5 +1,8 @@
 """Compute the limits of a link: packet rate and payload by frame size, windows, interrupts, rings.
 
+nettop limits --speed 25G                       packet rates and goodput of 25 Gbit/s
+nettop limits --speed 10G --mtu 9000 --rtt 20ms     and the windows for a round trip of 20 ms
+
 This command measures nothing. `--rtt` adds the bandwidth-delay product and the rate of common
 window sizes.
 """

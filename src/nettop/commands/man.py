@@ -1,6 +1,9 @@
-"""Print the manual page: `nettop man | man -l -`.
+"""Print a manual page.
 
-The package installs it as nettop.1 for `man nettop`.
+nettop man | man -l -                nettop(1): commands, options, keys, examples
+nettop man concepts | man -l -       nettop(7): what limits a flow, findings, changes, proof
+
+The package installs both, for `man nettop` and `man 7 nettop`.
 """
 
 from __future__ import annotations
@@ -12,7 +15,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from ._manual import CommandHelp, Option
 
-HELP = "print the manual page"
+HELP = "print a manual page"
+PAGES = ("commands", "concepts")
 CONCEPT = """\
 nettop shows what limits the network performance of this host, changes settings safely, and measures
 the effect. Without a command it opens the screen: the path of packets from the wire to the
@@ -41,6 +45,8 @@ MORE_EXAMPLES = (
     ("nettop record web1.host.gz", "record this host; names and addresses are replaced"),
     ("nettop replay web1.host.gz", "show the recording on any host"),
     ("nettop advise --json --fail-on warning", "check this host from a script"),
+    ("nettop advise --baseline before.json", "list what is new since an earlier `advise --json`"),
+    ("nettop advise --format nagios", "check this host from Nagios or Icinga"),
 )
 EXITS = (
     ("0", "no finding, or done"),
@@ -65,20 +71,56 @@ FILES = (
 
 
 def arguments(parser: argparse.ArgumentParser) -> None:
-    """The command has no options."""
-    del parser
+    """The page."""
+    parser.add_argument("page", nargs="?", choices=PAGES, default=PAGES[0], help="which page")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the page as roff."""
-    del args
-    print(page(), end="")
+    print(concepts() if args.page == "concepts" else page(), end="")
     return 0
 
 
 def page() -> str:
-    """The complete page."""
+    """The complete page of the commands, nettop(1)."""
     return "\n".join(_lines()) + "\n"
+
+
+def concepts() -> str:
+    """The complete page of the concepts, nettop(7)."""
+    return "\n".join(_concepts()) + "\n"
+
+
+def _concepts() -> Iterator[str]:
+    from .. import __version__
+    from . import _concepts as text
+
+    yield f'.TH NETTOP 7 "" "nettop {__version__}" "Concepts of nettop"'
+    yield ".SH NAME"
+    yield r"nettop \- what limits a flow, findings, changes and proof"
+    yield ".SH DESCRIPTION"
+    yield from _prose("This page explains the words of nettop(1), and how nettop decides.")
+    yield ".SH WHAT LIMITS A FLOW"
+    yield from _prose(text.LIMIT)
+    yield ".SH STAGES"
+    for name, meaning in text.STAGES:
+        yield from _entry(name, meaning)
+    yield ".SH FINDINGS AND RULES"
+    yield from _prose(text.FINDINGS)
+    yield ".SH PROFILES"
+    yield from _prose(
+        "The advice depends on the workload, which is detected, or chosen (--profile)."
+    )
+    for name, meaning in text.PROFILES:
+        yield from _entry(name, meaning)
+    yield ".SH CHANGES"
+    yield from _prose(text.CHANGES)
+    yield ".SH PROOF"
+    yield from _prose(text.PROOF)
+    yield ".SH TIME"
+    yield from _prose(text.TIME)
+    yield ".SH SEE ALSO"
+    yield from _prose("nettop(1), ethtool(8), ss(8), tc(8), sysctl(8)")
 
 
 def _lines() -> Iterator[str]:
@@ -110,6 +152,8 @@ def _lines() -> Iterator[str]:
     yield ".SH FILES"
     for path, meaning in FILES:
         yield from _entry(path, meaning)
+    yield ".SH SEE ALSO"
+    yield from _prose("nettop(7) explains what limits a flow, findings, changes and proof.")
 
 
 def _command(command: CommandHelp) -> Iterator[str]:

@@ -71,7 +71,7 @@ def bench_arguments(parser: argparse.ArgumentParser) -> None:
 def bench_of(args: argparse.Namespace) -> Bench:
     """The test bench that the arguments describe."""
     from .. import trials
-    from ..trials import experiment, prove
+    from ..trials import experiment, power, prove
 
     tool = args.tool or prove.fitting(getattr(args, "what", [""])[0])
     if tool not in trials.names():
@@ -81,10 +81,12 @@ def bench_of(args: argparse.Namespace) -> Bench:
     enter_netns_of(args)
     if os.geteuid() != 0:
         raise Refused("an experiment changes settings: run it as root (sudo nettop …)", 4)
-    return prove.bench(
+    on = prove.bench(
         tool, options_of(args), metric=args.metric, pairs=args.pairs, most=args.most,
         budget=args.budget, watch=show_progress, cancel=stopper(),
     )  # fmt: skip
+    print(power.sentence(on.plan.least, on.plan.most), file=sys.stderr)
+    return on
 
 
 def run(args: argparse.Namespace) -> int:

@@ -1,5 +1,8 @@
 """Measure the rate of an interface from its 64-bit counters and a monotonic clock.
 
+nettop rate eth0                      measure for two seconds
+nettop rate eth0 --seconds 60 --json  measure for a minute, for scripts
+
 The counters exclude the preamble and the interframe gap, and most exclude the frame check sequence.
 The wire rate and the largest possible TCP payload are computed. No wire rate is shown if counted
 packets are not frames on a wire (veth, virtio, loopback, merged packets).

@@ -1,5 +1,9 @@
 """Record this host (or a replay) into one text archive.
 
+nettop record web1.host.gz                       five seconds of this host
+nettop record web1.host.gz --seconds 1m          a minute
+nettop record - --host "ssh web1" > web1.host    another host, where nothing is installed
+
 The archive holds the raw bytes of each sample; later samples hold only what changed. MAC and IP
 addresses, host names and unknown words of the kernel command line are replaced consistently unless
 --keep-names is given. --keep-addresses keeps only the IP addresses, which nettop needs to compute

@@ -1,5 +1,8 @@
 """Show a recording on the screen, at the speed of the original.
 
+nettop replay web1.host.gz                       a recording
+nettop replay 20261122T021500Z-rx-ring           an incident of the black box
+
 An incident of the black box opens at the moment it began: FILE is its file, or its name in `nettop
 incidents`.
 """

@@ -1,5 +1,9 @@
 """Change settings.
 
+nettop set ring.rx@eth0 4096 --dry-run            show the change, write nothing
+nettop set ring.rx@eth0 4096 ring.tx@eth0 4096    two settings, one confirmation
+nettop set sysctl.net.ipv4.tcp_sack 1 --keep      also after the next boot
+
 Each change is written to the journal, then to the host, and read back; `nettop undo` reverts it. A
 change that may interrupt the link, or that is on the device of this SSH session, reverts
 automatically unless it is confirmed with Enter or `nettop confirm`. Several settings of one command

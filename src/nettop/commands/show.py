@@ -1,5 +1,9 @@
 """Print a pane of the screen as text, for pipes, logs and screen readers.
 
+nettop show overview --once                       print it once
+nettop show flows --filter limit:cwnd             flows that the congestion window limits
+nettop show nic --interface eth0 --once           settings and counters of eth0
+
 Without --once the pane is printed every interval until interrupted. Colours are used only on a
 terminal, and not if NO_COLOR is set.
 """

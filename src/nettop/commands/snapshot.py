@@ -1,5 +1,8 @@
 """Print every table that nettop reads, with its rows.
 
+nettop snapshot --table queues                    one table
+nettop snapshot --json --seconds 10               all tables, with rates over ten seconds
+
 Two samples are taken, --seconds apart. Rates per second are under `per_s`.
 """
 

@@ -1,8 +1,13 @@
 """Test several values of a setting against the current value and report the best.
 
   nettop sweep ring.rx@eth0 --value 256 --value 1024 --value 4096 --to 10.0.0.2 --peer "ssh host2"
-  nettop sweep ring.rx@eth0 --value 256 --value 1024 --and coalesce.rx-usecs@eth0 --and-value 0
-         --and-value 50 --to …                                          every pair of both values
+  nettop sweep ring.rx@eth0 --value 256 --value 1024 --and coalesce.rx-usecs@eth0 --and-value 0 …
+         every pair of both values
+
+A value that loses more than 3 % in each of its first five pairs of runs, or in eight of nine, is
+not tested further: of values that are as good as the current one at most 5 % are stopped so.
+
+An interrupted sweep is continued by the same command with --resume; its last round is repeated.
 
 The setting is reverted, unless --keep-best is given and the best value is better than the current
 one. Exit code 0: a value was better; 1: none was.
@@ -47,6 +52,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="keep the best value if it is better than the current one",
     )
+    parser.add_argument(
+        "--resume",
+        action="store_true",
+        help="continue an interrupted sweep of the same values and options",
+    )
     bench_arguments(parser)
     format_argument(parser)
     netns_argument(parser)
@@ -63,6 +73,6 @@ def run(args: argparse.Namespace) -> int:
         grid.append((args.second, args.and_value))
     form = format_of(args)
     on = bench_of(args)
-    document = attempt(lambda: prove.sweep(grid, on, keep=args.keep_best))
+    document = attempt(lambda: prove.sweep(grid, on, keep=args.keep_best, resume=args.resume))
     print_report("sweep", document, form, prove.table)
     return 0 if document["verdict"] == "better" else 1

@@ -1,4 +1,10 @@
-"""Open the screen: live cores, queues, drops and findings of this host or of a recording."""
+"""Open the screen: live cores, queues, drops and findings of this host or of a recording.
+
+nettop                            this host; `nettop top` is the same
+nettop --demo                     a recorded host
+nettop --host "ssh web1"          another host, where nothing is installed
+nettop --read-only                change nothing, run no test, write no file
+"""
 
 from __future__ import annotations
 

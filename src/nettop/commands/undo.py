@@ -1,5 +1,9 @@
 """Revert changes that nettop made: by journal number, or all of them.
 
+nettop undo 3            revert change 3 of the journal
+nettop undo --all        revert all changes that are still in place
+nettop undo 3 --forget   keep the value, close the entry
+
 If the value was changed by something else since, undo reports a conflict and writes nothing.
 `--force` writes the old value anyway; `--forget` keeps the new value and closes the entry.
 

@@ -1,5 +1,10 @@
 """Print one line each time a finding begins or ends or the limit changes, for logs and cron.
 
+nettop watch                                  until Ctrl-C
+nettop watch --for 1h --fail-on never         for an hour
+nettop watch --json                           one JSON object per line
+nettop watch --box                            keep a black box on disk
+
 The limit is the one that the headline of `nettop advise` names; other figures of the same limit are
 no change, and another limit has to last three seconds. If too little can be read to judge the host,
 one line says so, and the exit code is 3 if that was so all the time.

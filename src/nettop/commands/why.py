@@ -1,10 +1,15 @@
 """Say what limits each flow and interface, why, and what would limit it next.
 
+nettop why                          all flows and interfaces that carry data
+nettop why eth0                     one interface, in both directions
+nettop why 10.0.0.2:5201            one flow, by either end
+nettop why --peer "ssh host2"       with the stages of the other end
+
 TARGET is an interface, a process or ADDRESS:PORT of either end of a flow; without it every flow
 that wants to move data, every interface that carries data and every UDP socket that drops
-datagrams is reported. As root, flows of other network namespaces (containers, pods) are reported
-as well, with the name of the namespace. The stages of a flow are listed by capacity: the first one
-limits. A limit marked `there` is beyond this host.
+datagrams is reported. As root, those of other network namespaces (containers, pods) are reported as
+well, with the name of the namespace; an interface there is eth0@web. The stages of a flow are
+listed by capacity: the first one limits. A limit marked `there` is beyond this host.
 
 With --peer the other end of the flows is read too: each flow that both hosts see has one limit,
 the stages of both hosts in one line, and where its segments are lost, with the bound of the count.
@@ -124,8 +129,9 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     if target is None:
         return list(facts.limits)
     names = [nic.name for nic in facts.nics]
+    names += dict.fromkeys(one.target for one in facts.limits if one.over == "nic" and one.device)
     if target in names:
-        return [one for one in facts.limits if one.nic == target]
+        return [one for one in facts.limits if target in (one.nic, _interface(one))]
     if target.isdecimal():
         found = [one for one in facts.limits if one.pid == int(target)]
         if not found:
@@ -139,6 +145,11 @@ def chosen(facts: Facts, target: str | None) -> list[Limit]:
     if not found:
         raise Refused(f"no flow from or to {address} wants to move data", 2)
     return found
+
+
+def _interface(limit: Limit) -> str:
+    """The interface of a limit in another namespace, `NAME@NAMESPACE`; empty: not known."""
+    return f"{limit.device}@{limit.namespace}" if limit.device is not None else ""
 
 
 def _no_flow(facts: Facts, pid: str) -> str:
@@ -202,7 +213,8 @@ def text(limits: Sequence[Limit], *, every: bool) -> list[str]:
             idle += 1
             continue
         owner = f" {one.process}[{one.pid}]" if one.pid is not None and one.over != "nic" else ""
-        owner += f" in {one.namespace}" if one.namespace is not None else ""
+        if one.namespace is not None and one.over != "nic":
+            owner += f" in {one.namespace}"
         out += ["", f"{one.target}{owner} {words.rate(one)}"]
         for sentence in (words.verdict(one), one.stage.because):
             out += wrap(sentence, 78, initial_indent="  ", subsequent_indent="    ")

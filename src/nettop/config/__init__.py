@@ -3,6 +3,7 @@
 Returns plain values. Panes and commands validate their own part of them.
 """
 
+from .edit import save
 from .file import KNOWN, Config, load, mute, muted
 from .folders import (
     SYSTEM,
@@ -15,5 +16,5 @@ from .folders import (
 
 __all__ = [
     "KNOWN", "SYSTEM", "Config", "ConfigError", "load", "mute", "muted", "rule_folders",
-    "rules_folder", "state_folder", "user_folder",
+    "rules_folder", "save", "state_folder", "user_folder",
 ]  # fmt: skip

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from .kind import Fact, Kind
 from .kinds.capture import Capture
@@ -49,6 +49,11 @@ class Facts:
     missing: Mapping[str, str] = field(default_factory=dict)
     limits: tuple[Limit, ...] = ()  # of flows, interfaces and datagram sockets
     more: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)  # of kinds with `build`
+
+    def here(self) -> Facts:
+        """Without flows of other network namespaces: settings of this one do not apply to them."""
+        own = tuple(flow for flow in self.flows if flow.namespace is None)
+        return self if len(own) == len(self.flows) else replace(self, flows=own)
 
     def of(self, kind: Kind) -> tuple[Fact, ...]:
         """The facts of a kind, which are the targets of its rules."""

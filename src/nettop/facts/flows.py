@@ -18,7 +18,7 @@ from .kinds.flow import Flow
 from .kinds.nic import Nic
 from .kinds.process import Tasks, Use
 from .kinds.queue import Queue
-from .landing import COMPUTED, Landed, Landing, seen
+from .landing import COMPUTED, Landed, Sites, seen
 
 if TYPE_CHECKING:
     from .rows import TcpRow, UdpRow
@@ -60,7 +60,7 @@ class Sockets:
 
     @classmethod
     def of(
-        cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Landing,
+        cls, tcp: Sequence[Entry[TcpRow]] | None, udp: Sequence[Entry[UdpRow]], landing: Sites,
         owners: Mapping[int, tuple[int, str]],
     ) -> Sockets:  # fmt: skip
         """Join the socket tables; `owners` maps an inode to the process and its name.
@@ -141,7 +141,7 @@ def _uses(sockets: Sockets) -> dict[int, Use]:
 class FlowInputs:
     """The other facts that a flow is joined with."""
 
-    landing: Landing
+    landing: Sites
     nics: Mapping[str, Nic]
     queues: Mapping[str, list[Queue]]
     cores: Mapping[int, Core]
@@ -208,7 +208,7 @@ def _tcp(
         bulk, bulk or _waits(row, busy), row.probes, row.backoff, row.total_retrans,
         row.bytes_acked, row.snd_wnd, _loss_total(row), *place,
     )  # fmt: skip
-    last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered)
+    last = (_full(row, tx, rtt), *_lost(sent, again, had), reordered, site.namespace)
     rests, why = ("none", NOTHING) if tx is not None else (None, None)  # until `limits` names one
     flow = Flow(*values, rests, why, *last)
     around.kept[row.cookie] = *inputs, flow
@@ -279,6 +279,7 @@ def _udp(entry: Entry[UdpRow], sockets: Sockets, around: FlowInputs) -> Flow:
         queue=queue if connected else None,
         queue_why=why if connected else "the socket takes datagrams of any sender",
         app_cpu=task.cpu if task is not None else None,
+        namespace=site.namespace,
     )  # fmt: skip
 
 
@@ -292,7 +293,7 @@ def _matters(entry: Entry[UdpRow]) -> bool:
     return bool(entry.now.recv_q or (entry.per_s is not None and entry.per_s.drops))
 
 
-def _speed(landing: Landing, site: Landed) -> float | None:
+def _speed(landing: Sites, site: Landed) -> float | None:
     port = landing.ports.get(site.port or site.nic or "")
     return port.speed if port is not None else None
 

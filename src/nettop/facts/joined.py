@@ -6,14 +6,15 @@ interface, the profile. It does not read the host and raises no exception for an
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..frame.rates import Frame
-from . import Facts, flows, profile, single, sums, traffic, witness
+from ..frame.rates import Entry, Frame
+from . import Facts, elsewhere, flows, profile, single, sums, traffic, witness
+from .changed import NicInputs
 from .kind import Kind
 from .kinds import capture, core, kinds, path, process, queue
 from .kinds.core import Core, Duty, Load
@@ -33,11 +34,13 @@ from .witness import Verdict
 if TYPE_CHECKING:
     from .rows import InterruptRow
 
+_Result = TypeVar("_Result")
+
 NEEDS: Final = (
     "addresses", "bql", "channels", "classes", "coalesce", "conntrack", "cpu", "cpufreq", "cpuidle",
     "drvinfo", "features", "fec", "interrupts", "iommu", "irqs", "kernel", "link_stats",
-    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_qdiscs", "netns_tcp",
-    "netns_udp", "nicqueues", "nicstats", "ntuple",
+    "linkmodes", "links", "meself", "module", "namespaces", "netclass", "netns_links",
+    "netns_qdiscs", "netns_tcp", "netns_udp", "nicqueues", "nicstats", "ntuple",
     "packet_sockets", "pause", "pci", "privflags", "processes", "qdiscs", "queues", "rdma",
     "rings", "routes", "rss", "services", "snmp", "socket_owners", "sockets_tcp",
     "sockets_udp", "softirqs", "softnet", "sysctl_files", "sysctls", "threads", "throttling",
@@ -65,6 +68,7 @@ class Joiner:
     heard: object = None  # the sockets that the witness heard last, and its verdicts
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
+    kept_elsewhere: flows.Kept = field(default_factory=dict)
     shape: object = None  # replaced when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
 
@@ -89,13 +93,13 @@ class Joiner:
         captured = capture.of(tables.get("packet_sockets", ()), holders)
         moment = traffic.build(
             frame, here, lines, self._slots(frame, here, lines), place, load,
-            traffic.NicInputs(
+            NicInputs(
                 sockets.by_nic,
                 single.captured(captured, here),
                 self._ssh(landing),
-                {e.now.interface: e for e in tables.get("nicstats", ())},
-                single.by_queue(tables.get("nicqueues", ())),
-                single.queue_drops(tables.get("nicqueues", ())),
+                self._of_frame("nicstats", _by_interface, frame),
+                self._of_frame("nicqueues", single.by_queue, frame),
+                self._of_frame("nicqueues", single.queue_drops, frame),
                 still.host.irqbalance,
                 flows_known=sockets.known,
                 af_xdp=frozenset(row.index for row in frame.rows("xdp_sockets"))
@@ -147,9 +151,17 @@ class Joiner:
             frame.missing,
         )  # fmt: skip
         own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
-        facts = replace(facts, more=own) if own else facts
+        around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere)
+        facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
         facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
         return facts if interface is None else only(facts, interface)
+
+    def _of_frame(
+        self, table: str, make: Callable[[Sequence[Any]], _Result], frame: Frame
+    ) -> _Result:
+        """What `make` gives for a table, kept while the table is the same object."""
+        rows = frame.tables.get(table, ())
+        return self.memo.get(f"{table} {make.__name__}", (rows,), lambda: make(rows), rates=True)
 
     def _own(self, kind: Kind, frame: Frame, facts: Facts) -> tuple[object, ...]:
         """The facts of a kind that builds them itself."""
@@ -361,6 +373,10 @@ def _processes(
 
 
 __all__ = ["NEEDS", "Joiner", "Load", "build", "only"]
+
+
+def _by_interface(rows: Sequence[Entry[Any]]) -> dict[str, Entry[Any]]:
+    return {entry.now.interface: entry for entry in rows}
 
 
 def _clocks(frame: Frame) -> dict[int, core.Clock]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 from .kinds.queue import Queue
 from .port import Port
@@ -26,6 +26,21 @@ class Landed(NamedTuple):
     port: str | None  # the physical port below, if there is exactly one
     queue: str | None
     why: str
+    namespace: str | None = None  # other network namespace; None: this one
+
+
+class Sites(Protocol):
+    """What finds the site of a socket: `Landing`, or `elsewhere.Sites`."""
+
+    @property
+    def ports(self) -> Mapping[str, Port]:
+        """The ports, by interface."""
+
+    def begin(self) -> None:
+        """Start a frame."""
+
+    def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Landed:
+        """The site of a socket; `key` identifies it during its life."""
 
 
 @dataclass(slots=True)
@@ -53,7 +68,7 @@ class Landing:
         return site
 
     def _find(self, protocol: str, row: TcpRow | UdpRow) -> Landed:
-        name = f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
+        name = identity(protocol, row)
         bound = getattr(row, "interface", None)
         nic = bound or self.routes.interface(row.remote or "", row.local or "")
         if nic is None:
@@ -105,6 +120,11 @@ def seen(share: float | None, queues: list[Queue] | None) -> str | None:
         if queue.direction == "rx" and queue.share is not None and queue.share >= ALMOST:
             return queue.name
     return None
+
+
+def identity(protocol: str, row: TcpRow | UdpRow) -> str:
+    """Protocol and both ends: the id of a flow in its namespace."""
+    return f"{protocol}:{_end(row.local, row.local_port)}-{_end(row.remote, row.remote_port)}"
 
 
 def _end(address: str, port: int) -> str:

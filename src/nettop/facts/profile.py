@@ -112,9 +112,11 @@ def _capturing(nics: Sequence[Nic], captures: Sequence[Capture]) -> Guess | None
 
 def _traffic(ports: Sequence[Nic]) -> tuple[float, float | None, float]:
     """Bytes/s of the busier direction, its mean packet in bytes (or None), packets/s of both."""
+    rates = [nic.per_s for nic in ports]
+    moving = [rate for rate in rates if rate.rx_packets or rate.tx_packets]
     ways = [
-        (sum(getattr(nic.per_s, size) or 0 for nic in ports),
-         sum(getattr(nic.per_s, count) or 0 for nic in ports))
+        (sum(getattr(rate, size) or 0 for rate in moving),
+         sum(getattr(rate, count) or 0 for rate in moving))
         for size, count in (("rx_bytes", "rx_packets"), ("tx_bytes", "tx_packets"))
     ]  # fmt: skip
     size, count = max(ways)

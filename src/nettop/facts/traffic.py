@@ -4,24 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..frame.rates import Entry, Frame
+from ..frame.rates import Entry, Frame, Tables
 from ..terms import formulas
 from . import counters
+from .changed import Changed, NicInputs
 from .counters import Parts
 from .kinds import queue
 from .kinds.core import Load
 from .kinds.nic import Counters, Nic
 from .kinds.queue import CountedRates, Queue, Slot
 from .lines import Lines, Served, by_cpu
+from .memo import Memo
 from .place import OnlineCpus
 from .port import Port
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
-    from .rows import FecRow, LinkRow, LinkStatsRow, NetDevRow, NicStatsRow, PauseRow
+    from .rows import FecRow, LinkRow, LinkStatsRow, NetDevRow, PauseRow
 
 _Row = TypeVar("_Row", bound="DataclassInstance")
 _NOTHING: Final = CountedRates()
@@ -40,36 +42,39 @@ class Interfaces:
     counted: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The queues of one interface; `apart`: no interrupt, so that no CPU serves them."""
+
+    slots: tuple[Slot, ...]
+    apart: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grouped:
+    """The queues made for a group, with their inputs and the counters of the interface."""
+
+    group: Group
+    link: object
+    made: list[tuple[tuple[object, ...], Queue]]
+    queues: list[Queue]
+
+
 @dataclass(slots=True)
 class Memory:
     """Kept between frames: the CPUs of each interface, and unchanged NICs with their inputs."""
 
     served: dict[str, Served] = field(default_factory=dict)
     still: dict[str, tuple[tuple[object, ...], Nic]] = field(default_factory=dict)
-    queues: list[tuple[tuple[object, ...], Queue]] = field(default_factory=list)
+    queues: dict[str, Grouped] = field(default_factory=dict)
+    changed: Changed = field(default_factory=Changed)
+    memo: Memo = field(default_factory=Memo)
 
     def forget(self, names: Container[str]) -> None:
         """Forget the interfaces that are not among `names`."""
         for known in (self.served, self.still):
             for name in [name for name in known if name not in names]:
                 del known[name]
-
-
-@dataclass(frozen=True, slots=True)
-class NicInputs:
-    """Values of other tables about interfaces, by interface name."""
-
-    flows: Mapping[str, int] = field(default_factory=dict)
-    captured: Container[str] = ()
-    ssh: Container[str] = ()
-    driver: Mapping[str, Entry[NicStatsRow]] = field(default_factory=dict)
-    by_queue: Mapping[tuple[str, str], CountedRates] = field(default_factory=dict)
-    # packets lost at receive queues by interface: counted, per second
-    queue_drops: Mapping[str, tuple[int, float | None]] = field(default_factory=dict)
-    irqbalance: bool | None = None
-    flows_known: bool = False
-    af_xdp: Container[int] | None = None  # indexes of interfaces; None: unknown
-    rdma: Mapping[str, bool] = field(default_factory=dict)  # whether RDMA moves packets
 
 
 def interrupts(frame: Frame, lines: Lines, moment: Interfaces) -> list[Mapping[int, float] | None]:
@@ -95,30 +100,34 @@ def build(
 ) -> Interfaces:  # fmt: skip
     """All interfaces with their queues."""
     moment = Interfaces()
+    tables, memo = frame.tables, memory.memo
     rates = interrupts(frame, lines, moment)
     for name, found in lines.by_nic.items():
         memory.served.setdefault(name, Served()).see(found, [rates[line.place] for line in found])
-    links: dict[str, Entry[LinkStatsRow]] = {
-        e.now.interface: e for e in frame.tables.get("link_stats", ())
-    }
-    devs: dict[str, Entry[NetDevRow]] = (
-        {} if links else {e.now.name: e for e in frame.tables.get("netdev", ())}
-    )
-    whole = {
-        name: (entry.per_s.rx_packets, entry.per_s.tx_packets)
-        for name, entry in (links or devs).items()
-        if entry.per_s is not None
-    }
-    _queues(moment, slots, rates, place, load, around, memory, whole)
-    qdiscs = counters.qdiscs(frame.tables.get("qdiscs", ()))
-    pauses: dict[str, Entry[PauseRow]] = {e.now.interface: e for e in frame.tables.get("pause", ())}
-    fecs: dict[str, Entry[FecRow]] = {e.now.interface: e for e in frame.tables.get("fec", ())}
-    flags: dict[str, Entry[LinkRow]] = {e.now.interface: e for e in frame.tables.get("links", ())}
-    watchdog, watchdog_rates = counters.timeouts(frame.tables.get("queues", ()))
-    entries = frame.tables.get("interrupts", ())
+    links: dict[str, Entry[LinkStatsRow]] = _by_name(tables, "link_stats", memo)
+    devs: dict[str, Entry[NetDevRow]] = {} if links else _by_name(tables, "netdev", memo)
+    _queues(moment, slots, rates, place, load, around, memory, links or devs)
+    qdiscs: dict[str, counters.Qdisc] = memo.get(
+        "qdiscs", (tables.get("qdiscs"),), lambda: counters.qdiscs(tables.get("qdiscs", ())),
+        rates=True,
+    )  # fmt: skip
+    pauses: dict[str, Entry[PauseRow]] = _by_name(tables, "pause", memo)
+    fecs: dict[str, Entry[FecRow]] = _by_name(tables, "fec", memo)
+    flags: dict[str, Entry[LinkRow]] = _by_name(tables, "links", memo)
+    watchdog, watchdog_rates = memo.get(
+        "timeouts", (tables.get("queues"),), lambda: counters.timeouts(tables.get("queues", ())),
+        rates=True,
+    )  # fmt: skip
+    entries = tables.get("interrupts", ())
+    changed = memory.changed.names(frame, ports, around)
     out = []
     for name, port in ports.items():
         mine = lines.by_nic.get(name, ())
+        if changed is not None and name not in changed and not mine:
+            same = memory.still.get(name)
+            if same is not None:
+                out.append(same[1])
+                continue
         link, dev, driver = links.get(name), devs.get(name), around.driver.get(name)
         pause, flag, fec = pauses.get(name), flags.get(name), fecs.get(name)
         qdisc = qdiscs.get(name)
@@ -221,34 +230,75 @@ def _bound(port: Port, around: NicInputs) -> bool | None:
 def _queues(
     moment: Interfaces, slots: Sequence[Slot], rates: Sequence[Mapping[int, float] | None],
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
-    whole: Mapping[str, tuple[float | None, float | None]],
+    links: Mapping[str, Entry[LinkStatsRow]] | Mapping[str, Entry[NetDevRow]],
 ) -> None:  # fmt: skip
+    """The queues; those of an interface without interrupts stay while its counters rest."""
     spots = place.by_cpu
-    out = []
-    before, memory.queues = memory.queues, []
-    for at, slot in enumerate(slots):
-        line = slot.line
-        served = memory.served.get(slot.nic)
-        by = rates[line.place] if line is not None else None
-        cpu = queue.served_by(slot, by, served.homes if served is not None else {})
-        spot = spots.get(cpu) if cpu is not None else None
-        busy = load.get(cpu) if cpu is not None else None
-        packets = whole.get(slot.nic)
-        inputs = (
-            slot,
-            cpu,
-            spot.node if spot is not None else None,
-            sum(by.values()) if by is not None else None,
-            around.by_queue.get((slot.nic, slot.name), _NOTHING),
-            packets[slot.direction == "tx"] if packets is not None else None,
-            busy.softirq if busy is not None else None,
-        )
-        old = before[at] if at < len(before) else None
-        one = old[1] if old is not None and old[0] == inputs else queue.make(*inputs)
-        memory.queues.append((inputs, one))
-        out.append(one)
-        moment.by_nic.setdefault(slot.nic, []).append(one)
+    out: list[Queue] = []
+    before, memory.queues = memory.queues, {}
+    counted = {nic for nic, _ in around.by_queue}
+    groups = memory.memo.get("groups", (slots, place), lambda: _groups(slots))
+    for nic, group in groups.items():
+        link, served, old = links.get(nic), memory.served.get(nic), before.get(nic)
+        apart = group.apart and served is None and nic not in counted
+        if apart and old is not None and old.group is group and old.link is link:
+            memory.queues[nic] = old
+            moment.by_nic[nic] = old.queues
+            out += old.queues
+            continue
+        rate = link.per_s if link is not None else None
+        made = []
+        for at, slot in enumerate(group.slots):
+            line = slot.line
+            by = rates[line.place] if line is not None else None
+            cpu = queue.served_by(slot, by, served.homes if served is not None else {})
+            spot = spots.get(cpu) if cpu is not None else None
+            busy = load.get(cpu) if cpu is not None else None
+            packets = None
+            if rate is not None:
+                packets = rate.tx_packets if slot.direction == "tx" else rate.rx_packets
+            inputs = (
+                slot,
+                cpu,
+                spot.node if spot is not None else None,
+                sum(by.values()) if by is not None else None,
+                around.by_queue.get((nic, slot.name), _NOTHING),
+                packets,
+                busy.softirq if busy is not None else None,
+            )
+            past = old.made[at] if old is not None and at < len(old.made) else None
+            made.append(past if past is not None and past[0] == inputs
+                        else (inputs, queue.make(*inputs)))  # fmt: skip
+        queues = [one for _, one in made]
+        memory.queues[nic] = Grouped(group, link, made, queues)
+        moment.by_nic[nic] = queues
+        out += queues
     moment.queues = tuple(out)
+
+
+def _groups(slots: Sequence[Slot]) -> dict[str, Group]:
+    """The slots of each interface, in their order."""
+    found: dict[str, list[Slot]] = {}
+    for slot in slots:
+        found.setdefault(slot.nic, []).append(slot)
+    return {
+        nic: Group(
+            tuple(own),
+            all(one.line is None and len(one.effective) != 1 and len(one.allowed) != 1
+                for one in own),
+        )
+        for nic, own in found.items()
+    }  # fmt: skip
+
+
+def _by_name(tables: Tables, table: str, memo: Memo) -> dict[str, Any]:
+    """The entries of a table by interface."""
+    label = "name" if table == "netdev" else "interface"
+    entries = tables.get(table)
+    return memo.get(
+        f"by name {table}", (entries,),
+        lambda: {getattr(entry.now, label): entry for entry in entries or ()}, rates=True,
+    )  # fmt: skip
 
 
 def _placed(

@@ -103,6 +103,14 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         64 * _MIB, "bytes", "one entry of a recording",
         "the largest file of a host",
     ),
+    "fleet-document": Bound(
+        8 * _MIB, "bytes", "a JSON document that `nettop fleet` reads",
+        "a host with 5,000 findings",
+    ),
+    "fleet-files": Bound(
+        200_000, "files", "one call of `nettop fleet`",
+        "500 hosts every day for a year",
+    ),
     "config": Bound(
         64 * 1024, "bytes", "a configuration file, or the list of muted findings",
         "many times the size of thresholds for all rules",

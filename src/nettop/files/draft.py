@@ -14,6 +14,7 @@ import stat
 from contextlib import suppress
 from typing import IO, Final
 
+ACCESS: Final = "system.posix_acl_access"  # the attribute of an access list
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -52,14 +53,13 @@ class Draft:
     def keep(self, *, over: bool = True, like: bool = False) -> None:
         """Sync it and give it its name; FileExistsError if the name exists and not `over`.
 
-        `like` copies the permissions of the regular file that it replaces.
+        `like` copies owner, group, access list and permissions of the regular file that it
+        replaces; OSError if it may not.
         """
         self.file.flush()
         if like:
             with suppress(FileNotFoundError):
-                old = os.stat(self.name, dir_fd=self._folder, follow_symlinks=False)
-                if stat.S_ISREG(old.st_mode):
-                    os.fchmod(self.file.fileno(), stat.S_IMODE(old.st_mode))
+                self._copy_owner()
         os.fsync(self.file.fileno())
         if self._part is None:
             part = self._random() if over else self.name
@@ -74,6 +74,21 @@ class Draft:
             os.link(self._part, self.name, src_dir_fd=at, dst_dir_fd=at, follow_symlinks=False)
         os.fsync(self._folder)
         self.drop()
+
+    def _copy_owner(self) -> None:
+        """Copy who may do what from the file at the name, if it is a regular one."""
+        old = os.stat(self.name, dir_fd=self._folder, follow_symlinks=False)
+        if not stat.S_ISREG(old.st_mode):
+            return
+        new = self.file.fileno()
+        own = os.fstat(new)
+        if (own.st_uid, own.st_gid) != (old.st_uid, old.st_gid):
+            os.fchown(new, old.st_uid, old.st_gid)
+        os.fchmod(new, stat.S_IMODE(old.st_mode))
+        # with an access list, the group bits of the mode are its mask (acl(5))
+        with suppress(OSError):
+            source = f"/proc/self/fd/{self._folder}/{self.name}"
+            os.setxattr(new, ACCESS, os.getxattr(source, ACCESS, follow_symlinks=False))
 
     def drop(self) -> None:
         """Remove the draft unless it was kept. Can be called repeatedly."""
@@ -92,7 +107,8 @@ def write(
 ) -> None:
     """Write `data` to `path` atomically and sync it.
 
-    `mode` applies to a new file; a replaced file keeps its mode. FileExistsError without `over`.
+    `mode` applies to a new file; a replaced file keeps its mode and owner. FileExistsError without
+    `over`.
     """
     draft = Draft(path, mode)
     try:

@@ -204,6 +204,16 @@ def per_second(old: _Row | None, new: _Row, seconds: float) -> _Row | None:
     return row
 
 
+def kept(rows: Sequence[_Row], before: Sequence[Entry[_Row]]) -> Sequence[_Row]:
+    """`rows`, where a row that is equal to the one before in its place is that object.
+
+    What was joined with it then stays. It is for settings, which seldom change.
+    """
+    olds = chain(before, repeat(None))
+    pairs = zip(rows, olds)  # noqa: B905 - one is endless
+    return [row if old is None or old.now != row else old.now for row, old in pairs]
+
+
 def entries(
     rows: Sequence[_Row], before: Sequence[Entry[_Row]], seconds: float
 ) -> Sequence[Entry[_Row]]:

@@ -65,6 +65,12 @@ class Names:
         digest = hmac.digest(self.key, b"mac" + packed, hashlib.sha256)
         return (b"\x02" + digest)[: len(packed)]
 
+    def word(self, text: bytes) -> bytes:
+        """The replacement of a name: letters, of equal length."""
+        digest = hmac.digest(self.key, b"word" + text, hashlib.sha256)
+        letters = bytes(97 + byte % 26 for byte in digest)
+        return (letters * (1 + len(text) // len(letters)))[: len(text)]
+
     def named(self, text: bytes) -> bytes:
         """The text with replaced interface names that contain a MAC address, of equal length."""
         return _NAMED.sub(lambda m: self.mac(bytes.fromhex(m[0].decode())).hex().encode(), text)

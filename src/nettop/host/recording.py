@@ -81,6 +81,12 @@ class Replay:
             self._step(index)
         self._first = self._index
 
+    def then(self, moment: RecordedMoment) -> None:
+        """Go to a moment that is not in the archive, and forget those before."""
+        self.moments = [self.moments[self._index], moment]
+        self._first = -1
+        self._step(1)
+
     def body(self, name: str) -> bytes | None:
         """The bytes of an entry at this moment; None if it is not there."""
         return self._tree.get(name)

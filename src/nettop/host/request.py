@@ -17,10 +17,11 @@ class Space:
 class Request:
     """One netlink question.
 
-    `family` is `route`, `sock_diag` or a generic-netlink family such as `ethtool`; `kind` the
-    message type (or the generic command); `body` everything after the netlink header (for a generic
-    family: after the generic header); `name` what a recording calls the answer, e.g.
-    `ethtool/rings/eth0`. With `space` the question is asked in that namespace.
+    `family` is `route`, `sock_diag`, `netfilter` or a generic-netlink family such as `ethtool`;
+    `kind` the message type (or the generic command); `body` everything after the netlink header
+    (for a generic family: after the generic header); `name` what a recording calls the answer, e.g.
+    `ethtool/rings/eth0`. With `space` the question is asked in that namespace. The kernel announces
+    changes of the answer if `announced`: see `netlink.announced`.
     """
 
     family: str
@@ -29,3 +30,4 @@ class Request:
     name: str
     dump: bool = False
     space: Space | None = None
+    announced: bool = False

@@ -1,4 +1,4 @@
-"""Remove the identity of a host from binary answers of rtnetlink and sock_diag.
+"""Remove the identity of a host from binary answers of rtnetlink, sock_diag and nf_tables.
 
 Addresses are replaced in all attributes, nested ones included. Names given by users, keys, and the
 attributes of kinds of interfaces that are not listed here are overwritten with zeros.
@@ -95,6 +95,34 @@ _MESSAGES: Final[Mapping[int, tuple[int, Rules]]] = {
     24: (12, _each("1 2 7") | {**_HOP, 9: _hops}),
     28: (12, _each("1 2")),
 }
+_VERDICT: Final[Rules] = {1: _blank, 2: _inside({2: _blank})}  # a value; the chain of a jump
+
+
+def _expressions(value: bytes, names: Names) -> bytes:
+    """The expressions of a rule: counters and verdicts stay, the data of all others is zeroed."""
+    return _replaced(value, {1: _expression}, names)
+
+
+def _expression(value: bytes, names: Names) -> bytes:
+    kinds = {
+        number: value[start:end].rstrip(b"\0")
+        for number, start, end in attributes(value, 0, len(value))
+    }
+    rules = {b"counter": {}, b"immediate": {2: _inside({2: _inside(_VERDICT)})}}
+    return _replaced(value, rules.get(kinds.get(1, b""), {2: _blank}), names)
+
+
+def _word(value: bytes, names: Names) -> bytes:
+    """A name that a user gave: letters of equal length, the same ones each time."""
+    text = value.rstrip(b"\0")
+    return names.word(text) + bytes(len(value) - len(text))
+
+
+# NFT_MSG_NEWCHAIN, NFT_MSG_NEWRULE: include/uapi/linux/netfilter/nf_tables.h
+_NETFILTER: Final = {
+    0xA03: (4, {1: _word, 3: _word, 12: _blank}),
+    0xA06: (4, {1: _word, 2: _word, 4: _expressions, 5: _blank, 7: _blank}),
+}
 _DIAG: Final[Rules] = {12: _blank, 13: _blank, 18: _blank}  # SCTP's addresses, keys of TCP MD5
 _SOCK_DIAG = (18, 20)  # both families in one answer, and one
 
@@ -103,7 +131,8 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
     """The scrubbed answer to the request of this name; its length is unchanged."""
     data = bytearray(answer)
     diag = name.startswith("netlink/sock_diag/")
-    if not diag and not name.startswith("netlink/route/"):
+    messages = _NETFILTER if name.startswith("netlink/netfilter/") else _MESSAGES
+    if not diag and messages is _MESSAGES and not name.startswith("netlink/route/"):
         return answer
     offset = 0
     while offset + 16 <= len(data):
@@ -113,8 +142,8 @@ def scrubbed(name: str, answer: bytes, names: Names) -> bytes:
             break
         if diag and kind in _SOCK_DIAG:
             _diag(data, offset + 16, end, names)
-        elif not diag and kind in _MESSAGES:
-            head, rules = _MESSAGES[kind]
+        elif not diag and kind in messages:
+            head, rules = messages[kind]
             start = offset + 16 + head
             data[start:end] = _replaced(bytes(data[start:end]), rules, names)
         offset += (length + 3) & ~3

@@ -9,12 +9,12 @@ from ..advice.rules.explain import prediction
 from ..advice.rules.papers import citation
 from ..terms.text import Line, cells, ends, fit, fit_line, line, line_cells, over, wrap
 from ..terms.units import seconds
-from ..views.ask import Hint, Key, Next
+from ..views.ask import Hint, Key, Next, Pointer
 from ..views.enough import unjudged
 from ..views.scene import Scene, View, under
 from . import listed, origins, pane, silence
 from .clock import clock
-from .cursor import moved
+from .cursor import among, moved
 from .listed import Listed
 from .parts import RISKS, listing, matches, section, severity, waiting
 
@@ -68,6 +68,24 @@ def updown(view: View, scene: Scene, by: int) -> View:
     if view.spot.top or not 0 <= at <= last:
         return moved(view, scene, by)
     return view.at(mode=at)
+
+
+def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
+    """Over the text of a finding it scrolls the text; over the list it moves the cursor."""
+    height, rows = at.height - 2, shown(scene, view)
+    beside = at.width >= ABREAST and bool(rows)
+    width, room = at.width, height
+    if not view.spot.open and beside:
+        text, width = at.x >= at.width * 2 // 5, at.width - at.width * 2 // 5
+    elif not view.spot.open:
+        above = len(findings(scene, view, rows, width, max(2, (height - 1) // 3 + 1)))
+        text, room = at.y > above, height - above
+    else:
+        text = True
+    if not text:
+        return among(view, items(scene, view), items(scene, view), by), None
+    last = max(0, len(full(scene, view, width)) - room)
+    return view.at(top=max(0, min(last, view.spot.top + by))), None
 
 
 def muted(view: View, scene: Scene) -> Next:
@@ -291,8 +309,8 @@ def held(one: Listed) -> str:
     return f"{seconds(round(one.finding.held))} " if one.finding is not None else ""
 
 
-def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
-    """The finding that is open or under the cursor, scrolled, in at most `height` lines."""
+def full(scene: Scene, view: View, width: int) -> list[Line]:
+    """All lines of the finding that is open or under the cursor."""
     name = view.spot.open
     if name:
         one = next((one for one in listed.listed(scene) if one.id == name), None)
@@ -301,12 +319,17 @@ def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         cursor = under(tuple(one.id for one in rows), view.spot)
         one, name = (rows[cursor], "") if cursor >= 0 else (None, view.spot.on)
     on = view.spot.mode if name else -1
-    full = detail(one, scene, width, on) if one is not None else gone(name)
-    top = max(0, min(view.spot.top, len(full) - height))
-    body = full[top : top + height]
-    if top + height < len(full) and body:
+    return detail(one, scene, width, on) if one is not None else gone(name)
+
+
+def page(scene: Scene, view: View, width: int, height: int) -> list[Line]:
+    """The finding that is open or under the cursor, scrolled, in at most `height` lines."""
+    every = full(scene, view, width)
+    top = max(0, min(view.spot.top, len(every) - height))
+    body = every[top : top + height]
+    if top + height < len(every) and body:
         how = "PgDn" if view.spot.open else "Enter, then PgDn"
-        left = len(full) - top - height + 1
+        left = len(every) - top - height + 1
         more = f"{left} more line{'s' * (left > 1)}: {how} "
         body[-1] = ends((), line((more, "dim")), width)
     return body

@@ -27,7 +27,6 @@ LEGEND: Final = (
     "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both."
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
-SORTS = 4
 BOUND = True
 _CELL = 6
 _HEAD = 17  # cells of a row's interrupt number and rate
@@ -63,6 +62,11 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
         hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
         rows.sort(key=lambda r: not any(q.cpu in hot and q.irq_per_s for q in r[1]))
     return rows
+
+
+def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The orders; the matrix has no column for them."""
+    return _SORTS
 
 
 def order(spot: Spot) -> str:

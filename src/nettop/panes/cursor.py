@@ -9,6 +9,8 @@ place when rows move (flows: the busiest; history: now).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ..views.scene import Scene, View, chosen, under
 from . import pane
 
@@ -41,6 +43,15 @@ def moved(view: View, scene: Scene, by: int) -> View:
         return view.at(top=max(0, view.spot.top + by))
     index = max(0, min(len(items) - 1, chosen(items, view.spot) + by))
     return view.at(on=items[index], index=index, top=0)
+
+
+def among(view: View, every: Sequence[str], rows: Sequence[str], by: int) -> View:
+    """The cursor moved among some of the pane's rows; on another one, to the first of them."""
+    if not rows:
+        return view
+    at = rows.index(view.spot.on) + by if view.spot.on in rows else 0
+    row = rows[max(0, min(len(rows) - 1, at))]
+    return view.at(on=row, index=every.index(row), top=0)
 
 
 def bound(view: View, scene: Scene) -> View:

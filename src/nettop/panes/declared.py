@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from types import ModuleType
 
 from ..terms.text import Line
-from ..views.ask import Hint, Key, Next
+from ..views.ask import Hint, Key, Next, Pointer
 from ..views.scene import JournalEntry, Scene, View
 from .parts import Column
 
@@ -29,6 +29,11 @@ def _fold(view: View) -> View:
     return replace(view, fold_idle=not view.fold_idle)
 
 
+def _unsorted(view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """One order, by no column."""
+    return ("",)
+
+
 def _itself(here: str) -> str:
     return here
 
@@ -47,7 +52,6 @@ class Pane:
     # -- what it draws ----------------------------------------------------------------------------
     COLUMNS: Sequence[Column] = ()  # of its table; the configuration may select some
     LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
-    SORTS: int = 1  # number of sort orders
     BOUND: bool = False  # the cursor stays on the row that was painted under it
     PAGED: bool = False  # a row has a text: page keys scroll it; arrows too while it is open
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
@@ -60,6 +64,7 @@ class Pane:
     KEYS: tuple[Key, ...] = ()  # keys of its own
     enter: Callable[[View, Scene, str], Next] | None = None  # Enter; default: as `e`
     sideways: Callable[[View, Scene, int], View] = columns  # h l: -1 or 1; if declared, also ← →
+    orders: Callable[[View], tuple[str, ...]] = _unsorted  # the title that each sort order sorts by
     start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
     updown: Callable[[View, Scene, int], View] | None = None  # ↑ ↓: rows; default: the cursor
     escape: Callable[[View, Scene], View] = _escape
@@ -68,7 +73,8 @@ class Pane:
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan
-    row_at: Callable[[Scene, View, tuple[int, int], tuple[int, int]], str] | None = None  # a click
+    row_at: Callable[[Scene, View, Pointer], str] | None = None  # the row that a click is on
+    wheel: Callable[[View, Scene, Pointer, int], Next] | None = None  # -1 or 1; default: the cursor
     moment_at: Callable[[Scene, View, int, int], float | None] | None = None  # at width, column
 
 

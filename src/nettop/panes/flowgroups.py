@@ -10,8 +10,9 @@ from typing import Final
 from ..facts.kinds.flow import Flow
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, seconds
-from ..views.scene import Scene, View
+from ..views.scene import Scene, Spot, View
 from .parts import Cell, Column, heading, row, widths
+from .table import Order, column_of, marked, ordered
 
 PREFIX: Final = "process."  # of the id of a row
 COLUMNS: Final = (
@@ -42,19 +43,21 @@ class Group:
         return f"process:{self.name}" if self.pid is None else f"pid:{self.pid}"
 
 
-def grouped(flows: Iterable[Flow]) -> list[Group]:
-    """The flows by process, in the order in which each process has its first flow."""
+def grouped(flows: Iterable[Flow], spot: Spot) -> list[Group]:
+    """The flows by process, in the chosen order; by default by the sum of their rates."""
     known: dict[tuple[str, int | None], list[Flow]] = {}
     for flow in flows:
         known.setdefault((flow.process or "?", flow.pid), []).append(flow)
     groups = [Group(name, pid, tuple(members)) for (name, pid), members in known.items()]
-    return sorted(groups, key=lambda one: -sum(_rates(one.flows)))
+    return ordered(groups, ORDERS, spot)
 
 
-def lines(groups: Sequence[Group], scene: Scene, width: int) -> list[Line]:
+def lines(groups: Sequence[Group], scene: Scene, width: int, spot: Spot) -> list[Line]:
     """The heading and a row for each process."""
     sizes = widths(COLUMNS, width)
-    return [heading(COLUMNS, sizes), *(row(_cells(one, scene), COLUMNS, sizes) for one in groups)]
+    title, down = marked(ORDERS, spot)
+    head = heading(COLUMNS, sizes, column_of(COLUMNS, title), down)
+    return [head, *(row(_cells(one, scene), COLUMNS, sizes) for one in groups)]
 
 
 def opened(view: View, groups: Iterable[Group], here: str) -> View:
@@ -68,6 +71,17 @@ def opened(view: View, groups: Iterable[Group], here: str) -> View:
 def _rates(flows: Iterable[Flow]) -> tuple[float, float]:
     rows = tuple(flows)
     return sum(f.rx_per_s or 0.0 for f in rows), sum(f.tx_per_s or 0.0 for f in rows)
+
+
+ORDERS: Final[Sequence[Order[Group]]] = (
+    Order("", lambda one: sum(_rates(one.flows))),
+    Order("PROCESS", lambda one: one.name, down=False),
+    Order("FLOWS", lambda one: len(one.flows)),
+    Order("RECEIVES", lambda one: _rates(one.flows)[0]),
+    Order("SENDS", lambda one: _rates(one.flows)[1]),
+    Order("MAX RTT", lambda one: max((f.rtt for f in one.flows if f.rtt), default=None)),
+    Order("RETR/s", lambda one: sum(f.retransmits_per_s or 0.0 for f in one.flows)),
+)
 
 
 def _cells(one: Group, scene: Scene) -> tuple[Cell, ...]:

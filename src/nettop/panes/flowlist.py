@@ -10,6 +10,7 @@ from ..facts.limits.words import LONG
 from ..terms import braille
 from ..terms.text import Line, fit_line
 from ..terms.units import UNKNOWN, seconds, share
+from ..views.once import once
 from ..views.scene import Scene
 from ..views.timeline import trace
 from .parts import Cell, Column, listing
@@ -36,11 +37,14 @@ STEP: Final = 4.0  # seconds of a dot
 SMALL: Final = 100.0  # bytes/s below which a flow carries nothing
 
 
-def busiest(scene: Scene) -> list[Flow]:
+@once
+def busiest(scene: Scene) -> tuple[Flow, ...]:
     """The flows that carry or lose data, by rate."""
     flows = scene.facts.flows if scene.facts is not None else ()
-    shown = [one for one in flows if (rate(one) or 0.0) >= SMALL or one.drops_per_s or one.notsent]
-    return sorted(shown, key=lambda one: (-(rate(one) or 0.0), -(one.drops_per_s or 0.0), one.id))
+    rated = [(rate(one) or 0.0, one) for one in flows]
+    shown = [pair for pair in rated if pair[0] >= SMALL or pair[1].drops_per_s or pair[1].notsent]
+    shown.sort(key=lambda pair: (-pair[0], -(pair[1].drops_per_s or 0.0), pair[1].id))
+    return tuple([one for _, one in shown])
 
 
 def lines(scene: Scene, flows: Sequence[Flow], width: int, height: int, on: str = "") -> list[Line]:

@@ -40,7 +40,7 @@ TRACES: Final[tuple[tuple[str, str, Callable[[Trace], float | None], str], ...]]
 def limit_of(flow: Flow, scene: Scene) -> Limit | None:
     """The verdict of the model on this flow; None where it wants to move no more."""
     limits = scene.facts.limits if scene.facts is not None else ()
-    key = ("flow", name(flow), None)  # the namespace: this one
+    key = ("flow", name(flow), flow.namespace)
     return next((one for one in limits if (one.over, one.target, one.namespace) == key), None)
 
 
@@ -147,12 +147,13 @@ def lines(
 ) -> list[Line]:
     """One flow in full; a graph has at most `most` rows."""
     out = [section(f"FLOW {flow.process or '?'}[{flow.pid or '?'}]", hint, width)]
+    place = f"over {flow.nic or '?'}" if flow.namespace is None else f"in {flow.namespace}"
     out.append(
         line(
             f" {flow.local}:{flow.local_port}  ",
             ("←→", "accent"),
             f"  {flow.remote}:{flow.remote_port}",
-            (f"   {flow.protocol} over {flow.nic or '?'}", "dim"),
+            (f"   {flow.protocol} {place}", "dim"),
         )
     )
     limit = limit_of(flow, scene)

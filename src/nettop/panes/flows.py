@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ..facts import Facts
@@ -10,11 +10,11 @@ from ..facts.kinds.flow import Flow, rate
 from ..terms.text import Line, fit_line, line
 from ..terms.units import UNKNOWN, count, seconds, share
 from ..views.ask import Hint, Next
-from ..views.scene import Scene, View, chosen
+from ..views.scene import Scene, Spot, View, chosen
 from . import flowgroups, flowpage
 from .columnfilter import advice, parsed
-from .parts import Cell, Column, listing, section, sort_rows, waiting
-from .table import fitted
+from .parts import Cell, Column, listing, section, waiting
+from .table import Order, fitted, marked, ordered
 
 TITLE = "Flows"
 KEY = "4"
@@ -23,8 +23,7 @@ LEGEND: Final = (
     "DISTANCE is the distance between them. –: unknown. z: by process. A filter may name columns: "
     "limit:cwnd peer:10.0.0.2"
 )
-NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp")
-SORTS = 8
+NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp", "netns_tcp", "netns_udp")
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2),
     Column("LOCAL", 6, ">"),
@@ -49,14 +48,31 @@ BELOW: Final = 14  # lines that it needs
 _ROWS: Final = 2000  # nobody reads a longer list; it can be filtered
 
 
-def _key(flow: Flow, column: int) -> float | str | None:
-    return (
-        rate(flow) or 0.0, flow.rx_per_s, flow.tx_per_s, flow.rtt, flow.retransmits_per_s,
-        flow.cwnd, flow.process or "", flow.remote,
-    )[column % 8]  # fmt: skip
+ORDERS: Final[Sequence[Order[Flow]]] = (
+    Order("", lambda f: rate(f) or 0.0),
+    Order("RECEIVES", lambda f: f.rx_per_s),
+    Order("SENDS", lambda f: f.tx_per_s),
+    Order("RTT", lambda f: f.rtt),
+    Order("RETR/s", lambda f: f.retransmits_per_s),
+    Order("CWND", lambda f: f.cwnd),
+    Order("PROCESS", lambda f: f.process or "", down=False),
+    Order("PEER", lambda f: f.remote, down=False),
+    Order("LOCAL", lambda f: f.local_port, down=False),
+    Order("LIMIT", lambda f: f.limit, down=False),
+    Order("APP", lambda f: f.app_cpu, down=False),
+    Order("IRQ", lambda f: f.irq_cpu, down=False),
+    Order("DISTANCE", lambda f: f.distance, down=False),
+    Order("QUEUE", lambda f: f.queue, down=False),
+    Order("NIC", lambda f: f.nic, down=False),
+    Order("RETR", lambda f: f.retransmit_ratio),
+    Order("CONTROL", lambda f: f.congestion, down=False),
+    Order("WHY", lambda f: f.limit_why, down=False),
+)
 
 
-_SORTED: Final = {1: 3, 2: 4, 3: 6, 4: 7, 5: 8, 6: 0, 7: 2}  # sort order → its column
+def orders(view: View) -> tuple[str, ...]:
+    """The columns that the flows, or the processes, can be sorted by."""
+    return tuple(one.title for one in (flowgroups.ORDERS if view.spot.mode else ORDERS))
 
 
 def rows_of(scene: Scene, view: View) -> list[Flow]:
@@ -71,9 +87,7 @@ def rows_of(scene: Scene, view: View) -> list[Flow]:
         if (not view.nic or f.nic == view.nic)
         and wanted.passes(f, (f.id, f.process, f.nic, f.limit, f.distance, f.queue))
     ]
-    sort = view.spot.sort % 8
-    down = (sort not in (6, 7)) != view.spot.invert
-    return sort_rows(flows, lambda f: _key(f, sort), down=down)[:_ROWS]
+    return ordered(flows, ORDERS, Spot() if view.spot.mode else view.spot)[:_ROWS]
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -81,19 +95,21 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     if view.spot.open:
         return ()
     if view.spot.mode:
-        return tuple(one.id for one in flowgroups.grouped(rows_of(scene, view)))
+        return tuple(one.id for one in flowgroups.grouped(rows_of(scene, view), view.spot))
     return tuple(flow.id for flow in rows_of(scene, view))
 
 
 def fold(view: View) -> View:
     """Flows by process, or each flow."""
-    return view.at(mode=1 - view.spot.mode, on="", index=0, open="")
+    return view.at(mode=1 - view.spot.mode, on="", index=0, open="", sort=0, invert=False)
 
 
 def enter(view: View, scene: Scene, here: str) -> Next:
     """Open the flow; of a process, list its flows."""
     if view.spot.mode:
-        return flowgroups.opened(view, flowgroups.grouped(rows_of(scene, view)), here), None
+        return flowgroups.opened(
+            view, flowgroups.grouped(rows_of(scene, view), view.spot), here
+        ), None
     return (view.at(open=here, top=0) if here and not view.spot.open else view), None
 
 
@@ -111,6 +127,7 @@ FILTERS: Final[dict[str, Callable[[Flow], str | None]]] = {  # columns that a fi
     "peer": peer,
     "limit": lambda f: f.limit,
     "nic": lambda f: f.nic,
+    "namespace": lambda f: f.namespace,
     "queue": lambda f: f.queue,
     "control": lambda f: f.congestion,
     "distance": lambda f: f.distance,
@@ -153,7 +170,7 @@ def flow_cells(flow: Flow, scene: Scene) -> tuple[Cell, ...]:
             "bad" if bad else "dim",
         ),
         (flow.queue or UNKNOWN, "dim"),
-        (flow.nic or "", "dim"),
+        (flow.nic or (f"@{flow.namespace}" if flow.namespace is not None else ""), "dim"),
         (share(flow.retransmit_ratio), "bad" if (flow.loss_ratio or 0) > 0.001 else "dim"),
         (flow.congestion or "", "dim"),
         (flow.limit_why or "", "dim"),
@@ -173,8 +190,8 @@ def large(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 def counted(shown: int, facts: Facts) -> str:
     """The number of flows shown, and of all; facts exist for the busiest flows only."""
     known = len(facts.flows)
-    not_tcp = sum(f.protocol != "tcp" for f in facts.flows)
-    every = max(known, facts.host.tcp_flows + not_tcp)
+    others = sum(f.protocol != "tcp" or f.namespace is not None for f in facts.flows)
+    every = max(known, facts.host.tcp_flows + others)
     if every == known:
         return f"{count(shown)} of {count(known)}"
     if shown == known:
@@ -195,8 +212,6 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         return flowpage.lines(flow, scene, width, height)
     shown = rows_of(scene, view)
     table = fitted(COLUMNS, width, view.columns.get("flows", ()))
-    sort = view.spot.sort % 8
-    down = (sort not in (6, 7)) != view.spot.invert
     total = sum(rate(one) or 0.0 for one in shown)
     remark = f"{counted(len(shown), facts)}, together {scene.units.rate(total)}"
     if view.spot.mode:
@@ -209,7 +224,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     near = [table.row(flow_cells(f, scene)) for f in shown[lo : cursor + span + 1]] if shown else []
     before: list[Line] = [()] * lo
     after: list[Line] = [()] * max(0, len(shown) - lo - len(near))
-    out = [section("FLOWS", remark, width), table.heading(_SORTED.get(sort, -1), down=down)]
+    title, down = marked(ORDERS, view.spot)
+    out = [section("FLOWS", remark, width), table.heading(title, down=down)]
     out += listing([*before, *near, *after], cursor, width, span)
     if below:
         out += [()] * (height - below - len(out))
@@ -221,9 +237,9 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
 
 def by_process(scene: Scene, view: View, shown: list[Flow], width: int, height: int) -> list[Line]:
     """A row for each process instead of each flow."""
-    groups = flowgroups.grouped(shown)
+    groups = flowgroups.grouped(shown, view.spot)
     many = f"{len(shown)} flows of {len(groups)} process{'es' * (len(groups) != 1)}"
-    head, *rows = flowgroups.lines(groups, scene, width)
+    head, *rows = flowgroups.lines(groups, scene, width, view.spot)
     cursor = chosen(tuple(one.id for one in groups), view.spot)
     out = [section("FLOWS BY PROCESS", f"{many}   z flows  Enter its flows", width), head]
     out += listing(rows, cursor, width, height - 2)

@@ -15,8 +15,9 @@ from ..facts.kinds.nic import Nic
 from ..terms import braille
 from ..terms.text import LEVELS, Line, cells, fit, line
 from ..terms.units import Units, brief, seconds, share
+from ..views.once import once
 from ..views.scene import Scene
-from ..views.timeline import Event, Timeline, events, timeline
+from ..views.timeline import Event, Timeline, events, last_step, timeline
 from .grid import merge
 from .parts import ROLES
 from .path import load_of
@@ -28,6 +29,8 @@ _UNKNOWN: Final = 100e6  # bit/s assumed for a link of unknown speed
 _ROUND: Final = (1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)  # tops of a scale
 _LEAST: Final = 3  # rows of the rates, and of the whole graph two more
 _MINUTE: Final = 60.0
+WIDEST: Final = 240  # columns of the widest graph whose marks can be selected
+MARKS_MOST: Final = 8  # marks that can be selected, the latest ones
 _EVENTS: Final = {"change": ("◆", "key"), "ended": ("○", "dim")}
 
 
@@ -61,14 +64,56 @@ def split(rows: int, up: float, down: float) -> int:
     return max(1, min(rows - 1, round(rows * up / (up + down))))
 
 
-def lines(scene: Scene, nic: Nic, width: int, height: int) -> list[Line]:
-    """The graph in `height` lines of `width` cells; [] where it has no room or no two samples."""
+def lines(scene: Scene, nic: Nic, width: int, height: int, on: str = "") -> list[Line]:
+    """The graph in `height` lines of `width` cells; [] where it has no room or no two samples.
+
+    `on` is the id of the mark under the cursor.
+    """
     if len(scene.past.fine) < 2 or height < _LEAST + 2 or room(width) < 20:
         return []
-    track = timeline(scene.past, nic.name, 2 * room(width), scene.interval)
-    known = tuple(events(scene, track.end, track.step * len(track.rx)))
+    track, known = _track(scene, nic, width)
+    chosen = (
+        next((one for one in reversed(latest(scene)) if id_of(one) == on), None) if on else None
+    )
     least = (nic.speed or _UNKNOWN) * _IDLE / 8
-    return [*_rates(track, scene.units, height - 2, least), _losses(track), _axis(track, known)]
+    rates = _rates(track, scene.units, height - 2, least)
+    return [*rates, _losses(track), _axis(track, known, chosen)]
+
+
+def _track(scene: Scene, nic: Nic, width: int) -> tuple[Timeline, tuple[Event, ...]]:
+    """The values of the graph, and the events on its axis."""
+    track = timeline(scene.past, nic.name, 2 * room(width), scene.interval)
+    return track, tuple(events(scene, track.end, track.step * len(track.rx)))
+
+
+@once
+def latest(scene: Scene) -> tuple[Event, ...]:
+    """The latest events on the axis of the widest graph: those that the cursor can be on."""
+    if len(scene.past.fine) < 2:
+        return ()
+    step, last = last_step(scene.past, scene.interval)
+    return tuple(events(scene, (last + 1) * step, 2 * room(WIDEST) * step)[-MARKS_MOST:])
+
+
+def marks(scene: Scene) -> tuple[str, ...]:
+    """The ids of the latest events, the oldest first."""
+    return tuple(dict.fromkeys(map(id_of, latest(scene))))
+
+
+def mark_at(scene: Scene, nic: Nic, width: int, x: int) -> str:
+    """The id of the event whose mark or name is at column `x` of the axis; empty for none."""
+    track, known = _track(scene, nic, width)
+    count, at = len(track.rx) // 2, x - LABEL - 1
+    for event, following in reversed(_spaced(known, count, 2 * track.step)):
+        first = count - 1 - int(event.ago / (2 * track.step))
+        if first <= at < first + 1 + cells(_name(event, first, following)):
+            return id_of(event)
+    return ""
+
+
+def id_of(event: Event) -> str:
+    """What an event is about: `change:ID`, or `finding:ID`."""
+    return f"{'change' if event.kind == 'change' else 'finding'}:{event.id}"
 
 
 @lru_cache(maxsize=4)  # nothing of it changes for a second or more
@@ -126,8 +171,11 @@ def _losses(track: Timeline) -> Line:
 
 
 @lru_cache(maxsize=4)
-def _axis(track: Timeline, known: tuple[Event, ...]) -> Line:
-    """Minutes before now, and over them the marks of events with their names if there is room."""
+def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Line:
+    """Minutes before now, and over them the marks of events with their names if there is room.
+
+    The event under the cursor has its name; one that is before the axis is at its left end.
+    """
     count = len(track.rx) // 2
     each = 2 * track.step
     text = ["─" if any(v is not None for v in track.rx[2 * at : 2 * at + 2]) else " "
@@ -140,8 +188,12 @@ def _axis(track: Timeline, known: tuple[Event, ...]) -> Line:
     for event, following in _spaced(known, count, each):
         at = count - 1 - int(event.ago / each)
         mark, role = _EVENTS.get(event.kind) or (MARKS[event.kind], ROLES[event.kind])
-        name = f" {event.text} " if at + cells(event.text) + 3 < following else ""
-        _put(text, roles, at, mark + name, role)
+        _put(text, roles, at, mark + _name(event, at, following), role)
+    if chosen is not None:
+        mark = (_EVENTS.get(chosen.kind) or (MARKS[chosen.kind], ""))[0]
+        name = f"{mark} {chosen.text} "
+        at = min(count - 1 - int(chosen.ago / each), count - cells(name))
+        _put(text, roles, max(0, at), name, "select")
     return line(" " * (LABEL + 1), *merge(list(zip(text, roles, strict=True))))
 
 
@@ -149,6 +201,11 @@ def _spaced(known: Sequence[Event], count: int, each: float) -> list[tuple[Event
     """Each event with the column of the next one."""
     places = [count - 1 - int(event.ago / each) for event in known]
     return list(zip(known, [*places[1:], count], strict=False))
+
+
+def _name(event: Event, at: int, following: int) -> str:
+    """The name of an event whose mark is at a column, if it ends before the next mark."""
+    return f" {event.text} " if at + cells(event.text) + 3 < following else ""
 
 
 def _ago(duration: float) -> str:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Final
 
 from ..facts.kinds.nic import Nic
 from ..terms.text import Line, bar, fit_line, line
 from ..terms.units import UNKNOWN, brief, per_second
+from ..views.once import once
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of
 from . import path
@@ -31,28 +31,19 @@ WIDE: Final = 76  # columns from which there is room for the loads
 BUSY: Final = 10_000.0  # bytes/s from which the loopback interface is listed
 
 
-def known(scene: Scene) -> Sequence[Nic]:
+@once
+def known(scene: Scene) -> tuple[Nic, ...]:
     """The interfaces, those that lose packets first, then by rate; loopback only if it is busy."""
-    return _known(_Nics(scene.facts.nics if scene.facts is not None else ()))
-
-
-class _Nics:
-    """Interfaces that are equal only if they are the same objects: a pane asks more than once."""
-
-    def __init__(self, nics: tuple[Nic, ...]) -> None:
-        self.nics = nics
-
-    def __hash__(self) -> int:
-        return id(self.nics)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Nics) and other.nics is self.nics
-
-
-@lru_cache(maxsize=1)
-def _known(of: _Nics) -> tuple[Nic, ...]:
-    shown = (one for one in of.nics if one.kind != "loopback" or rate(one) > BUSY)
+    nics = scene.facts.nics if scene.facts is not None else ()
+    shown = (one for one in nics if one.kind != "loopback" or rate(one) > BUSY)
     return tuple(sorted(shown, key=lambda one: (not lost(one.per_s), -rate(one), one.name)))
+
+
+@once
+def _together(scene: Scene) -> tuple[float, float]:
+    """The sums of rates (bytes/s) and of losses (packets/s)."""
+    nics = known(scene)
+    return sum(map(rate, nics)), sum(lost(one.per_s) or 0.0 for one in nics)
 
 
 def rate(nic: Nic) -> float:
@@ -71,11 +62,16 @@ def needs(scene: Scene, view: View) -> int:
 
 def mattering(every: Sequence[Nic], chosen: Nic | None) -> list[Nic]:
     """Interfaces that lose, the chosen one, those with a share of the traffic; at least two."""
-    least = MATTERS * max(map(rate, every), default=0.0)
-    out = [
-        one for one in every
-        if lost(one.per_s) or one is chosen or (rate(one) >= least and rate(one) > 0)
-    ]  # fmt: skip
+    least, out = 0.0, []
+    for one in every:  # those that lose come first, then the busiest
+        moved = rate(one)
+        least = max(least, MATTERS * moved)
+        if lost(one.per_s) or (moved >= least and moved > 0):
+            out.append(one)
+        else:
+            break
+    if chosen is not None and all(one is not chosen for one in out):
+        out += [one for one in every[len(out) :] if one is chosen]
     return out if len(out) > 1 else list(every[:2])
 
 
@@ -88,16 +84,23 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     shown = mattering(every, chosen)
     room = height - 1 - (len(shown) < len(every) or len(shown) > height - 1)
     shown = shown[:room]
-    if chosen is not None and chosen in every and chosen not in shown:
+    if chosen is not None and _among(chosen, every) and not _among(chosen, shown):
         shown[-1] = chosen
     table = fitted(COLUMNS, width, () if width >= WIDE else NARROW)
     out = [table.heading(), *(table.row(_cells(scene, one, one is chosen)) for one in shown)]
-    rest = [one for one in every if one not in shown]
-    if rest:
-        text = f"   {len(rest)} more: {scene.units.rate(sum(map(rate, rest)))} together"
-        gone = sum(lost(one.per_s) or 0.0 for one in rest)
+    more = len(every) - len(shown)
+    if more:
+        moved, gone = _together(scene)
+        moved = max(0.0, moved - sum(map(rate, shown)))
+        gone = max(0.0, gone - sum(lost(one.per_s) or 0.0 for one in shown))
+        text = f"   {more} more: {scene.units.rate(moved)} together"
         out.append(line((text, "dim"), (f", {per_second(gone, 'lost')}" if gone else "", "bad")))
     return [fit_line(one, width) for one in out]
+
+
+def _among(nic: Nic, nics: Sequence[Nic]) -> bool:
+    """Whether it is one of these objects: to compare the fields of a thousand is slow."""
+    return any(one is nic for one in nics)
 
 
 def _cells(scene: Scene, nic: Nic, chosen: bool) -> tuple[Cell, ...]:

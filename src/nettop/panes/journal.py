@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from ..terms.text import Line, fit_line, line
@@ -10,6 +11,7 @@ from ..views.ask import Hint
 from ..views.scene import IN_FORCE, JournalEntry, Scene, View, under
 from .clock import when
 from .parts import Column, heading, listing, matches, row, section, widths
+from .table import Order, column_of, marked, ordered
 
 TITLE = "Journal"
 KEY = "8"
@@ -26,14 +28,27 @@ STATES: Final = {
     "refused": ("✗ refused", "bad"),
     "unchanged": ("· unchanged", "dim"),
 }
+ORDERS: Final[Sequence[Order[JournalEntry]]] = (
+    Order("", lambda one: one.wall),
+    Order("WHEN", lambda one: one.wall, down=False),
+    Order("STATE", lambda one: one.state, down=False),
+    Order("SETTING", lambda one: one.setting, down=False),
+    Order("BECAUSE OF", lambda one: one.finding or None, down=False),
+    Order("BY", lambda one: one.user, down=False),
+)
 OVERTAKEN: Final = ("! overtaken", "warn")
 
 
 def rows_of(scene: Scene, view: View) -> list[JournalEntry]:
-    """The entries that match the filter, newest first."""
+    """The entries that match the filter, by default newest first."""
     text = view.spot.filter
     rows = [e for e in scene.journal if matches(text, e.id, e.setting, e.state, e.finding)]
-    return sorted(rows, key=lambda entry: -entry.wall)
+    return ordered(rows, ORDERS, view.spot)
+
+
+def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The columns that the changes can be sorted by."""
+    return tuple(one.title for one in ORDERS)
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -89,7 +104,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         Column("BY", 8), Column("ID", 8),
     )  # fmt: skip
     sizes = widths(columns, width)
-    out.append(heading(columns, sizes))
+    title, down = marked(ORDERS, view.spot)
+    out.append(heading(columns, sizes, column_of(columns, title), down))
     cursor = under(tuple(entry.id for entry in shown), view.spot)
     table = []
     for entry in shown:

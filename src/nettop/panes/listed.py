@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from ..advice.rules.severity import SEVERITIES
 from ..terms.text import Line, cells, crop, ends, fit, line
 from ..views.mutes import may_mute, mutes
+from ..views.once import once
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
 from .clock import clock
 from .parts import severity
@@ -31,7 +32,8 @@ class Listed:
     changes: tuple[JournalEntry, ...] = ()  # made for it if it is done, newest first
 
 
-def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
+@once
+def listed(scene: Scene, *, muted: bool = True) -> tuple[Listed, ...]:
     """Those that hold, of both ends, most severe first; then done, ended (latest first), muted."""
     there = scene.peer.findings if scene.peer is not None else ()
     every = sorted((*scene.findings, *there), key=lambda one: SEVERITIES.index(one.severity))
@@ -44,9 +46,9 @@ def listed(scene: Scene, *, muted: bool = True) -> list[Listed]:
         row = Listed(one.finding.id, state, one.finding, one.wall, changes)
         (done if changes else ended).append(row)
     if not muted:
-        return [*holding, *done, *ended]
+        return (*holding, *done, *ended)
     hidden = [Listed(name, "muted", muted_by(name, scene)) for name in scene.mutes]
-    return [*holding, *done, *ended, *hidden]
+    return (*holding, *done, *ended, *hidden)
 
 
 def muted_by(name: str, scene: Scene) -> Finding | None:

@@ -64,6 +64,12 @@ def of_flow(flow: Flow | None) -> Origin:
     return Origin("flows", flow.id, "", open=True) if flow is not None else Origin("flows", "", "")
 
 
+def of_mark(mark: str) -> Origin:
+    """The change or finding that a mark of the graph is about (`graph.id_of`)."""
+    kind, _, row = mark.partition(":")
+    return Origin("journal", row) if kind == "change" else Origin("advisor", row, open=True)
+
+
 def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     """Where a stage of the limit band is shown in full."""
     nic = limit.nic or ""
@@ -72,8 +78,10 @@ def of_stage(facts: Facts, limit: Limit, stage: str) -> Origin:
     if stage in ("core", "backlog"):
         queue = next((queue for queue in facts.queues if queue.nic == nic), None)
         return Origin("cores", f"{queue.nic}/{queue.name}" if queue is not None else "", "")
-    target = flow_of(facts, limit).target
-    near = [flow for flow in facts.flows if name(flow) == target]
+    of = flow_of(facts, limit)
+    near = [
+        flow for flow in facts.flows if (name(flow), flow.namespace) == (of.target, of.namespace)
+    ]
     beside = (flow for flow in facts.flows if flow.nic == nic)
     near += sorted(beside, key=lambda one: rate(one) or 0.0, reverse=True)
     return of_flow(near[0] if near else None)

@@ -7,9 +7,9 @@ from typing import Final
 
 from ..facts.kinds.flow import rate
 from ..facts.limits import Limit
-from ..terms.text import Line, crop, fit, fit_line, line
+from ..terms.text import Line, crop, fit, fit_line, line, text_of
 from ..terms.units import count, per_second, percent, seconds
-from ..views.ask import Hint, Next
+from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.enough import unjudged
 from ..views.past import lost
 from ..views.scene import Scene, View, nic_of, under
@@ -27,6 +27,7 @@ from . import (
     processlist,
     verdict,
 )
+from .cursor import among
 from .frame import inside, part
 from .parts import listing, section, waiting
 
@@ -46,6 +47,7 @@ SHORT: Final = 3  # lines of a list at the least
 
 
 STAGE: Final = "stage:"  # rows of the cursor that are no findings begin with one of these
+MARK: Final = "mark:"
 FLOW: Final = "flow:"
 
 
@@ -55,10 +57,11 @@ def finding_ids(scene: Scene) -> tuple[str, ...]:
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
-    """What the cursor can be on, from the top: stages that limit, findings, flows."""
+    """What the cursor can be on, from the top: stages, marks of the graph, findings, flows."""
     stages = tuple(f"{STAGE}{one.stage}" for one in limit.shown(scene, foremost(scene, view)))
     flows = tuple(f"{FLOW}{one.id}" for one in flowlist.busiest(scene))
-    return (*stages, *finding_ids(scene), *flows)
+    marks = tuple(f"{MARK}{one}" for one in graph.marks(scene))
+    return (*stages, *marks, *finding_ids(scene), *flows)
 
 
 def start(scene: Scene, view: View) -> str:  # noqa: ARG001
@@ -88,6 +91,8 @@ def enter(view: View, scene: Scene, here: str) -> Next:
         to = origins.of_flow(next((one for one in facts.flows if one.id == name), None))
     elif here.startswith(STAGE) and found is not None:
         to = origins.of_stage(facts, found, here.removeprefix(STAGE))
+    elif here.startswith(MARK):
+        to = origins.of_mark(here.removeprefix(MARK))
     return origins.jump(view, to), None
 
 
@@ -103,27 +108,42 @@ def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
     """What Enter shows."""
-    source = "show" if here.startswith((STAGE, FLOW)) else "why"
+    source = "show" if here.startswith((STAGE, MARK, FLOW)) else "why"
     known = (Hint("Enter", source, "enter"),) if here else ()
     other = Hint("I", "other way", "invert")
     ways = (other,) if foremost(scene, view) is not None else ()
     return (*known, *ways, Hint("i", "interface", "interface"))
 
 
-def row_at(scene: Scene, view: View, size: tuple[int, int], at: tuple[int, int]) -> str:
-    """The stage at a column and row of the screen; in the lines of the verdict its finding."""
-    (width, height), (x, y) = size, at
-    found = foremost(scene, view)
-    if found is None or height - 2 < 12 or width < 50:
+def row_at(scene: Scene, view: View, at: Pointer) -> str:
+    """The stage or mark under the mouse; in the lines of the verdict its finding."""
+    found, nic = foremost(scene, view), nic_of(scene, view)
+    framed = at.height - 2 >= FRAMED
+    inner = inside(at.width, framed=framed)
+    if nic is not None and text_of(at.row).rstrip(" │").endswith("now"):
+        mark = graph.mark_at(scene, nic, inner, at.x - framed)
+        return f"{MARK}{mark}" if mark else ""
+    if found is None or at.height - 2 < 12 or at.width < 50:
         return ""
-    framed = height - 2 >= FRAMED
-    inner = inside(width, framed=framed)
     first = 2 + len(answer(scene, view, found, inner)[0])  # below header and title
-    if first <= y < first + 3 and height - 2 >= STAGES:
-        stage = limit.stage_at(scene, found, inner, x - framed)
+    if first <= at.y < first + 3 and at.height - 2 >= STAGES:
+        stage = limit.stage_at(scene, found, inner, at.x - framed)
         return f"{STAGE}{stage}" if stage else ""
     finding = limit.related(scene, found)
-    return finding.id if 2 <= y < first and finding is not None else ""
+    return finding.id if 2 <= at.y < first and finding is not None else ""
+
+
+def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
+    """Over the graph to another moment; over a list the cursor in that list."""
+    nic = nic_of(scene, view)
+    if nic is not None and at.part.startswith(f"{nic.name} "):
+        return view, Ask("earlier" if by > 0 else "later")
+    rows = items(scene, view)
+    if at.part.startswith("FINDINGS"):
+        rows = finding_ids(scene)
+    elif at.part.startswith("FLOWS"):
+        rows = tuple(one for one in rows if one.startswith(FLOW))
+    return among(view, items(scene, view), rows, by), None
 
 
 # -- what limits ----------------------------------------------------------------------------------
@@ -185,7 +205,8 @@ def rates(scene: Scene, view: View, width: int, rows: int, *, framed: bool) -> l
     nic = nic_of(scene, view)
     if nic is None:
         return []
-    drawn = graph.lines(scene, nic, inside(width, framed=framed), rows)
+    on = view.spot.on.removeprefix(MARK)
+    drawn = graph.lines(scene, nic, inside(width, framed=framed), rows, on)
     if not drawn:
         return []
     return part(f"{nic.name} {graph.title(scene, nic)}", path.title(nic), drawn, width,

@@ -5,16 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Final
 
+from ..sampling.budget import LOOK
 from ..terms.text import Line, crop, ends, fit_line, line, line_cells
 from ..terms.units import percent, seconds
 from ..views.ask import Hint
 from ..views.form import PROMPTS
 from ..views.scene import Scene, View
 from . import asking, cursor, hints, names, pane, whole
-from .clock import clock
+from .clock import clock, when
 
-SHORT = 4  # letters of the other panes where there is little room
 WIDE = 140  # columns from which the titles of the panes are whole
+LETTERS: Final = (
+    (70, 0),
+    (90, 3),
+    (110, 4),
+    (10**9, 99),
+)  # of the other panes, below so many columns
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
@@ -51,7 +57,8 @@ def header(scene: Scene, view: View, width: int) -> Line:
     right.append((f"{seconds(scene.interval)}  ", "dim"))
     if scene.stretched:
         right.append((f"{crop(stretched(scene.stretched), max(16, width // 3))}  ", "warn"))
-    own = facts.host.nettop_cpu if facts is not None and not scene.origin else None
+    here = not scene.origin and not scene.boxed  # else it is that of another process
+    own = facts.host.nettop_cpu if facts is not None and here else None
     if own is not None:
         right.append((f"self {percent(own)} ", "dim"))
     tail = tuple(right)
@@ -64,19 +71,22 @@ def header(scene: Scene, view: View, width: int) -> Line:
 
 
 def stretched(waits: Mapping[str, float]) -> str:
-    """The tables that are read less often to keep the budget, those that wait longest first."""
-    longest = sorted(waits.items(), key=lambda item: (-item[1], item[0]))
+    """What is looked at less often to keep the budget: the screen, then the slowest tables."""
+    longest = sorted(waits.items(), key=lambda item: (item[0] != LOOK, -item[1], item[0]))
     return ", ".join(f"{name} every {wait:.0f} s" for name, wait in longest)
 
 
 def moment_words(scene: Scene, view: View, width: int) -> str:
     """Which earlier moment is shown, and the keys that lead back."""
-    at = clock(view.moment if pane(view.pane).TIMELINE else scene.wall).removesuffix(" UTC")
+    wall = view.moment if pane(view.pane).TIMELINE else scene.wall
+    today = when(wall)[:10] == when(wall + scene.ago)[:10]
+    at = (clock if today else when)(wall).removesuffix(" UTC")
     wide = width >= PROCESSOR_FROM - 40
     if scene.ago < 1.0:  # a recording that is held at the last moment that was played
         return f"{at}, held; " + ("← → move, End plays on" if wide else "End plays on")
     how = "← → move, End: the present" if wide else "End: the present"
-    return f"{at}, {ago(scene.ago)} ago; {how}"
+    box = ", black box" if scene.boxed else ""
+    return f"{at}, {ago(scene.ago)} ago{box}; {how}"
 
 
 def ago(duration: float) -> str:
@@ -145,7 +155,7 @@ def tabs(view: View, width: int) -> list[tuple[str, str]]:
         title = pane(name).TITLE
         text = title.split()[0] if width < WIDE else title
         if name != view.pane:
-            text = "" if width < 70 else text[:SHORT] if width < 100 else text
+            text = text[: next(most for columns, most in LETTERS if width < columns)]
         out.append((name, f" {text}".rstrip()))
     return out
 

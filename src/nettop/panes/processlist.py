@@ -7,6 +7,7 @@ from typing import Final
 from ..facts.kinds.process import Process
 from ..terms.text import Line
 from ..terms.units import UNKNOWN, percent
+from ..views.once import once
 from ..views.scene import Scene
 from .parts import Column, heading, row, widths
 
@@ -18,10 +19,11 @@ COLUMNS: Final = (
 BUSY: Final = 5.0  # percent of a core from which a process without sockets is listed
 
 
-def busiest(scene: Scene) -> list[Process]:
+@once
+def busiest(scene: Scene) -> tuple[Process, ...]:
     """Processes with sockets by their rate, then others that use a CPU."""
     processes = scene.facts.processes if scene.facts is not None else ()
-    return sorted(
+    busy = sorted(
         (p for p in processes if p.networked or (p.user or 0) + (p.system or 0) >= BUSY),
         key=lambda p: (
             not p.networked,
@@ -29,6 +31,7 @@ def busiest(scene: Scene) -> list[Process]:
             -((p.user or 0) + (p.system or 0)),
         ),
     )
+    return tuple(busy)
 
 
 def lines(scene: Scene, width: int, height: int) -> list[Line]:

@@ -6,12 +6,15 @@ flows = ["process", "peer", "limit", "rtt"]
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from ..terms.text import Line
-from .parts import Cell, Column, heading, row, widths
+from ..views.scene import Spot
+from .parts import Cell, Column, heading, row, sort_rows, widths
+
+T = TypeVar("T")
 
 _EDGE: Final[Line] = ((" ", ""),)  # before the first column
 
@@ -29,9 +32,9 @@ class Table:
     columns: tuple[Column, ...]
     sizes: tuple[int, ...]
 
-    def heading(self, sort: int = -1, *, down: bool = True) -> Line:
-        """The titles; `sort` is the index of the sorted column in the pane's own list."""
-        at = self.order.index(sort) if sort in self.order else -1
+    def heading(self, sort: str = "", *, down: bool = True) -> Line:
+        """The titles; `sort` is that of the sorted column."""
+        at = column_of(self.columns, sort)
         return (*_EDGE, *heading(self.columns, self.sizes, at, down))
 
     def row(self, values: Sequence[Cell]) -> Line:
@@ -46,3 +49,30 @@ def fitted(columns: Sequence[Column], width: int, chosen: Sequence[str] = ()) ->
     order = tuple(known.index(name) for name in chosen if name in known) or range(len(columns))
     shown = tuple(columns[index] for index in order)
     return Table(tuple(order), shown, tuple(widths(shown, width - len(_EDGE))))
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Generic[T]):
+    """A sort order: the title of its column, "" for none, and the value of a row."""
+
+    title: str
+    value: Callable[[T], float | str | None]
+    down: bool = True  # the largest first
+
+
+def ordered(rows: Sequence[T], orders: Sequence[Order[T]], spot: Spot) -> list[T]:
+    """The rows in the chosen order."""
+    one = orders[spot.sort % len(orders)]
+    return sort_rows(rows, one.value, down=one.down != spot.invert)
+
+
+def marked(orders: Sequence[Order[T]], spot: Spot) -> tuple[str, bool]:
+    """The title of the sorted column, and whether the largest value is first."""
+    one = orders[spot.sort % len(orders)]
+    return one.title, one.down != spot.invert
+
+
+def column_of(columns: Sequence[Column], title: str) -> int:
+    """The index of the column with that title; -1 if there is none."""
+    titles = [column.title.strip() for column in columns]
+    return titles.index(title) if title in titles else -1

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
 from ..terms.text import Line, bar, fit, fit_line, line, line_cells
 from ..terms.units import percent, scaled, seconds
-from ..views.ask import Ask, Hint, Next
+from ..views.ask import Ask, Hint, Next, Pointer
 from ..views.form import CHOICES, KINDS, fields, kind, peers, provable, values
 from ..views.scene import Paper, RunningTest, Scene, StoredResult, View, under
 from . import outcome, plots
 from .clock import when
-from .cursor import target
+from .cursor import among, target
 from .parts import Column, heading, listing, matches, row, section, widths
+from .table import Order, column_of, marked, ordered
 
 TITLE = "Tests"
 KEY = "6"
@@ -26,12 +27,25 @@ NEEDS: tuple[str, ...] = ()
 LAZY = ("studies",)
 BOUND = PROGRESS = True
 START: Final = "start"
+ORDERS: Final[Sequence[Order[StoredResult]]] = (
+    Order("", lambda one: one.wall),
+    Order("WHEN", lambda one: one.wall, down=False),
+    Order("TOOL", lambda one: one.tool, down=False),
+    Order("RATE", lambda one: one.bits_per_second),
+    Order("VERDICT", lambda one: one.verdict or None, down=False),
+    Order("WHAT", lambda one: one.title, down=False),
+)
 
 
 def rows_of(scene: Scene, view: View) -> list[StoredResult]:
-    """The results that match the filter, newest first."""
+    """The results that match the filter, by default newest first."""
     rows = [r for r in scene.results if matches(view.spot.filter, r.tool, r.title, r.verdict)]
-    return sorted(rows, key=lambda r: -r.wall)
+    return ordered(rows, ORDERS, view.spot)
+
+
+def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The columns that the results can be sorted by."""
+    return tuple(one.title for one in ORDERS)
 
 
 def papers_of(scene: Scene, view: View) -> list[Paper]:
@@ -80,6 +94,14 @@ def enter(view: View, scene: Scene, here: str) -> Next:
     if name in CHOICES:
         return choose(view, scene, 1), None
     return filled(view, scene, name), None
+
+
+def wheel(view: View, scene: Scene, at: Pointer, by: int) -> Next:
+    """The cursor among the rows of the list under the mouse."""
+    every = items(scene, view)
+    kinds = {"RESULTS": "result.", "STUDIES": "study.", "TEST": "form."}
+    kind = kinds.get(at.part.partition(" ")[0], "")
+    return among(view, every, [one for one in every if one.startswith(kind)], by), None
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
@@ -276,7 +298,8 @@ def index(scene: Scene, view: View, cursor: str, width: int, height: int) -> lis
         rows, at = listing(rows, at, width, height - 2, marked=at >= 0), -1
     table = [study_row(paper, scene, width) for paper in papers]
     if out:
-        out += [heading(columns, sizes), *rows]
+        title_, down = marked(ORDERS, view.spot)
+        out += [heading(columns, sizes, column_of(columns, title_), down), *rows]
         if papers and height - len(out) >= 2:
             out.append(title)
             out += listing(table, -1, width, height - len(out), marked=False)

@@ -2,12 +2,14 @@
 
 The cost of a table is the CPU time of its readings, also that of the kernel in the system call.
 Dear tables share what the others leave; none is read less often than every `LONGEST` seconds.
-Facts, rules and drawing get the other half of the budget, or more of it where they take more.
+Facts, rules and drawing get the other half of the budget, or more of it where they take more. Where
+a whole look, without the dear tables, takes more than twice the budget, looks are farther apart.
 """
 
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
@@ -16,6 +18,10 @@ BUDGET: Final = 1.0  # percent of a core
 DEAR: Final = 0.005  # seconds of CPU time of one reading: cheaper tables keep their pace
 LONGEST: Final = 20.0  # seconds between two readings
 NOTICED: Final = 1.5  # times its own interval: less is not worth telling
+WHOLE: Final = 2.0  # times the budget: what whole looks may take
+SLOWEST: Final = 5.0  # seconds between two looks
+LOOK: Final = "the screen"  # the name of the pace of looks among those of tables
+_LOOKS: Final = 3  # the cheapest of these counts: dear tables and keys make single looks dearer
 _LEAST: Final = 0.4  # of the budget, for dear tables
 _FRAME: Final = 0.5  # seconds: frames that follow a key sooner count as one of this length
 
@@ -27,6 +33,8 @@ class Budget:
     percent: float = BUDGET
     costs: dict[str, tuple[float, float]] = field(default_factory=dict)  # of the last two readings
     rest: float = 0.0  # seconds a second for all but tables
+    looks: deque[float] = field(default_factory=lambda: deque(maxlen=_LOOKS))  # CPU seconds of each
+    process: float | None = None  # CPU seconds of the process at the last look
 
     def read(self, costs: Mapping[str, float]) -> None:
         """Take in the CPU seconds of the tables that were read."""
@@ -37,6 +45,20 @@ class Budget:
     def spent(self, seconds: float, over: float) -> None:
         """Take in the CPU seconds that facts and rules took in a frame `over` seconds after."""
         self.rest += (seconds / max(_FRAME, over) - self.rest) / 4
+
+    def looked(self, process: float) -> None:
+        """Take in the CPU seconds of the process, all threads, at the begin of a look."""
+        if self.process is not None:
+            self.looks.append(process - self.process)
+        self.process = process
+
+    def pace(self, interval: float) -> float:
+        """Seconds between two looks: `interval`, or longer where a look is dear."""
+        if len(self.looks) < _LOOKS or self.percent <= 0 or interval <= 0:
+            return interval
+        fair = min(self.looks) / (WHOLE * self.percent / 100)
+        slow = float(min(SLOWEST, math.ceil(round(fair, 3))))
+        return interval if fair <= interval * NOTICED else max(interval, slow)
 
     @property
     def dear(self) -> bool:

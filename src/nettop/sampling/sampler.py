@@ -7,15 +7,16 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from types import MappingProxyType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from .. import collect
 from ..collect import Memory
-from ..frame.rates import Entry, Frame, Partly, entries
+from ..frame.rates import Entry, Frame, Partly, entries, kept
 from ..host.source import HostLostError, Source
 from ..terms.errors import sentence
 from .ahead import Ahead
 
+SETTINGS: Final = 5.0  # seconds: a table with this interval or a longer one holds settings
 _NEVER = (float("-inf"), float("inf"))
 _NONE: Mapping[str, float] = MappingProxyType({})
 
@@ -108,7 +109,7 @@ class Sampler:
         self, name: str, at: float, begun: float, missing: dict[str, str]
     ) -> Sequence[Entry[Any]]:
         """The rows of a table, read at `begun`; any exception of its collector."""
-        module, _, _, memory, kept_open = _plan(name)
+        module, every, _, memory, kept_open = _plan(name)
         _, since = self.taken.get(name, _NEVER)
         if since is _NEVER[1] and kept_open:
             self.source.keep_open(kept_open)
@@ -121,6 +122,8 @@ class Sampler:
         if isinstance(rows, Partly):
             missing[name] = rows.why
         past = self.last.tables.get(name, ()) if self.last is not None else ()
+        if every >= SETTINGS:
+            rows = kept(rows, past)
         return entries(rows, past, max(0.0, begun - since))
 
 

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, cast
 
-from ..host.netlink import ethtool, legacy
+from ..host.netlink import ethtool, legacy, legacy_bits
 from ..host.source import Source
 from . import Host
 
@@ -21,6 +21,8 @@ def values(source: Source, what: str, nic: str) -> dict[str, Any]:
     except FileNotFoundError:
         if not source.live and (recorded := _recorded(source, what, nic)) is not None:
             return recorded
+        if what in legacy_bits.CALLS:
+            return legacy_bits.CALLS[what](source, nic)
         if what not in legacy.CALLS:
             raise
         return dict(legacy.one(source, what, nic))
@@ -54,6 +56,9 @@ def put(host: Host, what: str, nic: str, fields: Mapping[str, object]) -> None:
     try:
         ethtool.put(kernel, what, nic, fields)
     except FileNotFoundError:
+        if what == "features":
+            legacy_bits.put(kernel, nic, cast("Mapping[str, bool]", fields))
+            return
         if what not in legacy.CALLS:
             raise
         legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))  # it has no other fields

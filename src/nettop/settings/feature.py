@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..host.netlink import ethtool
+from ..host.netlink import legacy_bits
 from ..host.netlink.codec import Bits
 from ..host.source import Source
 from ..terms.errors import nearest
@@ -58,7 +58,7 @@ def states(source: Source, nic: str) -> dict[str, State]:
         name: State(
             bool(active >> i & 1), bool(wanted >> i & 1), bool(not hw >> i & 1 or nochange >> i & 1)
         )
-        for i, name in enumerate(ethtool.strings(source, "features"))
+        for i, name in enumerate(legacy_bits.strings(source, "features"))
         if name
     }
 

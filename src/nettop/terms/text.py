@@ -9,6 +9,7 @@ from __future__ import annotations
 import locale
 import math
 import os
+import re
 import sys
 import unicodedata
 from collections.abc import Iterable, Sequence
@@ -23,6 +24,7 @@ EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 LEVELS: Final = "▁▂▃▄▅▆▇█"
 _LOST: Final = "\ufffd"
 _VARIATION: Final = range(0xFE00, 0xFE10)
+_VARIATIONS: Final = re.compile("[\ufe00-\ufe0f]")
 
 
 @lru_cache(maxsize=1024)
@@ -32,7 +34,9 @@ def safe(text: str) -> str:
     Control characters show as their pictures (`␛`), undecodable bytes, bidirectional marks, joiners
     and variation selectors as `�`: one cell each.
     """
-    if text.isascii() and text.isprintable():
+    if text.isprintable() and (
+        text.isascii() or (unicodedata.is_normalized("NFC", text) and not _VARIATIONS.search(text))
+    ):
         return text
     out = []
     for char in unicodedata.normalize("NFC", text):

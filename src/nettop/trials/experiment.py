@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
-from typing import Final
+from typing import Final, Protocol
 
 from . import statistics
 from .documents import OutcomeFields
@@ -126,6 +126,24 @@ class ExperimentPlan:
         return (2 + states * self.least) * self.run_seconds + states * self.least * pause
 
 
+class Log(Protocol):
+    """The runs of a sweep, kept while it runs (`unfinished.Unfinished`)."""
+
+    def add(self, number: int, state: int, sample: Sample) -> None:
+        """Keep a run of round `number`."""
+
+    def samples(self) -> dict[int, list[Sample]]:
+        """The runs to start with, by state."""
+
+
+def _never(_state: int) -> bool:
+    return False
+
+
+def _unnoted(_round: int, _state: int, _sample: Sample) -> None:
+    pass
+
+
 @dataclass
 class Runner:
     """Takes samples of states; tracks time, reports progress, handles cancellation."""
@@ -137,6 +155,7 @@ class Runner:
     cancel: threading.Event = field(default_factory=threading.Event)
     clock: Callable[[], float] = time.monotonic
     metric: Metric | None = None  # of two compared states; None for a sweep
+    note: Callable[[int, int, Sample], None] = _unnoted  # gets each counted run with its round
     samples: dict[int, list[Sample]] = field(default_factory=dict)
     begun: float = 0.0
     steady: bool = True
@@ -152,6 +171,7 @@ class Runner:
         taken = self.take(state)
         if count:
             self.samples.setdefault(state, []).append(taken)
+            self.note(rounds, state, taken)
         return taken
 
     def _report(self, state: int, rounds: int, states: int) -> None:
@@ -190,8 +210,13 @@ class Runner:
         """Whether the time limit is reached."""
         return self.plan.budget is not None and self.clock() - self.begun >= self.plan.budget
 
-    def alternate(self, states: int, enough: Callable[[], bool]) -> None:
-        """Run rounds over all states until `enough` or a limit; always restores the lever."""
+    def alternate(
+        self, states: int, enough: Callable[[], bool], ended: Callable[[int], bool] = _never
+    ) -> None:
+        """Run rounds over all states until `enough` or a limit; always restores the lever.
+
+        A state that has `ended` is left out from then on. Runs that `samples` already has count.
+        """
         self.begun = self.clock()
         try:
             self.probe(states)
@@ -199,7 +224,8 @@ class Runner:
             while rounds < self.plan.most:
                 rounds += 1
                 for state in range(states):
-                    self.one(state, rounds, states)
+                    if len(self.samples.get(state, ())) < rounds and not ended(state):
+                        self.one(state, rounds, states)
                 odd = rounds % 2 == 1  # an odd count has a middle pair
                 if rounds >= self.plan.least and ((odd and enough()) or self.spent()):
                     return
@@ -317,26 +343,42 @@ def sweep(
     plan: ExperimentPlan,
     watch: Watch = nobody,
     cancel: threading.Event | None = None,
-    clock: Callable[[], float] = time.monotonic,
+    log: Log | None = None,
 ) -> tuple[Row, ...]:
     """Run all states in turn, at least `plan.least` rounds, and compare each with state 0.
 
-    `names` are those of the states, state 0 first. The comparisons are not corrected for their
+    `names` are those of the states, state 0 first. A state that is `statistics.hopeless` is not run
+    any more. `log` has the runs of a sweep that was interrupted, and gets those of this one.
+
+    The comparisons are not corrected for their
     number: the best of many states looks better than it is, so prove the winner.
     """
-    runner = Runner(lever, take, plan, watch, cancel or threading.Event(), clock)
+    runner = Runner(lever, take, plan, watch, cancel or threading.Event())
+    if log is not None:
+        runner.note, runner.samples = log.add, log.samples()
 
-    def settled(state: int) -> bool:
-        gains = statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
-        return statistics.settled(gains, plan.least)
+    def gains(state: int) -> list[float]:
+        return statistics.gains(runner.figures(0), runner.figures(state), higher=chosen.higher)
 
-    runner.alternate(len(names), lambda: all(settled(s) for s in range(1, len(names))))
+    def hopeless(state: int) -> bool:
+        return state > 0 and statistics.hopeless(gains(state))
+
+    others = range(1, len(names))
+    runner.alternate(
+        len(names),
+        lambda: all(hopeless(s) or statistics.settled(gains(s), plan.least) for s in others),
+        hopeless,
+    )
     base = runner.samples[0]
     rows = [Row(names[0], tuple(runner.figures(0)), None)]
     for state, name in enumerate(names[1:], 1):
         change = statistics.compare(runner.figures(0), runner.figures(state), higher=chosen.higher)
         guards = guards_of(base, runner.samples[state], chosen.guards)
-        rows.append(Row(name, tuple(runner.figures(state)), statistics.guarded(change, guards)))
+        change = statistics.guarded(change, guards)
+        if hopeless(state):
+            pairs = len(runner.figures(state))
+            change = replace(change, because=f"{change.because}; stopped after {pairs} pairs")
+        rows.append(Row(name, tuple(runner.figures(state)), change))
     return tuple(rows)
 
 

@@ -26,6 +26,7 @@ from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Switch
 from .result import Options, Progress, TrialResult
 from .run import Watch, nobody
+from .unfinished import Unfinished
 
 Wanted = Sequence[tuple[str, str]]
 
@@ -176,11 +177,13 @@ def _change(setting: str, before: str, after: str) -> ChangeRow:
 
 
 def sweep(
-    grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False
-) -> SweepDocument:
+    grid: Sequence[tuple[str, Sequence[str]]], on: Bench, *, keep: bool = False,
+    resume: bool = False,
+) -> SweepDocument:  # fmt: skip
     """Test each value, or each combination of values of several settings; errors as `prove`.
 
-    `grid` holds settings and their values. The best value is kept only with `keep`.
+    `grid` holds settings and their values. The best value is kept only with `keep`. With `resume`,
+    the runs of an interrupted sweep of the same measurement count.
     """
     names, states = combinations(
         grid, lambda setting: settings.read(Live(), settings.parse(setting))
@@ -188,8 +191,19 @@ def sweep(
     label = " × ".join(setting for setting, _ in grid)
     if not states:
         raise ValueError(f"nothing to test: {label} already has that value")
+    file = Unfinished.of(
+        {"setting": label, "states": names, "tool": on.tool, "options": on.options,
+         "metric": on.metric.name, "kernel": os.uname().release}
+    )  # fmt: skip
+    if not resume:
+        file.forget()
+    file.cut()
+    if resume and not file.samples():
+        raise LookupError(f"no interrupted sweep of {label} with these values and options")
     with Switch(states, f"sweep of {label}") as lever:
-        rows = experiment.sweep(lever, names, on.take, on.metric, on.plan, on.outer, on.cancel)
+        rows = experiment.sweep(
+            lever, names, on.take, on.metric, on.plan, on.outer, on.cancel, file
+        )
         winner = experiment.best(rows, higher=on.metric.higher)
         kept: tuple[Result, ...] = ()
         if keep and winner.comparison is not None and winner.comparison.verdict == "better":
@@ -207,6 +221,7 @@ def sweep(
         **on.about(),
     }
     results.keep("sweep", document)
+    file.forget()
     return document
 
 

@@ -19,6 +19,7 @@ from ..views.ask import Ask
 from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import JournalEntry, Question, Scene, View
+from . import options
 from .changing import Changing, changes_of
 from .experiments import Experiments
 from .notes import Post, ask_question, note, recording
@@ -64,7 +65,8 @@ class Actions:
             self.post(note(f"{ask.verb} cannot be done from the screen", "warn"))
             return
         shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
-        if not self.source.live and not shown:
+        own = ask.verb == "write"  # a file of the user, not of the host that is shown
+        if not self.source.live and not shown and not own:
             self.post(note(recording(origin(self.source)), "warn"))
             return
         finding = scene.finding(ask.target) if ask.target else None
@@ -155,6 +157,10 @@ class Actions:
     def _altered(self) -> None:
         self.reload()
         self.changed()
+
+    def do_write(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Write the options to the user's config.toml."""
+        self.post(options.save(view, scene))
 
     # -- tests ------------------------------------------------------------------------------------
 

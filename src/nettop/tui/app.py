@@ -35,7 +35,9 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from ..terms.units import Units
     from ..views.build import merge
     from ..views.kept import origin
+    from ..views.options import Options
     from ..views.scene import Note, Scene
+    from ..views.stored import document
 
     interval = float(options.interval or settings.get("interval", 1.0))
     demo = bool(getattr(options, "demo", False))
@@ -52,9 +54,21 @@ def run(options: argparse.Namespace, source: Source) -> int:
     notices = [f"ignored: {fault}" for fault in faults]
     if source.batches is not None and not source.batches.root:
         notices.append(f"{source.batches.name}: {NOT_ROOT}")
+    view = replace(
+        view,
+        options=Options(
+            theme=theme(settings.get("theme", "")),
+            units=units,
+            interval=interval,
+            mouse=bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0",
+            bell=bool(settings.get("bell", False)),
+            ascii=ascii_only(settings.get("ascii", None)),
+        ),
+    )
     scene = Scene(
         interval=interval,
         units=units,
+        stored=document(view),
         tools=trials.names(),
         origin=origin(source),
         mutes=tuple(muted()),
@@ -69,22 +83,18 @@ def run(options: argparse.Namespace, source: Source) -> int:
     from .scrub import moments_of
     from .signals import END
 
-    app = Nettop(
-        view,
-        scene,
-        theme=theme(settings.get("theme", "")),
-        ascii_only=ascii_only(settings.get("ascii", None)),
-    )
+    app = Nettop(view, scene)
     engine = Engine(
         source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
     )
     engine.peering = peering.of(options, source, lambda text: engine.post(Scene(notes=(text,))))
     app.engine = engine
-    app.scrub.moments = moments_of(recording=source.ends)
+    boxed = source.live and not getattr(options, "netns", None)
+    arrived = (lambda: post(app, Tick(lambda now: now))) if boxed else None
+    app.scrub.moments = moments_of(recording=source.ends, arrived=arrived)
     actions = Actions(source, lambda update: post(app, Tick(update)), engine.refresh)
     app.actions = actions
     app.read_only = actions.read_only = bool(getattr(options, "read_only", False))
-    app.rings = bool(settings.get("bell", False))
     if source.live and not app.read_only:  # the view of a recording is not saved
         app.on_leave = save_view
     if source.live:
@@ -93,8 +103,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         timer.daemon = True
         timer.start()
     started = time.time()
-    mouse = bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0"
-    code = app.run(mouse=mouse)
+    code = app.run(mouse=view.options.mouse)
     if engine.recording is not None:  # the engine keeps it when it ends
         engine.join(END)
         print(f"nettop: {engine.recording.outcome}", file=sys.stderr)
@@ -131,16 +140,16 @@ def theme(configured: str) -> str:
 
     Refused for an unknown theme.
     """
-    from . import themes
+    from ..views.options import THEMES
 
     if "NO_COLOR" in os.environ:
         return "mono"
-    if configured in themes.NAMES:
+    if configured in THEMES:
         return configured
     if configured:
         from ..terms.errors import Refused, nearest
 
-        raise Refused(f"no theme {configured!r}{nearest(configured, themes.NAMES)}", 2)
+        raise Refused(f"no theme {configured!r}{nearest(configured, THEMES)}", 2)
     rich_colours = (
         "256" in os.environ.get("TERM", "")
         or os.environ.get("COLORTERM", "") in ("truecolor", "24bit")

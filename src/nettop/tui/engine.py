@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..host.source import HostLostError, Source
 from ..panes import pane
+from ..sampling.budget import LOOK
 from ..views.build import Plans, scene_of
 from ..views.past import History
 from ..views.scene import Note, Scene, View
@@ -51,6 +52,7 @@ class Engine(threading.Thread):
         self.stopping = False
         self.single = False  # take one sample of a recording that is held
         self.fresh = False  # read every table again, because the host was changed
+        self.pace = 0.0  # seconds between samples that the budget asks for
         self.nudge = threading.Event()
         self.plans = Plans(source)
 
@@ -117,6 +119,9 @@ class Engine(threading.Thread):
                 if observer is None:
                     observer = self._observer()
                 self._step(observer)
+                if self.source.live:
+                    observer.budget.looked(time.process_time())
+                    self.pace = observer.budget.pace(self.interval)
                 if lost:
                     self.post(Scene(notes=(Note("connected again", "good", time.time()),)))
                 posted, lost = "", False
@@ -162,7 +167,7 @@ class Engine(threading.Thread):
         if self.stopping:
             return False
         self.nudge.clear()
-        left = self.interval - (time.monotonic() - begun)
+        left = max(self.interval, self.pace) - (time.monotonic() - begun)
         if not source.ends:
             if left > 0:
                 self.nudge.wait(left)
@@ -225,6 +230,9 @@ class Engine(threading.Thread):
                 self.reasons_at = observation.frame.at
             else:
                 lazy = tuple(name for name in lazy if name != "silent")
+        if self.pace > self.interval:
+            waits = {**observation.stretched, LOOK: self.pace}
+            observation = replace(observation, stretched=waits)
         return replace(
             scene_of(observation, self.past, self.plans, lazy),
             interval=self.interval,

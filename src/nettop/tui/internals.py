@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 from textual.app import App
 from textual.driver import Driver
+from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 from textual.strip import Strip
 
@@ -47,6 +48,12 @@ NAMES: Final[dict[str, tuple[str, ...]]] = {
         "textual._xterm_parser:XTermParser",
         f"{_LINUX}._key_thread",
         f"{_LINUX}._must_signal_resume",
+    ),
+    # the mouse is switched while the screen runs; substitute: at the next start
+    "mouse": (
+        f"{_LINUX}._mouse",
+        f"{_LINUX}._enable_mouse_support",
+        f"{_LINUX}._disable_mouse_support",
     ),
     # each packet of a browser is parsed separately; substitute: WebDriver reads one stream
     "browser": (
@@ -115,6 +122,17 @@ def write(app: object, text: str) -> bool:
     if driver is None:
         return False
     driver.write(text)
+    return True
+
+
+def use_mouse(app: object, *, on: bool) -> bool:
+    """Let the terminal report the mouse, or not; False without a terminal or without `mouse`."""
+    driver: LinuxDriver | None = getattr(app, "_driver", None)
+    if not has("mouse") or not isinstance(driver, LinuxDriver):
+        return False
+    driver._disable_mouse_support()  # noqa: SLF001
+    driver._mouse = on  # noqa: SLF001
+    driver._enable_mouse_support()  # noqa: SLF001
     return True
 
 

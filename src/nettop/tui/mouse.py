@@ -7,16 +7,17 @@ from dataclasses import replace
 
 from ..panes import page, pane
 from ..panes.cursor import moved
-from ..terms.text import Line
-from ..views.ask import Next
+from ..terms.text import Line, cells
+from ..views.ask import Next, Pointer
 from ..views.scene import Scene, View
 from . import keys
 
 
 def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene) -> Next:
-    """A click: the footer's titles and keys do what they say; a row gets the cursor, then opens.
+    """A click: the footer's titles and keys do what they say; a heading of a column sorts by it.
 
-    `at` is column and row; `rows` and `scene` are those that were painted last.
+    A row gets the cursor, then opens. `at` is column and row; `rows` and `scene` are those that
+    were painted last.
     """
     x, y = at
     width = sum(len(text) for text, _ in rows[-1]) if rows else 0
@@ -25,8 +26,10 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
         return replace(view, pane=name, help=False, back=()), None
     if y == len(rows) - 1:
         return keys.act(page.hint_at(scene, view, width, x), view, scene)
+    if not view.help and (title := _heading_at(rows, at)) in pane(view.pane).orders(view) and title:
+        return _sorted(view, title), None
     row_at = pane(view.pane).row_at
-    row = "" if row_at is None or view.help else row_at(scene, view, (width, len(rows)), at)
+    row = "" if row_at is None or view.help else row_at(scene, view, pointer(at, rows))
     if row:
         return keys.act("enter", view.at(on=row), scene)
     here = next((n for n, row in enumerate(rows) if selected(row)), None)
@@ -35,6 +38,64 @@ def clicked(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene)
     if here == y:
         return keys.act("enter", view, scene)
     return moved(view, scene, y - here), None
+
+
+def wheeled(at: tuple[int, int], rows: Sequence[Line], view: View, scene: Scene, by: int) -> Next:
+    """The wheel scrolls what is under it: a question, a text, a graph in time, else the cursor."""
+    if scene.question is not None:
+        return keys.press("down" if by > 0 else "up", None, view, scene)
+    wheel = pane(view.pane).wheel
+    if wheel is None or view.help or not 0 <= at[1] < len(rows):
+        return keys.act("down" if by > 0 else "up", view, scene)
+    return wheel(view, scene, pointer(at, rows), by)
+
+
+def pointer(at: tuple[int, int], rows: Sequence[Line]) -> Pointer:
+    """What is under the mouse."""
+    x, y = at
+    width = sum(len(text) for text, _ in rows[-1]) if rows else 0
+    row = rows[y] if 0 <= y < len(rows) else ()
+    return Pointer(x, y, width, len(rows), row, _part_at(rows, at))
+
+
+def _part_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
+    """The title of the part under the mouse: the nearest one above that spans its column."""
+    x, y = at
+    for row in reversed(rows[: y + 1]):
+        title, column = "", 0
+        for text, role in row:
+            if column > x + 2:
+                break
+            if role == "title":
+                title = text.strip()
+            elif column <= x and text[:1] in ("╮", "│"):  # the part at the left ends here
+                title = ""
+            column += cells(text)
+        if title:
+            return title
+    return ""
+
+
+def _heading_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
+    """The title of the column whose heading is under the mouse; empty elsewhere."""
+    x, y = at
+    row = rows[y] if 0 <= y < len(rows) else ()
+    if any(role not in ("head", "select", "", "faint") for _, role in row):
+        return ""
+    column = 0
+    for text, role in row:
+        if column <= x < column + cells(text) and role in ("head", "select"):
+            return text.strip(" ▼▲")
+        column += cells(text)
+    return ""
+
+
+def _sorted(view: View, title: str) -> View:
+    """Sorted by that column; inverted if it is already."""
+    order = pane(view.pane).orders(view).index(title)
+    if view.spot.sort == order:
+        return view.at(invert=not view.spot.invert)
+    return view.at(sort=order, invert=False)
 
 
 def selected(row: Line) -> bool:

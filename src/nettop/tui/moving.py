@@ -79,7 +79,7 @@ def _turn(by: int) -> Change:
 
 def sort(by: int, view: View) -> View:
     """The view with the next sort order (or, with -1, the previous one)."""
-    return view.at(sort=(view.spot.sort + by) % pane(view.pane).SORTS)
+    return view.at(sort=(view.spot.sort + by) % len(pane(view.pane).orders(view)))
 
 
 def _interface(view: View, scene: Scene) -> View:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from .. import panes
 from ..panes import hints
 from ..views.ask import Key
+from ..views.options import THEMES
 from ..views.scene import Scene, View
-from . import keys, themes
+from . import keys
 
 
 def commands(view: View, scene: Scene) -> Iterator[tuple[str, str, tuple[str, str]]]:
@@ -24,7 +25,7 @@ def commands(view: View, scene: Scene) -> Iterator[tuple[str, str, tuple[str, st
         module = panes.pane(name)
         yield f"Pane: {module.TITLE}", f"key {module.KEY}", ("pane", name)
     yield from (_action(known[name]) for name in order[len(set(first)) :])
-    for name in themes.NAMES:
+    for name in THEMES:
         yield f"Theme: {name}", "colours", ("theme", name)
 
 

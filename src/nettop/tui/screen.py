@@ -20,14 +20,16 @@ from ..panes import page
 from ..terms.text import Line, plain
 from ..views.ask import Ask
 from ..views.build import keep
+from ..views.options import next_interval
 from ..views.scene import Scene, View
-from . import alarm, guide, internals, keys, leaving, mouse, palette, sampling_keys, signals, themes
+from . import alarm, effect, guide, internals, keys, leaving, mouse, palette, signals, themes
 from .board import Board, Ground
 from .gate import PATIENCE, QUERY, SHEET, TRUST, Gate
 from .notes import note, recording
 from .read_only import REFUSED, refused
 from .reading import EARLY, RowsRead
-from .scrub import FIRST, Scrub, forbidden, moments_of
+from .sampling_keys import record
+from .scrub import Scrub, forbidden, moments_of
 from .terminal import Terminal
 from .working import Actions, Engine
 
@@ -55,21 +57,16 @@ class Nettop(App[int]):
         Binding("ctrl+p", "command_palette", show=False, priority=True, system=True),
     ]
 
-    def __init__(
-        self, view: View, scene: Scene, *, theme: str = "dark", ascii_only: bool = False
-    ) -> None:
+    def __init__(self, view: View, scene: Scene) -> None:
         """Draw `scene` under `view` until others come."""
-        super().__init__(ansi_color=themes.native(theme))
+        super().__init__(ansi_color=themes.native(view.options.theme))
         self.view = view
         self.scene = scene
-        self.colours = theme
-        self.ascii_only = ascii_only
         self.engine: Engine | None = None
         self.actions: Actions | None = None
         self.read_only = False
-        self.rings = False  # the terminal signals a new critical finding
         self.gate = Gate()
-        self.board = Board(themes.palette(theme))
+        self.board = Board(themes.palette(view.options.theme))
         self.late = False  # a frame waits for the terminal
         self.frozen: Scene | None = None  # the scene shown while paused
         self.painted = scene  # the scene on the screen: keys act on it
@@ -140,7 +137,7 @@ class Nettop(App[int]):
     def lines(self) -> list[Line]:
         """The screen as lines."""
         rows = page.compose(self.shown(), self.view, *self.size, guide.help_lines)
-        return [plain(row) for row in rows] if self.ascii_only else rows
+        return [plain(row) for row in rows] if self.view.options.ascii else rows
 
     def draw(self) -> None:
         """Paint what changed, unless the terminal is still busy with the last frame."""
@@ -211,9 +208,8 @@ class Nettop(App[int]):
         before = self.scene
         self.scene = message.update(before)
         self._look_at(self.scrub.add(self.scene, self.view))
-        if self.rings and (signal := alarm.sequence(alarm.new(before, self.scene))):
+        if self.view.options.bell and (signal := alarm.sequence(alarm.new(before, self.scene))):
             internals.write(self, signal)
-        self._look_at(self.scrub.add(self.scene, self.view))
         if self.scene.question is not before.question:
             self._look_at(replace(self.reading.forget(self.view), moment=0.0))
         now = time.time()
@@ -263,8 +259,12 @@ class Nettop(App[int]):
 
     def _look_at(self, view: View) -> None:
         """Take a view, and let the engine know."""
-        changed, self.view = view != self.view, view
-        if changed and self.engine is not None:
+        self.scene = self.scrub.noted(self.scene)
+        before, self.view = self.view, view
+        if view.options != before.options:
+            effect.show(self, self.board, self.engine, (before.options, view.options))
+            self.scene = effect.on_scene(self.scene, view.options)
+        if view != before and self.engine is not None:
             self.engine.set_view(view)
 
     def _scrub(self, verb: str) -> None:
@@ -274,8 +274,6 @@ class Nettop(App[int]):
         if newest and self.engine is not None and self.engine.advance():
             view = replace(view, moment=self.scene.wall if self.view.moment else 0.0)
             self.scrub.follows = bool(view.moment)
-        elif view == self.view and verb.endswith("earlier"):
-            self.add_note(FIRST, "dim")
         self._look_at(view)
 
     def carry_out(self, ask: Ask) -> None:
@@ -296,7 +294,7 @@ class Nettop(App[int]):
             self._pace(1 if ask.verb == "slower" else -1)
         elif ask.verb == "record":
             if self.engine is not None:
-                self.add_note(*sampling_keys.record(self.engine, self.scene.recording))
+                self.add_note(*record(self.engine, self.scene.recording))
         elif ask.verb in ("agree", "dismiss"):
             self._answered(ask)
         elif self.actions is not None:
@@ -332,16 +330,9 @@ class Nettop(App[int]):
         self.add_note(f"copied: {text.splitlines()[0]}", "good")
 
     def _pace(self, by: int) -> None:
-        if self.engine is not None:
-            interval = sampling_keys.next_interval(self.scene.interval, by)
-            self.engine.interval = interval
-            self.scene = replace(self.scene, interval=interval)
-
-    def set_theme(self, theme: str) -> None:
-        """Change the theme."""
-        self.colours = theme
-        self.ansi_color = themes.native(theme)
-        self.board.set_palette(themes.palette(theme))
+        now = self.view.options
+        interval = next_interval(now.interval, by)
+        self._look_at(replace(self.view, options=replace(now, interval=interval)))
 
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:  # noqa: ARG002
         """The entries of the command palette."""
@@ -351,7 +342,8 @@ class Nettop(App[int]):
     def command(self, kind: str, name: str) -> None:
         """Carry out an entry of the palette."""
         if kind == "theme":
-            self.set_theme(name)
+            look = replace(self.view.options, theme=name)
+            self.step(replace(self.view, options=look), None)
         elif kind == "pane":
             self.step(replace(self.view, pane=name, help=False), None)
         else:
@@ -363,14 +355,18 @@ class Nettop(App[int]):
             self.step(*keys.act(action, self.view, self.target_scene()))
 
     def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
-        """The wheel moves the cursor."""
-        event.stop()
-        self.do("down")
+        """See `mouse.wheeled`."""
+        self._wheel(event, 1)
 
     def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
-        """The wheel moves the cursor."""
+        """See `mouse.wheeled`."""
+        self._wheel(event, -1)
+
+    def _wheel(self, event: events.MouseEvent, by: int) -> None:
         event.stop()
-        self.do("up")
+        at = int(event.screen_x), int(event.screen_y)
+        if len(self.screen_stack) == 1:
+            self.step(*mouse.wheeled(at, self.board.shown, self.view, self.target_scene(), by))
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """A press on a graph over time sets the first mark of the ruler."""

@@ -142,7 +142,6 @@ _MONO: Final = {  # NO_COLOR: weight and inversion only
     "alarm": "reverse bold",
     "input": "reverse",
 }
-NAMES: Final = (*_RGB, "ansi", "mono")
 _BOLD: Final = frozenset({"strong", "title", "bad"})
 
 

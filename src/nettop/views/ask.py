@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from ..terms.text import Line
 from .scene import Scene, View
 
 
@@ -28,6 +29,17 @@ class Hint(NamedTuple):
     key: str
     text: str
     action: str
+
+
+class Pointer(NamedTuple):
+    """The mouse over the painted screen, in cells from its upper left corner."""
+
+    x: int
+    y: int
+    width: int  # of the screen
+    height: int
+    row: Line = ()  # the painted row under it
+    part: str = ""  # the title of the part of the pane under it
 
 
 Next = tuple[View, Ask | None]

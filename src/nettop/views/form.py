@@ -54,7 +54,7 @@ def fields(view: View) -> list[tuple[str, str, str, str]]:
 def peers(scene: Scene) -> list[str]:
     """Addresses that may be the peer: of stored tests, latest first, then of the busiest flows."""
     tested = [one.to for one in sorted(scene.results, key=lambda one: -one.wall) if one.to]
-    flows = scene.facts.flows if scene.facts is not None else ()
+    flows = scene.facts.here().flows if scene.facts is not None else ()
     busy = sorted(flows, key=lambda one: -(rate(one) or 0.0))
     remote = [one.remote for one in busy if one.remote and one.bulk]
     return list(dict.fromkeys((*tested, *remote)))[:KNOWN]

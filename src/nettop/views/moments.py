@@ -30,18 +30,31 @@ WINDOW: Final = 32_768  # bytes: how far deflate looks back (RFC 1951)
 _PACKED: Final = ("facts", "frame", "findings", "muted", "plans", "ended", "peer")
 
 
-class Memory(Protocol):
-    """Moments by time that can be shown again: those of this run, or of a black box."""
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of a memory about the time `asked` (wall seconds)."""
 
-    @property
-    def times(self) -> Sequence[float]:
-        """The times of all moments (wall seconds), the oldest first."""
+    asked: float
+    wall: float | None = None  # of the moment; None: there is none
+    gap: bool = False  # nothing was sampled for some time between both
+    fault: str = ""  # what could not be read; one sentence
+
+
+class Memory(Protocol):
+    """Moments before those of this run, such as those of a black box; it reads them on demand."""
+
+    def near(self, wall: float, *, back: bool) -> Found | None:
+        """The latest moment that is not after `wall`, or the earliest that is not before it.
+
+        Backwards, the oldest moment of all if none is so early. None if it has to be read first;
+        then `arrived` has the answer some time later.
+        """
+
+    def arrived(self) -> Found | None:
+        """The answer that `near` did not have; given once."""
 
     def scene(self, wall: float) -> Scene | None:
-        """The latest moment that is not after `wall`, else the oldest; None without moments.
-
-        Its `past` is empty, and what does not belong to a moment has no meaning.
-        """
+        """The moment of that time, with its own `past`; None if it is not in memory."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +93,10 @@ class Moments:
 
     @property
     def times(self) -> Sequence[float]:
-        """The times of all moments (wall seconds), the oldest first."""
+        """The times of the moments of this run (wall seconds), the oldest first."""
         first = self.recent[0].wall if self.recent else 0.0
-        own = [one.wall for one in self.packed if one.wall < first]
-        own += [scene.wall for scene in self.recent]
-        if self.earlier is None:
-            return own
-        begun = own[0] if own else float("inf")
-        return [*(wall for wall in self.earlier.times if wall < begun), *own]
+        packed = [one.wall for one in self.packed if one.wall < first]
+        return packed + [scene.wall for scene in self.recent]
 
     def add(self, scene: Scene) -> None:
         """Keep the scene of a new sample; one of the same sample is ignored."""
@@ -176,9 +185,13 @@ def at_moment(moment: Scene, now: Scene) -> Scene:
     """
     ago = now.wall - moment.wall
     pending = tuple(replace(one, deadline=one.deadline - ago) for one in now.pending)
-    shown = replace(moment, past=now.past.until(moment.wall), recording=now.recording)
+    past, journal, results = now.past.until(moment.wall), moment.journal, moment.results
+    if moment.boxed:
+        past = moment.past
+        journal = tuple(one for one in now.journal if one.wall <= moment.wall)
+        results = tuple(one for one in now.results if one.wall <= moment.wall)
+    shown = replace(moment, past=past, recording=now.recording)
     shown = keep(replace(shown, interval=now.interval), now)
     return replace(
-        shown, pending=pending, journal=moment.journal, progress=moment.progress,
-        results=moment.results, ago=ago,
-    )  # fmt: skip
+        shown, pending=pending, journal=journal, progress=moment.progress, results=results, ago=ago
+    )

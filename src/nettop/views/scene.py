@@ -15,6 +15,7 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
+from .options import Options, Value
 from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
@@ -195,6 +196,7 @@ class Scene:
     interval: float = field(default=1.0, metadata=_MOMENT)  # seconds between samples
     wall: float = field(default=0.0, metadata=_MOMENT)
     shortfall: str = field(default="", metadata=_MOMENT)  # why too little was read to judge
+    boxed: bool = field(default=False, metadata=_MOMENT)  # it comes from the black box
     stretched: Mapping[str, float] = field(
         default_factory=dict, metadata=_MOMENT
     )  # seconds between readings of tables that wait longer, to keep the budget
@@ -213,6 +215,7 @@ class Scene:
     processor: str = field(default="", metadata=_KEPT)  # model name; empty until it is known
     tools: tuple[str, ...] = field(default=("iperf3", "bulk"), metadata=_KEPT)  # test tools
     about: Mapping[str, str] = field(default_factory=dict, metadata=_KEPT)  # what a tool measures
+    stored: Mapping[str, Value] = field(default_factory=dict, metadata=_KEPT)  # options of the file
     ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
     def finding(self, id_: str) -> Finding | None:
@@ -238,10 +241,14 @@ class Scene:
             name = str(finding.target).partition("/")[0]
             if finding.severity == "critical" and name in known:
                 return known[name]
-        recent = [_moved(moment) for moment in self.past.fine[-10:]]
+        recent: dict[str, float] = {}
+        for moment in self.past.fine[-10:]:
+            for name, moved in _moved(moment).items():
+                if moved > recent.get(name, 0.0):
+                    recent[name] = moved
 
         def rate(nic: Nic) -> float:
-            return max([_bytes(nic.per_s), *(rates.get(nic.name, 0.0) for rates in recent)])
+            return max(_bytes(nic.per_s), recent.get(nic.name, 0.0))
 
         def rank(nic: Nic) -> tuple[bool | float, ...]:
             real, local = nic.kind == "nic", nic.kind == "loopback"
@@ -316,6 +323,7 @@ class View:
     marks: tuple[float, ...] = ()  # the ruler: moments (monotonic seconds), at most two
     form: Mapping[str, str] = field(default_factory=dict)  # edited values of the test form
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # chosen, by pane
+    options: Options = field(default_factory=Options)  # in effect in this run
     editing: str = ""  # the form field or setting whose value is typed
     draft: str = ""  # the text typed so far
     sheet: int = 0  # index of the question's sheet
@@ -371,7 +379,8 @@ def nic_of(scene: Scene, view: View) -> Nic | None:
 @lru_cache(maxsize=16)
 def _moved(moment: Summary) -> Mapping[str, float]:
     """The rate of each interface at that moment, both directions together, bytes/s."""
-    return {name: _bytes(rates) for name, rates in moment.ports.items()}
+    moved = ((name, _bytes(rates)) for name, rates in moment.ports.items())
+    return {name: rate for name, rate in moved if rate}
 
 
 def _bytes(rate: Counters | PortRates) -> float:

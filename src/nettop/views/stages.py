@@ -15,6 +15,7 @@ from ..facts.kinds.path import Stage
 from ..facts.limits import Limit, Reading
 from ..facts.limits.judge import MOST
 from ..facts.limits.looks import QUIET
+from .once import once
 from .scene import Scene, View, nic_of
 
 IDLE: Final = 1000.0  # bit/s below which a direction carries nothing
@@ -59,12 +60,18 @@ def foremost(scene: Scene, view: View) -> Limit | None:
     A direction that this host limits comes before a larger one that it does not. Datagrams lost at
     a socket come before an interface on which nothing of this host is full.
     """
-    facts, nic = scene.facts, nic_of(scene, view)
+    return _foremost(scene, view.nic, other=view.spot.invert)
+
+
+@once
+def _foremost(scene: Scene, chosen: str, *, other: bool) -> Limit | None:
+    """The same of the chosen interface; `other`: of its other direction."""
+    facts, nic = scene.facts, nic_of(scene, View(nic=chosen))
     if facts is None or nic is None:
         return None
     known = [one for one in facts.limits if nic.name in (one.nic, one.target) or _nowhere(one)]
     ways = [one for one in known if one.over == "nic"]
-    if view.spot.invert:  # the other direction is wanted
+    if other:
         shown = _first(ways, known)
         return next((one for one in ways if shown and one.direction != shown.direction), shown)
     return _first(ways, known)

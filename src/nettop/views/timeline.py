@@ -45,6 +45,7 @@ class Event:
     ago: float
     kind: str  # the severity of a finding that began, "change" or "ended"
     text: str
+    id: str = ""  # of the finding, or of the change in the journal
 
 
 def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Timeline:
@@ -52,17 +53,22 @@ def timeline(past: History, nic: str, steps: int, interval: float = 1.0) -> Time
 
     The same object is given as long as nothing in it changes.
     """
-    step = max(1.0, interval)
+    step, last = last_step(past, interval)
     moments = past.fine
     if not moments or steps < 2:
         return Timeline(step, 0.0)
-    last = int(moments[-1].at // step)
-    last -= 1 - last % 2  # the end of a pair
     first = bisect_left(moments, (last - steps + 1) * step, key=_at)
     end = bisect_left(moments, (last + 1) * step, key=_at)
     if end < len(moments) and (not end or moments[end - 1].at < last * step):
         end += 1  # the last steps have no sample of their own
     return _track(moments[first:end], nic, steps, step, last)
+
+
+def last_step(past: History, interval: float) -> tuple[float, int]:
+    """The length of a step in seconds, and the number of the last one that is drawn."""
+    step = max(1.0, interval)
+    last = int(past.fine[-1].at // step) if past.fine else -1
+    return step, last - (1 - last % 2)  # the end of a pair
 
 
 _at: Final = attrgetter("at")
@@ -121,15 +127,16 @@ def events(scene: Scene, end: float, seconds: float) -> list[Event]:
         return []
     offset = moments[-1].wall - moments[-1].at
     begun = moments[0].at + START
-    known: list[tuple[float, str, str]] = [
-        (entry.wall - offset, "change", entry.setting) for entry in scene.journal
+    known: list[tuple[float, str, str, str]] = [
+        (entry.wall - offset, "change", entry.setting, entry.id) for entry in scene.journal
     ]
     for finding in scene.findings:
         began = moments[-1].at - finding.held
         if began > begun and finding.severity in SERIOUS:
-            known.append((began, finding.severity, finding.rule))
-    known += [(one.wall - offset, "ended", one.finding.rule) for one in scene.ended]
-    shown = [Event(end - at, kind, text) for at, kind, text in known]
+            known.append((began, finding.severity, finding.rule, finding.id))
+    gone = [(one.wall - offset, one.finding) for one in scene.ended]
+    known += [(at, "ended", finding.rule, finding.id) for at, finding in gone]
+    shown = [Event(end - at, kind, text, id_) for at, kind, text, id_ in known]
     return sorted((one for one in shown if 0 <= one.ago < seconds), key=lambda one: -one.ago)
 
 

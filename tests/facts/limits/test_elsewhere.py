@@ -2,15 +2,29 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
-from flow_tables import Tables, socket
-from limit_frames import GAUGES, RECEIVES, SENDS, limits, moment
+from flow_tables import Tables, frames, socket
+from limit_frames import GAUGES, RECEIVES, SENDS, every, limits, moment
 
-from nettop.collect import namespaces, netns_qdiscs, netns_udp, socket_owners, threads
+from nettop.advice.judge.judge import Judge
+from nettop.advice.rules.load import files, read
+from nettop.collect import (
+    namespaces,
+    netns_links,
+    netns_qdiscs,
+    netns_udp,
+    socket_owners,
+    threads,
+)  # fmt: skip
+from nettop.commands import why
+from nettop.facts import elsewhere
 from nettop.facts.limits import Limit, words
 
+RULES = Path(__file__).parents[3] / "rules"
 POD, OTHER = 4026532179, 4026532180
 
 
@@ -125,3 +139,87 @@ def test_a_shaper_of_the_flows_own_namespace_limits_it(
 
     stage = flows(limits(at))["web-7f"].stage
     assert (stage.name if stage.stage == "qdisc" else None) == limits_
+
+
+def test_its_flows_are_facts_with_the_limit_that_why_says() -> None:
+    facts = every(lambda s: pods(s, POD, OTHER))[-1]
+    found = {one.namespace: one for one in facts.flows}
+    assert set(found) == {None, "web-7f", "db"}
+    assert len({one.id for one in facts.flows}) == 3
+    for name, limit in flows(facts.limits).items():
+        assert found[name].limit == limit.stage.stage
+        assert found[name].limit_why == limit.stage.because
+    pod = found["web-7f"]
+    assert pod.id == "tcp:10.0.0.1:5001-10.0.0.2:40001@web-7f"
+    assert (pod.pid, pod.process, pod.nic, pod.queue) == (8, "nginx", None, None)
+    assert pod.tx_per_s == found[None].tx_per_s
+    assert facts.host.tcp_flows == 1
+
+
+def test_two_namespaces_of_one_name_have_their_numbers() -> None:
+    named = [namespaces.Row(POD, "web", 8, 3), namespaces.Row(OTHER, "web", 9, 1)]
+    facts = every(lambda s: pods(s, POD, OTHER, more={"namespaces": named}))[-1]
+    expected = {None, f"net:[{POD}]", f"net:[{OTHER}]"}
+    assert {one.namespace for one in facts.flows} == expected == set(flows(facts.limits))
+
+
+def test_rules_do_not_judge_them() -> None:
+    """The settings of a rule are those of this namespace."""
+    alone, beside = every(pods)[-1], every(lambda s: pods(s, POD, OTHER))[-1]
+    assert len(beside.flows) == len(alone.flows) + 2
+    assert beside.here().flows == alone.flows
+    rules = [read(path) for path in files(RULES)]
+    silent, loud = (Judge(rules, window=0.0).judge(facts) for facts in (alone, beside))
+    targets = {one.target for one in loud.findings} | {one.target for one in loud.silent()}
+    assert not [target for target in targets if "@" in str(target) or "web-7f" in str(target)]
+    assert [one.id for one in loud.findings] == [one.id for one in silent.findings]
+
+
+def test_who_is_not_judged_here_is_named_with_the_command_that_judges() -> None:
+    rows = [namespaces.Row(POD, "web", 8, 3, mounted=True), namespaces.Row(OTHER, "db", 9, 1)]
+    *_, frame = frames(
+        *(pods(float(s), POD, POD, OTHER, more={"namespaces": rows}) for s in (0, 1))
+    )
+    facts = every(lambda s: pods(s, POD, POD, OTHER, more={"namespaces": rows}))[-1]
+    assert elsewhere.limited(frame, facts) == [
+        "not judged here: 2 flows of network namespace web: nettop --netns web advise",
+        "not judged here: 1 flow of network namespace db",
+    ]
+    assert elsewhere.limited(frame, replace(facts, limits=())) == []
+
+
+def device(second: float, **more: int) -> Tables:
+    """The flow of a pod by its eth0, which moves 1 Gb/s; here is an eth0 too."""
+    counts = {"tx_bytes": int(126e6 * second), "tx_packets": int(86_000 * second)}
+    zero = dict.fromkeys(("rx_packets", "rx_bytes", "rx_errors", "tx_errors", "rx_dropped",
+                          "tx_dropped"), 0)  # fmt: skip
+    lost = {name: int(rate * second) for name, rate in more.items()}
+    queue = netns_qdiscs.Row(POD, "eth0", "root", "1:", "pfifo", True, ("10.0.0.1",))
+    return pods(second, POD, more={
+        "netns_links": [netns_links.Row(POD, "eth0", 2, **{**zero, **counts, **lost})],
+        "netns_qdiscs": [queue],
+    })  # fmt: skip
+
+
+def test_an_interface_of_a_pod_is_limited_as_its_flow_and_is_no_interface_of_this_host() -> None:
+    facts = every(device)[-1]
+    (found,) = [one for one in facts.limits if one.over == "nic" and one.namespace]
+    assert (found.target, found.nic, found.device) == ("eth0@web-7f", None, "eth0")
+    assert found.direction == "tx"
+    assert found.rate == pytest.approx(8 * 126e6, rel=0.01)
+    assert (found.stage.stage, found.pid) == ("thread", 8)
+    assert words.line(found).startswith("eth0@web-7f sends 1.01 Gb/s, limited by CPU time")
+    assert why.chosen(facts, "eth0@web-7f") == [
+        one for one in facts.limits if one.namespace == "web-7f"
+    ]
+    assert not [one for one in why.chosen(facts, "eth0") if one.namespace]
+
+
+def test_an_interface_of_a_pod_that_loses_packets_is_listed_however_little_it_moves() -> None:
+    found = limits(lambda s: device(s, rx_dropped=40, tx_bytes=0))
+    (one,) = [one for one in found if one.over == "nic" and one.namespace]
+    assert one.direction == "rx"
+    ring = next(step for step in one.ladder if step.stage == "ring")
+    assert (ring.name, ring.because) == ("eth0@web-7f", "40/s packets dropped on receive")
+    still = limits(lambda s: device(s, tx_bytes=0))
+    assert not [one for one in still if one.over == "nic" and one.namespace]

@@ -100,7 +100,7 @@ def test_a_quota_bounds_a_thread_that_is_not_yet_throttled() -> None:
     thread = step(found, "thread")  # the quota of `moment` is 0.2 CPUs
     assert thread.utilisation == pytest.approx(0.75)
     assert found.next == thread
-    assert thread.capacity == pytest.approx((G, G / 0.75 * 1.35))
+    assert thread.capacity == pytest.approx((G / 0.75 / 1.15, G / 0.75 * 1.15 / (1 - 25 / 150)))
 
 
 def test_a_thread_that_only_asks_again_and_again_is_not_next() -> None:
@@ -210,3 +210,9 @@ def test_a_path_whose_loss_fills_the_window_may_carry_no_more() -> None:
     found = independent(path, paced_, G)
     assert found.capacity is None
     assert following(ends(paced_, found, WIRE)) is None
+
+
+def test_a_core_whose_load_is_not_known_takes_nothing_from_its_thread() -> None:
+    found = flow(limits(lambda s: moment(s, ran=0.95, more={"cpu": []})))
+    assert found.stage.stage == "thread"
+    assert found.stage.utilisation == pytest.approx(0.95)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
+from random import Random
 
 import pytest
 
-from nettop.facts.limits import Interval, Limit, Reading
+from nettop.facts.limits import STAGES, Interval, Limit, Reading
 from nettop.facts.limits.document import document, predicted
+from nettop.facts.limits.following import bound, following, independent
 from nettop.facts.limits.prediction import Calibration, predict
-from nettop.facts.limits.words import doubted
+from nettop.facts.limits.words import doubted, stage, verdict
 from nettop.facts.limits.words import predicted as in_words
 
 G: float = 1e9
@@ -26,10 +29,18 @@ WIRE = step("wire", (9.1 * G, 9.4 * G))
 
 
 def limit(*ladder: Reading, rate: float | None = G, joint: tuple[str, ...] = ()) -> Limit:
-    """A flow that the first step limits."""
-    return Limit(
-        "flow", "a>b", "tx", rate, stage=ladder[0], joint=joint, ladder=ladder, process="iperf3"
+    """A flow that the first step limits, with its next stage as `judge` finds it."""
+    first, rest = (
+        ladder[0],
+        (
+            step if step.stage in joint else independent(step, ladder[0], rate or 0.0)
+            for step in ladder[1:]
+        ),
     )
+    one = Limit(
+        "flow", "a>b", "tx", rate, 0.0, first, joint, None, (first, *rest), process="iperf3"
+    )
+    return replace(one, next=following(one))
 
 
 SNDBUF = step("sndbuf", (0.9 * G, 1.1 * G), held=1.0)
@@ -116,7 +127,6 @@ def test_a_buffer_that_is_not_full_bounds_a_flow_behind_a_queue() -> None:
     [
         (step("cwnd", (1.1 * G, 1.9 * G)), False),  # it grows until a segment is lost
         (step("rwnd", (1.1 * G, 1.9 * G)), False),  # the peer's autotuning follows the rate
-        (step("rwnd", (0.9 * G, 1.1 * G), held=0.8), True),
         (step("path", (1.1 * G, 1.9 * G)), True),
         (step("pacing", (1.8 * G, 2 * G)), True),
         (step("rcvbuf", (2 * G, 4 * G)), True),
@@ -146,6 +156,67 @@ def test_words_and_document() -> None:
     assert document(replace(found.limit, next=WIRE))["next"] == following
     known = replace(found, earlier=Calibration(4, 1, 0.3))
     assert predicted(known)["earlier"] == {"count": 4, "inside": 1, "failed": True}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        Reading("thread", "here", "iperf3[7]", reach=(2 * G, 50 * G)),  # less than half used
+        Reading("thread", "here", "iperf3[7]", utilisation=0.9, capacity=(1.1 * G, G), held=0.9),
+        step("rwnd", (0.9 * G, 1.1 * G), held=0.8),  # full already: it may not grow
+    ],
+)
+def test_a_stage_that_may_be_next_leaves_the_bound_only(other: Reading) -> None:
+    """The link is known, but it is not known whether the other stage comes before it."""
+    found = predict(limit(SNDBUF, other, WIRE), ("sndbuf",))
+    assert found is not None
+    assert found.next is None
+    assert (found.rate, found.bound) == ((G, 9.4 * G), WIRE)
+    assert found.expected == 9.25 * G
+    assert in_words(found) == (
+        "iperf3 sends 1 Gb/s; with this fix at most 9.4 Gb/s (the link); next: not known"
+    )
+    assert verdict(found.limit).endswith("; next: not known, at most 9.4 Gb/s (the link)")
+    assert predicted(found)["next"] is None
+    assert document(found.limit)["next"] is None
+
+
+def ladders(count: int) -> Iterator[Limit]:
+    """Random ladders of flows that move 1 Gb/s."""
+    draw = Random(17)
+    for _ in range(count):
+        steps = [
+            Reading(
+                name, "here", f"the {name}", utilisation=draw.random(), held=draw.choice((0, 0.9)),
+                capacity=around if draw.random() < 0.6 else None,
+                reach=around if name in ("thread", "core") and draw.random() < 0.5 else None,
+            )
+            for name in draw.sample(STAGES, draw.randint(1, 6))
+            if (around := (draw.uniform(0.5, 5) * G, draw.uniform(5, 20) * G))
+        ]  # fmt: skip
+        first, *rest = [replace(steps[0], held=1.0), *steps[1:]]
+        yield limit(
+            first, *rest, joint=tuple(s.stage for s in rest if s.held)[: draw.choice((0, 1))]
+        )
+
+
+def test_a_prediction_says_what_the_limit_says_is_next() -> None:
+    """If the fix relieves all that limits: the same stage, or not known with the same bound."""
+    known = 0
+    for one in ladders(2000):
+        found = predict(one, {one.stage.stage, *one.joint})
+        assert (found is None) == ("at most" not in verdict(one) and one.next is None), one
+        if found is None:
+            continue
+        known += found.next is not None
+        assert found.next == one.next
+        assert found.bound == bound(one)
+        assert predicted(found)["next"] == document(one)["next"]
+        assert ("next: not known" in in_words(found)) == ("next: not known" in verdict(one))
+        if found.next is not None:
+            assert f"next: {stage(found.next)} (" in verdict(one)
+            assert in_words(found).endswith(f"then limited by {stage(found.next)}")
+    assert 200 < known < 1500
 
 
 @pytest.mark.parametrize(

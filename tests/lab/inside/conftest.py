@@ -31,6 +31,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     here, full = os.environ.get("NETTOP_LAB"), os.environ.get("NETTOP_LAB_FULL")
+    if here is None:
+        return  # none of its tests is there; of the others there are ten thousand
     items[:] = [
         item
         for item in items

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TypeAlias
 
 from ..language.evaluate import evaluate
@@ -58,11 +59,13 @@ class Judged:
 
 def whole(rule: Rule) -> Expression:
     """`when and not unless and not unless …` as one expression."""
-    if not rule.unless:
-        return rule.when
-    parts = [rule.when.tree]
-    parts += [ast.UnaryOp(ast.Not(), exempt.when.tree) for exempt in rule.unless]
-    text = " and not ".join(
-        f"({one})" for one in (rule.when.text, *(e.when.text for e in rule.unless))
-    )
-    return Expression(text, rule.over, ast.BoolOp(ast.And(), parts), SWITCH)
+    return _joined(rule.when, tuple(exempt.when for exempt in rule.unless))
+
+
+@lru_cache(maxsize=1024)
+def _joined(when: Expression, exempt: tuple[Expression, ...]) -> Expression:
+    if not exempt:
+        return when
+    parts = [when.tree, *(ast.UnaryOp(ast.Not(), one.tree) for one in exempt)]
+    text = " and not ".join(f"({one.text})" for one in (when, *exempt))
+    return Expression(text, when.over, ast.BoolOp(ast.And(), parts), SWITCH)

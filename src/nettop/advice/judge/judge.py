@@ -29,6 +29,7 @@ from .loss import measured
 from .predict import prediction
 from .reason import because, not_applicable
 from .remedy import remedy
+from .rested import Fresh, Rested
 from .yielding import Yields
 
 On: TypeAlias = tuple[str, str]  # a rule and a target
@@ -74,14 +75,17 @@ class Judge:
         self._since: dict[On, float] = {}
         self._at: float | None = None
         self._past = Past()
+        self._rested = Rested()
 
     def judge(self, facts: Facts) -> Judgement:
-        """The findings of this moment."""
+        """The findings of this moment; none about what is in another network namespace."""
+        facts = facts.here()
         moment = Moment(facts, self._past)
-        self._remember(moment)
+        fresh = self._rested.fresh(facts, self._since)
+        self._remember(moment, fresh)
         slack = 0.0 if self._at is None else (facts.at - self._at) / 2
         began = facts.at if self._at is None else self._at  # rates cover the time since then
-        rows = _Rows(moment)
+        rows = _Rows(moment, fresh)
         since: dict[On, float] = {}
         held: list[tuple[Judged, object, str, bool]] = []
         yields = Yields(self._before)
@@ -127,14 +131,18 @@ class Judge:
         earlier = self.earlier(rule.id) if self.earlier is not None else None
         return replace(finding, predicted=replace(known, earlier=earlier))
 
-    def _remember(self, moment: Moment) -> None:
-        """Keep the values for every `worst` of the rules."""
+    def _remember(self, moment: Moment, fresh: Fresh) -> None:
+        """Keep the values for every `worst` of the rules; those of what rests stay."""
         for judged in self._judged:
             over = judged.rule.over
             for call in judged.worst:
                 now: dict[str, float | None] = {}
                 own = call.path[0] == over  # else a parent of the fact
-                for target, fact in moment.targets(over):
+                targets = moment.targets(over)
+                if over in fresh:
+                    label = kinds()[over].target
+                    targets = [(label(fact), fact) for fact in fresh[over]]
+                for target, fact in targets:
                     base = fact if own else moment.scope(over, fact).get(call.path[0])
                     value = field_value(base, call.path[1:])
                     now[target] = value if isinstance(value, int | float) else None
@@ -212,8 +220,9 @@ def _alike(judged: Sequence[Judged]) -> tuple[_Alike, ...]:
 class _Rows:
     """The targets of each kind with their parents, as rows for the loops; built once a frame."""
 
-    def __init__(self, moment: Moment) -> None:
+    def __init__(self, moment: Moment, fresh: Fresh) -> None:
         self.moment = moment
+        self.fresh = fresh
         self.known: dict[str, list[tuple[Nic | None, Row]]] = {}
 
     def of(self, alike: _Alike) -> list[Row]:
@@ -228,9 +237,9 @@ class _Rows:
 
     def _every(self, over: str) -> list[tuple[Nic | None, Row]]:
         """Each row with its interface; None where it has none."""
-        facts = self.moment.facts.of(kinds()[over])
+        facts = self.fresh.get(over, self.moment.facts.of(kinds()[over]))
         if over == "nic":
-            return [(fact, (fact,)) for fact in facts]
+            return [(cast("Nic", fact), (fact,)) for fact in facts]
         if not PARENTS[over]:
             return [(None, (fact,)) for fact in facts]
         known = [(fact, self.moment.scope(over, fact)) for fact in facts]

@@ -22,7 +22,7 @@ def prediction(rule: Rule, fact: object, facts: Facts) -> Prediction | None:
     """The prediction for the busiest flow or interface of the target that its fix relieves.
 
     An interface comes before its flows, since its rate includes theirs. None if the fix relieves no
-    stage that limits the target, or if no next limit is known.
+    stage that limits the target, or if no stage after it has a known capacity.
     """
     if not rule.relieves:
         return None

@@ -103,7 +103,7 @@ class Function:
 
     takes: tuple[str, ...]  # types of the arguments
     gives: str
-    unknown: bool = False  # whether the result may be unknown though the arguments are known
+    unknown: bool = False  # whether `call` may return None
     rest: bool = False  # the last type may repeat
     call: Callable[..., Value | None] | None = None
     moment: bool = False  # `Moment` has the method of this name

@@ -14,7 +14,7 @@ from ..kind import Kind
 class Flow:
     """One flow. Fields of tcp_info are None for UDP and on kernels that lack them."""
 
-    id: str = label("protocol local:port-remote:port")
+    id: str = label("protocol local:port-remote:port, with @namespace of another one")
     protocol: str = gauge("tcp or udp")
     local: str = gauge("local address", default="")
     local_port: int = gauge("local port", default=0)
@@ -115,6 +115,7 @@ class Flow:
         "spurious share of retransmissions (DSACK)", "ratio", default=None
     )
     reorderings_per_s: float | None = gauge("reordering events", "events/s", default=None)
+    namespace: str | None = gauge("other network namespace; None: this one", default=None)
 
 
 def rate(flow: Flow) -> float | None:

@@ -44,12 +44,12 @@ class Tunnel:
 
 def build(frame: Frame, facts: Facts) -> tuple[Tunnel, ...]:
     """The tunnels of kinds whose overhead is known."""
-    links = {row.interface: row for row in frame.rows("links")}
-    nics = {nic.name: nic for nic in facts.nics}
+    links = [row for row in frame.rows("links") if row.kind in OVERHEAD]
+    nics = {nic.name: nic for nic in facts.nics} if links else {}
     found = []
-    for name, nic in nics.items():
-        link = links.get(name)
-        if link is None or link.kind not in OVERHEAD:
+    for link in links:
+        name, nic = link.interface, nics.get(link.interface)
+        if nic is None:
             continue
         below = _below(nics.get(link.link or ""), facts.nics)
         least = max((one.mtu for one in below if one.mtu), default=None)

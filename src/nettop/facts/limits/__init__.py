@@ -47,7 +47,9 @@ class Limit:
     """The verdict on one direction of one flow, interface or socket."""
 
     over: str = label("flow nic socket")
-    target: str = label("LOCAL>REMOTE, an interface, or a local address")
+    target: str = label(
+        "LOCAL>REMOTE, an interface (of another namespace: NAME@NAMESPACE), or a local address"
+    )
     direction: str = label("rx or tx")
     rate: float | None = gauge("rate; None: of a UDP socket", "bit/s", default=None)
     since: float = gauge("wall clock since when this stage limits", "s", default=0.0)
@@ -59,3 +61,4 @@ class Limit:
     pid: int | None = gauge("process", default=None)
     process: str | None = gauge("process name", default=None)
     namespace: str | None = gauge("other network namespace; None: this one", default=None)
+    device: str | None = gauge("interface in that namespace", default=None)

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
 
 def document(limit: Limit) -> dict[str, object]:
     """One limit: the stage that limits, the one that would limit next, all stages by capacity."""
-    following = limit.next
     return {
         "over": limit.over,
         "target": limit.target,
@@ -21,7 +20,7 @@ def document(limit: Limit) -> dict[str, object]:
         "rate": limit.rate,
         "since": limit.since,
         "limit": {**_stage(limit.stage), "joint": list(limit.joint)},
-        "next": None if following is None else _next(following),
+        "next": _next(limit.next),
         "ladder": [_stage(step) for step in limit.ladder],
     }  # fmt: skip
 
@@ -36,7 +35,9 @@ def predicted(one: Prediction) -> dict[str, object]:
     return values
 
 
-def _next(one: Reading) -> dict[str, object]:
+def _next(one: Reading | None) -> dict[str, object] | None:
+    if one is None:
+        return None
     return {
         "stage": one.stage, "end": one.end, "name": one.name, "capacity": _capacity(one),
     }  # fmt: skip

@@ -1,59 +1,70 @@
-"""Looks at the sockets of other network namespaces: pods, containers, `ip netns`.
+"""Looks at the flows and interfaces of other network namespaces: pods, containers, `ip netns`.
 
-Their sysctls and the counters of their interfaces are not read. What their sockets, qdiscs, threads
-and quotas say is as good as in this namespace.
+Their sysctls are not read. What their sockets, qdiscs, threads and quotas say is as good as in this
+namespace.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Final
 
 from .. import Facts
-from ..kinds.flow import Flow
-from .looks import FLOWS, Look, end, name, wanting
-from .window import Window, mean
+from .looks import FLOWS, QUIET, Look, end, name, wanting
+from .window import INTERFACES, Window, mean
+
+COUNTED: Final = 1.0  # lost packets a second: fewer are an accident
 
 
 def looks(window: Window, facts: Facts) -> list[Look]:
-    """A look for each flow that wants to move, the busiest first, and each socket that drops."""
+    """A look for each flow that wants to move, socket that drops, and interface that moves.
+
+    Of flows and of interfaces the busiest.
+    """
     found = sorted(_streams(window, facts), key=lambda look: -look.rate)
-    return [*found[:FLOWS], *_datagrams(window, facts)]
+    devices = sorted(_devices(window, facts), key=lambda look: -look.rate)
+    return [*found[:FLOWS], *_datagrams(window, facts), *devices[:INTERFACES]]
+
+
+def _devices(window: Window, facts: Facts) -> Iterator[Look]:
+    """A look for each direction of an interface that moves or loses packets."""
+    for key in window.netns_links.series:
+        entries = window.netns_links.entries(key)
+        if not entries:
+            continue
+        row = entries[-1].now
+        device = row.namespace, row.interface
+        space = window.spaces.get(row.namespace) or f"net:[{row.namespace}]"
+        for direction in ("rx", "tx"):
+            rate = 8 * (window.counted_elsewhere(device, f"{direction}_bytes") or 0.0)
+            lost = window.counted_elsewhere(device, f"{direction}_dropped") or 0.0
+            if rate >= QUIET or lost >= COUNTED:
+                yield Look("nic", f"{row.interface}@{space}", direction, rate, window, facts,
+                           namespace=space, device=device)  # fmt: skip
 
 
 def _streams(window: Window, facts: Facts) -> Iterator[Look]:
     devices = window.devices()
-    for inode in window.netns_tcp.series:
-        entries = window.netns_tcp.entries(inode)
+    for flow in facts.flows:
+        if flow.namespace is None or flow.protocol != "tcp":
+            continue
+        entries = window.netns_tcp.entries(flow.inode)
         if not entries:
             continue
         row = entries[-1].now
-        flow = _flow(window, "tcp", row, row.remote, row.remote_port)
         device = devices.get((row.namespace, row.local))
         yield from wanting(
             Look("flow", name(flow), "tx", 0.0, window, facts, None, flow, entries,
-                 namespace=_named(window, row),
+                 namespace=flow.namespace,
                  device=(row.namespace, device) if device is not None else None)
         )  # fmt: skip
 
 
 def _datagrams(window: Window, facts: Facts) -> Iterator[Look]:
-    for inode in window.netns_udp.series:
-        entries = window.netns_udp.entries(inode)
+    for flow in facts.flows:
+        if flow.namespace is None or flow.protocol != "udp":
+            continue
+        entries = window.netns_udp.entries(flow.inode)
         if (mean(entry.rate("drops") for entry in entries) or 0.0) > 0.0:
-            row = entries[-1].now
-            yield Look("socket", end(row.local, row.local_port), "rx", 0.0, window, facts, None,
-                       _flow(window, "udp", row), udp=entries,
-                       namespace=_named(window, row))  # fmt: skip
-
-
-def _flow(window: Window, protocol: str, row: Any, remote: str = "", port: int = 0) -> Flow:
-    pid, process = window.owners.get(row.inode, (None, None))
-    return Flow(
-        f"{protocol} {end(row.local, row.local_port)}", protocol, row.local, row.local_port,
-        remote, port, row.inode, pid, process,
-    )  # fmt: skip
-
-
-def _named(window: Window, row: Any) -> str:
-    return window.spaces.get(row.namespace) or f"net:[{row.namespace}]"
+            yield Look("socket", end(flow.local, flow.local_port), "rx", 0.0, window, facts, None,
+                       flow, udp=entries, namespace=flow.namespace)  # fmt: skip

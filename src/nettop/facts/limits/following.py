@@ -9,7 +9,7 @@ contention (`stages/_budget`). Between the least and the most of these the next 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
@@ -27,31 +27,34 @@ CPU: Final = frozenset({"thread", "core"})
 def following(limit: Limit, other: Limit | None = None) -> Reading | None:
     """The next stage, of those of the other end of the flow too; None where it is not known."""
     rest = _rest(limit, other)
-    nearest = _nearest(limit, rest)
-    if nearest is None or nearest.capacity is None or nearest.stage in CPU:
-        return nearest
+    found = nearest(limit, rest)
+    if found is None or found.capacity is None or found.stage in CPU:
+        return found
     sure = min((one.reach[0] for one in rest if one.reach is not None), default=None)
-    return nearest if sure is None or nearest.capacity[1] <= sure else None
+    return found if sure is None or found.capacity[1] <= sure else None
 
 
 def bound(limit: Limit) -> Reading | None:
-    """The stage that the rate cannot exceed, where it is not known whether a CPU comes before."""
-    return _nearest(limit, _rest(limit, None))
+    """The stage that the rate cannot exceed: the next one, if it is known what limits next."""
+    return limit.next or nearest(limit, _rest(limit, None))
 
 
 def _rest(limit: Limit, other: Limit | None) -> list[Reading]:
     every = dict.fromkeys((*limit.ladder, *(other.ladder if other is not None else ())))
-    return [one for one in every if not _limits(limit, one)]
+    return [one for one in every if not limits(limit, one)]
 
 
-def _nearest(limit: Limit, rest: Sequence[Reading]) -> Reading | None:
-    """The smallest capacity above the rate."""
+def nearest(limit: Limit, stages: Iterable[Reading]) -> Reading | None:
+    """The smallest capacity that is above the rate, or of a stage that is full already."""
     rate = limit.rate or 0.0
-    known = [one for one in rest if one.capacity is not None and one.capacity[1] > rate]
+    known = [
+        one for one in stages
+        if one.capacity is not None and (one.capacity[1] > rate or one.held >= BINDS)
+    ]  # fmt: skip
     return min(known, key=lambda one: sum(one.capacity or ()), default=None)
 
 
-def _limits(limit: Limit, one: Reading) -> bool:
+def limits(limit: Limit, one: Reading) -> bool:
     """Whether a reading is of a stage that limits now: of two shapers both may be full."""
     same = one.stage == limit.stage.stage and one.held >= BINDS
     return one is limit.stage or one.stage in limit.joint or same
@@ -63,11 +66,11 @@ def independent(one: Reading, first: Reading, rate: float) -> Reading:
     A congestion window and the window that the peer offers grow once nothing else limits. A full
     queue fills the windows and the send buffer, and loses segments. A thread that is busy although
     a queue behind it is full may only ask again and again. A path whose loss fills the window while
-    another stage limits may carry no more at all.
+    another stage limits may carry no more at all. Nor may the peer's window if it is full already.
     """
     if one.stage in CPU and one.held >= BINDS and first.stage not in CPU:
         return replace(one, capacity=None, reach=(rate, rate / max(one.utilisation or 0.0, BINDS)))
-    if one.stage == "path" and one.held >= BINDS and first.stage not in QUEUES:
+    if one.stage in ("path", "rwnd") and one.held >= BINDS and first.stage not in QUEUES:
         return replace(one, capacity=None, reach=(rate, rate / BINDS))
     full = first.stage in QUEUES and one.stage in FED_BACK
     follows = one.stage in GROWS or (full and (one.stage == "path" or one.held >= BINDS))

@@ -99,7 +99,7 @@ def _limit(look: Look, first: Reading, joint: tuple[str, ...], known: Sequence[R
         None if look.over == "socket" else look.rate, 0.0, first, joint, None,
         _ladder(first, joint, rest), nic.name if nic is not None else None,
         flow.pid if flow is not None else None, flow.process if flow is not None else None,
-        look.namespace,
+        look.namespace, look.device[1] if look.device is not None else None,
     )  # fmt: skip
     return replace(limit, next=following(limit))
 
@@ -161,16 +161,16 @@ def _other_end(one: Limit, flows: Mapping[tuple[str, str], Sequence[Limit]]) -> 
 
 def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:
     """Interfaces whose own stages are not full: limited as their largest flow is."""
-    largest: dict[tuple[str | None, str], Limit] = {}
+    largest: dict[object, Limit] = {}
     for one in limits:
         if one.over != "flow":
             continue
-        key = (one.nic, one.direction)
+        key = _way(one)
         if key not in largest or (one.rate or 0.0) > (largest[key].rate or 0.0):
             largest[key] = one
     out = []
     for one in limits:
-        flow = largest.get((one.nic, one.direction))
+        flow = largest.get(_way(one))
         if one.over != "nic" or one.stage.stage != "unknown":
             out.append(one)
         elif flow is not None:
@@ -178,6 +178,11 @@ def of_interfaces(limits: Sequence[Limit]) -> list[Limit]:
         else:
             out.append(_idle(one))
     return out
+
+
+def _way(limit: Limit) -> object:
+    """A direction of an interface, in its namespace; of a flow, that of its interface."""
+    return limit.namespace, limit.nic, limit.device, limit.direction
 
 
 def _as_flow(one: Limit, flow: Limit) -> Limit:

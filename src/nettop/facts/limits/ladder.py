@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Final
@@ -40,17 +41,14 @@ def labelled(facts: Facts) -> Facts:
 
     Of the many flows of a busy host only the busiest are judged; the others have no limit.
     """
-    known = {
-        one.target: one.stage
-        for one in facts.limits
-        if one.over == "flow" and one.namespace is None
-    }
+    known = {(one.namespace, one.target): one.stage for one in facts.limits if one.over == "flow"}
+    judged = Counter(namespace is None for namespace, _ in known)
     flows = []
     for flow in facts.flows:
-        stage = known.get(name(flow))
+        stage = known.get((flow.namespace, name(flow)))
         if stage is not None:
             flows.append(_limited(flow, stage.stage, stage.because))
-        elif flow.limit is not None and len(known) >= FLOWS:
+        elif flow.limit is not None and judged[flow.namespace is None] >= FLOWS:
             flows.append(_limited(flow, None, None))
         else:
             flows.append(flow)

@@ -10,10 +10,9 @@ from ...frame.rates import Entry
 from .. import Facts, single
 from ..kinds.flow import Flow
 from ..kinds.nic import Nic
-from .window import Window, mean, share
+from .window import INTERFACES, Window, mean, share
 
 FLOWS: Final = 64  # TCP flows that are judged, the busiest first
-INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
 QUIET: Final = 100e3  # bit/s; a flow that moves less, and holds nothing, wants nothing
 
 
@@ -42,6 +41,8 @@ class Look:
 
     def counted(self, counter: str) -> float | None:
         """The mean rate of a counter of its interface, per second."""
+        if self.device is not None:
+            return self.window.counted_elsewhere(self.device, counter)
         return self.window.counted(self.nic.name, counter) if self.nic is not None else None
 
     def rated(self, counter: str) -> float | None:
@@ -69,7 +70,7 @@ def looks(window: Window, facts: Facts) -> list[Look]:
         name: single.triple(facts.sysctls.get(f"net.ipv4.{name}"))
         for name in ("tcp_rmem", "tcp_wmem")
     }
-    for flow in facts.flows:
+    for flow in facts.here().flows:  # those of others: `elsewhere`
         nic = nics.get(flow.nic or "")
         if flow.inode in window.idle:
             continue

@@ -1,23 +1,23 @@
-"""The rate to expect once a stage no longer limits: the ladder of the limit without that stage.
+"""The rate to expect once a fix relieves a stage that limits.
 
-The next stage by capacity then limits, so its capacity is the most that the rate can become. The
-least is the rate of now: a fix that lifts a limit may still change nothing. A stage bounds the rate
-only if its capacity does not itself depend on what is lifted:
+If nothing else limits now, the next stage is that of the limit itself (`following`), so that a
+prediction and `nettop why` agree. Its capacity is the most that the rate can become. Where the next
+stage is not known, the most is the capacity of the nearest stage that is. The least is the rate of
+now: a fix that lifts a limit may still change nothing.
 
-- The congestion window grows until the path loses segments. The peer's window follows the rate
-  (tcp_rcv_space_adjust(), net/ipv4/tcp_input.c). Neither is a bound while it is not full.
-- A full queue delays packets and drops them. Windows and losses of that moment say nothing about
-  the path without this queue.
+If another stage limits as well and the fix does not relieve it, that one stays the limit. A stage
+that is full only because of what is lifted does not stay: the congestion window grows until the
+path loses segments, and a full queue fills windows and buffers and loses packets.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Final
 
 from . import Interval, Limit, Reading
-from .following import BINDS, FED_BACK, GROWS, QUEUES
+from .following import FED_BACK, QUEUES, bound, limits, nearest
 
 FEWEST: Final = 3  # proofs of a rule, before its predictions are called wrong
 
@@ -41,14 +41,15 @@ class Prediction:
     """What a fix may bring to one flow or interface."""
 
     limit: Limit  # before the fix
-    rate: Interval  # bit/s: the rate of now, and the most that the next stage carries
-    next: Reading  # the stage that limits after the fix
+    rate: Interval  # bit/s: the rate of now, and the most that `bound` carries
+    next: Reading | None  # the stage that limits after the fix; None: not known
+    bound: Reading  # the stage that the rate cannot exceed; `next` where that is known
     earlier: Calibration | None = None  # None: no earlier prediction of the rule was measured
 
     @property
     def expected(self) -> float:
-        """The rate of which the next stage is full, bit/s."""
-        return expected(self.rate, self.next.capacity or self.rate)
+        """The rate of which the next stage is full, or the bound where that is not known, bit/s."""
+        return expected(self.rate, self.bound.capacity or self.rate)
 
     @property
     def gain(self) -> float:
@@ -66,40 +67,24 @@ def predict(limit: Limit, relieved: Collection[str]) -> Prediction | None:
 
     Only a stage that limits is lifted: of two shapers the slower one, not the next.
     """
-    if limit.rate is None or not lifted(limit, relieved):
+    gone = lifted(limit, relieved)
+    if limit.rate is None or not gone:
         return None
-    rest = list(_bounds(limit, relieved))
-    if not rest:
+    stays = [one for one in limit.ladder if limits(limit, one) and not _goes(one, gone)]
+    following = nearest(limit, stays) if stays else limit.next
+    most = following or bound(limit)
+    if most is None or most.capacity is None:
         return None
-    following = min(rest, key=lambda one: sum(one.capacity or ()))
-    most = following.capacity[1] if following.capacity is not None else 0.0
-    return Prediction(limit, (limit.rate, max(limit.rate, most)), following)
+    return Prediction(limit, (limit.rate, max(limit.rate, most.capacity[1])), following, most)
 
 
 def lifted(limit: Limit, relieved: Collection[str]) -> list[Reading]:
     """The readings of the relieved stages among those that limit."""
-    names = {limit.stage.stage, *limit.joint} & set(relieved)
-    every = (limit.stage, *limit.ladder)
-    return [one for one in every if one.stage in names and _binds(limit, one)]
+    every = dict.fromkeys((limit.stage, *limit.ladder))
+    return [one for one in every if one.stage in relieved and limits(limit, one)]
 
 
-def _bounds(limit: Limit, relieved: Collection[str]) -> Iterator[Reading]:
-    """The stages that remain and have a capacity that the rate cannot exceed."""
-    rate = limit.rate or 0.0
-    queue = any(one.stage in QUEUES for one in lifted(limit, relieved))
-    # the next stage of a flow within this host may be of its other end, and not in this ladder
-    for one in dict.fromkeys((*limit.ladder, *filter(None, (limit.next,)))):
-        binds = _binds(limit, one)
-        if one.capacity is None or (one.stage in relieved and binds):
-            continue
-        if one.stage in FED_BACK and queue and (binds or one.stage != "sndbuf"):
-            continue
-        if one.stage == "cwnd" or (one.stage in GROWS and not binds):
-            continue
-        if one.capacity[1] > rate or binds:
-            yield one
-
-
-def _binds(limit: Limit, one: Reading) -> bool:
-    """Whether a reading is of a stage that limits now, alone or with others."""
-    return one is limit.stage or one.held >= BINDS or one.stage in limit.joint
+def _goes(one: Reading, gone: Collection[Reading]) -> bool:
+    """Whether a stage that limits now is lifted, or is full only because of what is lifted."""
+    queue = any(each.stage in QUEUES for each in gone)
+    return one in gone or one.stage == "cwnd" or (queue and one.stage in FED_BACK)

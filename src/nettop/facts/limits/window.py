@@ -12,11 +12,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
 from ...frame.rates import Entry, Frame
-from .. import single
+from .. import elsewhere
 from ..kinds.core import Load, loads
 from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
+INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
@@ -118,15 +119,16 @@ class Window:
             lambda row: ((row.namespace, row.interface), row.parent, row.handle), _always
         )
     )
+    netns_links: Track = field(
+        default_factory=lambda: Track(lambda row: (row.namespace, row.interface), _always)
+    )
     cores: dict[int, deque[tuple[float, Load]]] = field(default_factory=dict)
     nics: dict[str, deque[tuple[float, Nic]]] = field(default_factory=dict)
-    spaces: dict[int, str] = field(default_factory=dict)  # other network namespaces, by inode
-    owners: Mapping[int, tuple[int, str]] = field(default_factory=dict)  # process, by socket inode
+    spaces: Mapping[int, str] = field(default_factory=dict)  # other network namespaces, by inode
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
-    _owned: object = None
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
-    def add(self, frame: Frame, nics: Iterable[Nic]) -> None:
+    def add(self, frame: Frame, nics: Sequence[Nic]) -> None:
         """Take in one frame, and the interfaces as they are in it."""
         self._frame.clear()
         before = self.tcp.changes
@@ -135,17 +137,25 @@ class Window:
             (self.netns_tcp, "netns_tcp"), (self.netns_udp, "netns_udp"), (self.threads, "threads"),
             (self.groups, "throttling"), (self.kernel, "processes"), (self.bql, "bql"),
             (self.qdiscs, "qdiscs"), (self.classes, "classes"),
-            (self.netns_qdiscs, "netns_qdiscs"),
+            (self.netns_qdiscs, "netns_qdiscs"), (self.netns_links, "netns_links"),
         ):  # fmt: skip
             track.add(frame.at, frame.tables.get(table))
         if self.tcp.changes != before:
             self.idle.clear()
-        self.spaces = {row.inode: row.name for row in frame.rows("namespaces")}
-        if self._owned is not frame.tables.get("socket_owners"):
-            self._owned = frame.tables.get("socket_owners")
-            self.owners = single.socket_owners(frame.rows("socket_owners"))
+        self.spaces = elsewhere.names(frame)
         _keep(self.cores, loads(frame), frame.at)
-        _keep(self.nics, {nic.name: nic for nic in nics}, frame.at)
+        _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
+
+    def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
+        """The interfaces to keep: of many not the virtual ones that rest."""
+        if len(nics) <= INTERFACES:
+            return nics
+        for name, past in list(self.nics.items()):
+            if all(one.kind != "nic" and _rests(one) for _, one in past):
+                del self.nics[name]
+        return [
+            nic for nic in nics if nic.kind == "nic" or nic.name in self.nics or not _rests(nic)
+        ]
 
     def once(self, name: Hashable, make: Callable[[], _Result]) -> _Result:
         """The value of `make()`, computed once a frame: many looks ask for the same."""
@@ -176,12 +186,19 @@ class Window:
             lambda: mean(getattr(nic.per_s, counter) for _, nic in self.nics.get(interface, ())),
         )
 
+    def counted_elsewhere(self, device: tuple[int, str], counter: str) -> float | None:
+        """The same for an interface of another namespace, by the inode of that and its name.
+
+        Fewer counters are read there.
+        """
+        entries = self.netns_links.entries(device)
+        if not entries or not hasattr(entries[-1].now, counter):
+            return None
+        return self.once((device, counter), lambda: mean(entry.rate(counter) for entry in entries))
+
     def rests(self, nic: Nic) -> bool:
         """Whether an interface moved and lost next to nothing in the whole window."""
-        series = self.nics.get(nic.name, ())
-        if not series or not _rests(nic):
-            return False
-        return series[0][1] is nic or all(_rests(one) for _, one in series)
+        return _rests(nic) and all(_rests(one) for _, one in self.nics.get(nic.name, ()))
 
     def of_interface(
         self, track: Track, interface: str | tuple[int, str]

@@ -78,7 +78,8 @@ def rate(limit: Limit) -> str:
 def owner(limit: Limit) -> str:
     """The process of a flow or socket where it is known, else the target; with its namespace."""
     name = limit.target if limit.over == "nic" or not limit.process else limit.process
-    return name if limit.namespace is None else f"{name} in {limit.namespace}"
+    named = limit.namespace is None or limit.over == "nic"  # NAME@NAMESPACE
+    return name if named else f"{name} in {limit.namespace}"
 
 
 def line(limit: Limit) -> str:
@@ -111,11 +112,17 @@ def interval(capacity: Interval | None) -> str:
 
 
 def predicted(one: Prediction) -> str:
-    """`iperf3 sends 17.5 Mb/s; with this fix at most 941 Mb/s, then limited by the link`."""
+    """`iperf3 sends 17.5 Mb/s; with this fix at most 941 Mb/s, then limited by the link`.
+
+    `with this fix at most 941 Mb/s (the link); next: not known` where another may come before.
+    """
     now, most = (units.scaled(value, "b/s") for value in one.rate)
     gain = f"at most {most}" if most != now else "no more"
-    fixed = f"with this fix {gain}, then limited by {stage(one.next)}"
-    return f"{owner(one.limit)} {rate(one.limit)}; {fixed}"
+    if one.next is None:
+        gain += f" ({stage(one.bound)}); next: not known"
+    else:
+        gain += f", then limited by {stage(one.next)}"
+    return f"{owner(one.limit)} {rate(one.limit)}; with this fix {gain}"
 
 
 def doubted(earlier: Calibration | None) -> str:

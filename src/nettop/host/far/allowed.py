@@ -3,7 +3,7 @@
 Files: figures of the kernel below /proc and /sys, and the few files of /etc, /run and /usr/lib that
 name settings. Not the memory, environment or open files of a process, no key, nothing whose reading
 changes something (/proc/kmsg, /proc/net/rpc/*/channel, debugfs). Netlink messages and ethtool
-commands: those that read (include/uapi/linux/{rtnetlink,sock_diag,ethtool,ethtool_netlink}.h).
+commands: those that read (include/uapi/linux/{rtnetlink,sock_diag,nf_tables,ethtool{,_netlink}}.h).
 """
 
 import errno
@@ -49,14 +49,16 @@ _UP = re.compile(rb"/sys/class/net/[^/]+/device/\.\./")  # the bus device of a v
 
 _ROUTE = frozenset((18, 22, 26, 38, 42, 94))  # RTM_GETLINK ADDR ROUTE QDISC TCLASS STATS
 _DIAG = frozenset((18, 20))  # TCPDIAG_GETSOCK, SOCK_DIAG_BY_FAMILY
+_NETFILTER = frozenset((10 << 8 | 4, 10 << 8 | 7))  # NFT_MSG_GETCHAIN, NFT_MSG_GETRULE
 _GENERIC = {
     # ETHTOOL_MSG_*_GET: strings, link, features, rings, channels, coalescing, pause, FEC, module …
     "ethtool": frozenset((1, 2, 4, 6, 11, 13, 15, 17, 19, 21, 29, 31, 32, 34, 38)),
     "netdev": frozenset((10, 11, 12)),  # NETDEV_CMD_QUEUE_GET, NAPI_GET, QSTATS_GET
 }
-# ETHTOOL_G…: driver, coalescing, rings, pause, strings, statistics, hash, rules, channels
+# ETHTOOL_G…: driver, coalescing, rings, pause, strings, statistics, hash, rules, channels,
+# features, RSS, link settings
 _ETHTOOL = frozenset(
-    (0x03, 0x0E, 0x10, 0x12, 0x1B, 0x1D, 0x29, 0x2D, 0x2E, 0x2F, 0x30, 0x37, 0x3C, 0x46)
+    (0x03, 0x0E, 0x10, 0x12, 0x1B, 0x1D, 0x29, 0x2D, 0x2E, 0x2F, 0x30, 0x37, 0x3A, 0x3C, 0x46, 0x4C)
 )
 
 
@@ -112,6 +114,8 @@ def netlink(family: str, kind: int, dump: bool) -> None:
         known = kind in _ROUTE
     elif family == "sock_diag":
         known = kind in _DIAG and dump
+    elif family == "netfilter":
+        known = kind in _NETFILTER and dump
     else:
         known = kind in _GENERIC.get(family, ())
     if not known:

@@ -11,7 +11,7 @@ from typing import Dict, Optional, Tuple
 
 from nettop.host.far import allowed
 
-_PROTOCOLS = {"route": 0, "sock_diag": 4}
+_PROTOCOLS = {"route": 0, "sock_diag": 4, "netfilter": 12}
 _GENERIC = 16
 _REQUEST, _ACK, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
 _ERROR, _DONE = 2, 3

@@ -8,16 +8,18 @@ kernels.
 from __future__ import annotations
 
 import errno
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from ..request import Request
 from ..source import Source
+from . import codec
 from .codec import NESTED, Attributes, Field, Table, attribute, decode, encode, messages, numbered
 from .kernel import Kernel
 
 _COMPACT, _STATISTICS = 1, 4  # ETHTOOL_FLAG_COMPACT_BITSETS, ETHTOOL_FLAG_STATS
+_NAME: Final = 2  # ETHTOOL_A_HEADER_DEV_NAME
 _HEADER: Final = {**numbered(1, "index name:text flags"), 4: Field("phy")}
 NO_LIST: Final = frozenset(
     {errno.ENOENT, errno.EOPNOTSUPP, errno.EPERM, errno.EACCES, errno.ETIMEDOUT}
@@ -161,15 +163,31 @@ def every(source: Source, what: str) -> dict[str, Attributes]:
 
 
 def _answers(reply: bytes, message: MessageKind) -> list[tuple[str, Attributes]]:
-    """Name and attributes of each device; 4 bytes of generic header come first."""
-    table = {**message.table, message.header: Field("device", "nest", _HEADER)}
+    """Name and attributes of each device; 4 bytes of generic header come first.
+
+    The attributes of devices that are alike are one object: of a thousand veth interfaces, which
+    differ in the device's header only, the bytes of one are decoded.
+    """
+    known: dict[bytes, Attributes] = {}
     out = []
-    for _kind, start, end in messages(reply):
-        values = decode(reply, start + 4, end, table)
-        device = values.pop("device", {}).get("name")
-        if device:
-            out.append((device, values))
+    for device, own in by_device(reply, message.header):
+        values = known.get(own)
+        if values is None:
+            values = known[own] = decode(own, 0, len(own), message.table)
+        out.append((device, values))
     return out
+
+
+def by_device(reply: bytes, header: int = 1) -> Iterator[tuple[str, bytes]]:
+    """Name of the device and the attributes after the header of each message of an answer."""
+    for _kind, start, end in messages(reply):
+        first = next(codec.attributes(reply, start + 4, end), None)
+        if first is None or first[0] != header:  # the kernel writes the header first
+            continue
+        for number, a, e in codec.attributes(reply, first[1], first[2]):
+            if number == _NAME and e - a > 1:
+                yield codec.text(reply[a:e]), reply[(first[2] + 3) & ~3 : end]
+                break
 
 
 def _header(device: str | None, flags: int = 0, number: int = 1) -> bytes:

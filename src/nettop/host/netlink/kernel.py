@@ -19,9 +19,11 @@ from typing import Final
 
 from ...files.bounds import BOUNDS, exceeded
 from ..request import Request
+from .announced import Announced
 from .codec import HEADER, attribute, attributes, decode, messages, numbered, text
 
-PROTOCOLS: Final = {"route": 0, "sock_diag": 4}  # every other family is generic netlink
+# every other family is generic netlink
+PROTOCOLS: Final = {"route": 0, "sock_diag": 4, "netfilter": 12}
 _GENERIC: Final = 16
 _REQUEST, _ACK, _DUMP, _INTERRUPTED = 0x1, 0x4, 0x300, 0x10
 _ERROR, _DONE = 2, 3
@@ -49,6 +51,7 @@ class Kernel:
         self._lock = threading.Lock()
         self._sockets: dict[int, tuple[socket.socket, int]] = {}
         self._families: dict[str, int] = {}
+        self._announced = Announced()
         self._buffer = bytearray(1 << 16)
         self._ioctl: tuple[socket.socket, array[int]] | None = None
 
@@ -58,6 +61,11 @@ class Kernel:
         A dump that the kernel says was interrupted, or could not begin, is asked for again. Errors:
         OSError; FileNotFoundError when the kernel lacks the generic family; TimeoutError.
         """
+        if request.announced:
+            return self._announced.answer(request.name, lambda: self._ask(request))
+        return self._ask(request)
+
+    def _ask(self, request: Request) -> bytes:
         flags = _REQUEST | (_DUMP if request.dump else _ACK)
         try:
             return self._talk(request.family, request.kind, request.body, flags)
@@ -95,6 +103,7 @@ class Kernel:
 
     def close(self) -> None:
         """Close every socket; the next question opens new ones."""
+        self._announced.close()
         with self._lock:
             for protocol in tuple(self._sockets):
                 self._forget(protocol)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Mapping
+from functools import lru_cache
 from socket import AF_INET, AF_INET6, inet_ntop
 from typing import Final, Protocol
 
@@ -85,6 +87,7 @@ LINKS: Final = Request(
     IFINFO.pack(0, 0, 0, 0, 0) + attribute(29, struct.pack("=I", _SKIP_STATISTICS)),
     "route/links",
     dump=True,
+    announced=True,
 )
 
 
@@ -102,8 +105,16 @@ def link(source: Source, name: str) -> bytes:
 
 def names(source: Asked) -> dict[int, str]:
     """The name of every interface, by index."""
+    return dict(names_in(links(source)))
+
+
+@lru_cache(maxsize=1)
+def names_in(reply: bytes) -> Mapping[int, str]:
+    """The names in an answer to RTM_GETLINK, by index.
+
+    Cached: a live source returns the same object until a link changes.
+    """
     found = {}
-    reply = links(source)
     for kind, start, end in messages(reply):
         if kind != NEWLINK or end - start < IFINFO.size:
             continue
@@ -114,7 +125,7 @@ def names(source: Asked) -> dict[int, str]:
     return found
 
 
-def counters(source: Source) -> bytes:
+def counters(source: Asked) -> bytes:
     """The 64-bit counters of every link (RTM_GETSTATS, Linux 4.7)."""
     body = struct.pack("=BxHII", 0, 0, 0, 1)  # IFLA_STATS_LINK_64
     return source.netlink(Request("route", GETSTATS, body, "route/counters", dump=True))

@@ -13,8 +13,8 @@ from typing import Final
 
 from ..request import Request
 from ..source import Source
-from .codec import NESTED, Field, attribute, attributes, decode, encode, messages, numbered
-from .ethtool import NO_LIST
+from .codec import NESTED, Field, attribute, attributes, decode, encode, numbered
+from .ethtool import NO_LIST, by_device
 from .route import names
 
 _STATS_GET: Final = 32
@@ -88,16 +88,16 @@ def _ask(source: Source, device: str | None, name: str) -> dict[str, dict[str, i
 def parse(reply: bytes) -> dict[str, dict[str, int]]:
     """The statistics of an answer, by device and name; ValueError when it is cut off."""
     found: dict[str, dict[str, int]] = {}
-    for _kind, start, end in messages(reply):
-        device = decode(reply, start + 4, end, _DEVICE).get("device", {}).get("name")
-        if not device:
-            continue
-        values = {
-            name: value
-            for what, a, e in attributes(reply, start + 4, end)
-            if what == _GROUP
-            for name, value in _group(reply, a, e)
-        }
+    known: dict[bytes, dict[str, int]] = {}  # most software interfaces give the same: nothing
+    for device, own in by_device(reply, 2):
+        values = known.get(own)
+        if values is None:
+            values = known[own] = {
+                name: value
+                for what, a, e in attributes(own, 0, len(own))
+                if what == _GROUP
+                for name, value in _group(own, a, e)
+            }
         if values:
             found.setdefault(device, {}).update(values)
     return found

@@ -56,12 +56,12 @@ FUNCTIONS: Final = {
     ),
     "cpu_list": Function((ANY,), TEXT, call=cpu_list, words=lambda a: a[0]),
     "beside": Function(
-        (NUMBER,), NUMBER, unknown=True, moment=True, words=lambda a: f"a CPU near {a[0]}"
+        (NUMBER,), NUMBER, moment=True, words=lambda a: f"a CPU near {a[0]}"
     ),
     "spread": Function(
-        (TUPLE, NUMBER), NUMBER, unknown=True, moment=True, words=lambda a: f"the next of {a[0]}"
+        (TUPLE, NUMBER), NUMBER, moment=True, words=lambda a: f"the next of {a[0]}"
     ),
     "own_cpus": Function(
-        (NUMBER, NUMBER), TUPLE, unknown=True, moment=True, words=lambda _a: "CPUs of its own"
+        (NUMBER, NUMBER), TUPLE, moment=True, words=lambda _a: "CPUs of its own"
     ),
 }  # fmt: skip

@@ -55,11 +55,11 @@ def _code_since_boot(writer: CodeWriter, node: ast.Call) -> Code:
 
 FUNCTIONS: Final = {
     "worst": Function(
-        (NUMBER, NUMBER), NUMBER, unknown=True, check=_check_worst, value=_worst, code=_code_worst,
+        (NUMBER, NUMBER), NUMBER, check=_check_worst, value=_worst, code=_code_worst,
         words=lambda a: f"maximum of {a[0]} in the last {a[1]} s",
     ),
     "since_boot": Function(
-        (NUMBER,), NUMBER, unknown=True, check=_check_since_boot, value=_since_boot,
+        (NUMBER,), NUMBER, check=_check_since_boot, value=_since_boot,
         code=_code_since_boot, words=lambda a: f"{a[0]} (total)",
     ),
 }  # fmt: skip

@@ -62,16 +62,16 @@ def _code_sysctl(writer: CodeWriter, node: ast.Call) -> Code:
 
 FUNCTIONS: Final = {
     "on": Function(
-        ("nic", TEXT), SWITCH, unknown=True, check=_check_offload, value=_on, code=_code_offload,
+        ("nic", TEXT), SWITCH, check=_check_offload, value=_on, code=_code_offload,
         statement=("{} is on", "{} is off"),
     ),
     "fixed": Function(
-        ("nic", TEXT), SWITCH, unknown=True, check=_check_offload, value=_fixed,
+        ("nic", TEXT), SWITCH, check=_check_offload, value=_fixed,
         code=_code_offload, statement=("{} cannot be changed", "{} can be changed"),
     ),
     "sysctl": Function(
-        (TEXT,), ANY, unknown=True, check=_check_sysctl, value=_sysctl, code=_code_sysctl,
+        (TEXT,), ANY, check=_check_sysctl, value=_sysctl, code=_code_sysctl,
         words=lambda a: a[0],
     ),
-    "core": Function((NUMBER,), FACT, unknown=True, moment=True, words=lambda a: a[0]),
+    "core": Function((NUMBER,), FACT, moment=True, words=lambda a: a[0]),
 }  # fmt: skip

@@ -17,7 +17,7 @@ from .. import Reading
 from ..looks import Look
 from ..window import mean, share
 from . import _kernel_threads as kernel_threads
-from ._budget import BUSY, HALF, Carried, carried
+from ._budget import BUSY, HALF, HIDDEN, WAKE, Carried, carried
 
 STOPPED: Final = 0.3  # of the samples: between the stops nothing tells what it would do
 CORE: Final = 0.95  # of a core in use
@@ -37,6 +37,7 @@ class Thread(NamedTuple):
     cpu: int | None
     interrupts: float = 0.0  # of its core, where that core has no idle time
     stolen: float = 0.0  # of its core, by the hypervisor
+    runs: float | None = None  # times a second that it was put on a CPU; None: not known
 
     @property
     def used(self) -> float:
@@ -60,12 +61,21 @@ class Thread(NamedTuple):
         """The part of its quota that it ran."""
         return self.ran / self.quota if self.quota else 0.0
 
+    @property
+    def woken(self) -> float:
+        """The part of its CPU time that wakeups took, at the most."""
+        if self.runs is None or not self.ran:
+            return 1.0
+        return min(1.0, self.runs * WAKE / self.ran)
+
     def carried(self, rate: float) -> Carried:
         """Its capacity and its reach, by its quota or by its core."""
-        if self.allowed >= self.wanted or not self.ran:
-            return carried(rate, self.used)
+        if self.allowed >= self.wanted or (not self.ran and self.used >= BUSY):
+            return carried(rate, self.used, woken=self.woken)
+        if not self.ran:  # it only waited: that tells no cost
+            return None, (rate, max(rate, HIDDEN))
         return carried(rate, self.used, self.ran / self.given,
-                       self.ran / (self.ran + self.waited))  # fmt: skip
+                       self.ran / (self.ran + self.waited), self.woken)  # fmt: skip
 
 
 def readings(look: Look) -> Iterator[Reading]:
@@ -129,7 +139,9 @@ def _shares(look: Look, entries: list[Entry[ThreadRow]]) -> Thread:
     waited = min(1.0, mean(entry.rate("waited") for entry in entries) or 0.0)
     name = f"{row.name}[{row.tid}]"
     interrupts, stolen = _interrupts(look, row.cpu), _stolen(look, row.cpu)
-    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts, stolen)
+    runs = mean(entry.rate("runs") for entry in entries)
+    return Thread(name, ran, waited, stopped, throttled, quota, group, row.cpu, interrupts, stolen,
+                  runs)  # fmt: skip
 
 
 def _interrupts(look: Look, cpu: int | None) -> float:

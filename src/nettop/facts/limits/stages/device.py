@@ -22,6 +22,8 @@ COUNTED: Final = 1.0  # packets a second
 def readings(look: Look) -> Iterator[Reading]:
     """The stages of the interface's hardware; virtual interfaces have none."""
     nic = look.nic
+    if look.over == "nic" and look.device is not None:
+        yield from _elsewhere(look)
     if nic is None or look.over == "socket":  # what a device loses reaches no socket
         return
     yield from _provider(look)
@@ -33,6 +35,15 @@ def readings(look: Look) -> Iterator[Reading]:
                          "no receive descriptor free")  # fmt: skip
         yield from _lost("port", f"port of {nic.name}", look.counted("phy_discards"),
                          "discarded before the ring")  # fmt: skip
+
+
+def _elsewhere(look: Look) -> Iterator[Reading]:
+    """What an interface of another namespace loses; of what kind it is, is not read there."""
+    lost = look.counted(f"{look.direction}_dropped")
+    if lost:
+        stage, way = ("tx-ring", "transmit") if look.sends else ("ring", "receive")
+        why = f"{units.per_second(lost)} packets dropped on {way}"
+        yield Reading(stage, "here", look.target, "told", why)
 
 
 def _wire(look: Look, nic: Nic) -> Iterator[Reading]:

@@ -1,0 +1,106 @@
+"""Packets that rules and policies of nf_tables drop and count: NFT_MSG_GETRULE, NFT_MSG_GETCHAIN.
+
+A rule counts what it drops if `counter` stands behind its matches and only the verdict follows
+(net/netfilter/nf_tables_core.c, nft_do_chain()). A policy counts if its base chain has counters.
+Rules of iptables-nft always count. What drops without a counter is not listed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..frame.fields import counter, gauge, label
+from ..host.netlink import netfilter
+from ..host.netlink.codec import Attributes, decode, messages
+from ..host.source import Source
+from ._memory import Memory, parsed
+
+OPTIONAL = True
+EVERY = 2.0
+
+_FAMILIES: Final = {1: "inet", 2: "ip", 3: "arp", 5: "netdev", 7: "bridge", 10: "ip6"}
+_HOOKS: Final = ("prerouting", "input", "forward", "output", "postrouting")
+_DROP: Final = b"\0\0\0\0"  # NF_DROP
+_AFTER: Final = {"log", "reject"}  # what may stand between a counter and its verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One rule or policy that drops or rejects, and counts."""
+
+    family: str = label("inet ip ip6 bridge netdev arp")
+    table: str = label("table")
+    chain: str = label("chain")
+    rule: str = label("handle of the rule (nft -a list ruleset), or policy")
+    hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
+    limited: bool = gauge("drops what exceeds a rate limit", default=False)
+    packets: int | None = counter("packets dropped", "packets", default=None)
+
+
+def update(source: Source, memory: Memory) -> Sequence[Row]:
+    """Every rule and policy that drops and counts. OSError, also if nf_tables is not in use."""
+    if not netfilter.loaded(source):
+        raise FileNotFoundError(2, "nf_tables is not loaded")
+    replies = netfilter.chains(source), netfilter.rules(source)
+    return parsed(memory, "nftables", replies, lambda both: parse(*both))
+
+
+def parse(chains: bytes, rules: bytes) -> list[Row]:
+    """The rows of both answers; ValueError if one is cut off."""
+    hooks: dict[tuple[str, str, str], str] = {}
+    rows = []
+    for family, values in _messages(chains, netfilter.NEWCHAIN, netfilter.CHAIN):
+        place = family, values.get("table", ""), values.get("name", "")
+        if "hook" in values:
+            number = _number(values["hook"].get("number")) or 0
+            known = family not in {"netdev", "arp"} and number < len(_HOOKS)
+            hooks[place] = _HOOKS[number] if known else family
+            packets = _number(values.get("counters", {}).get("packets"))
+            if values.get("policy") == _DROP and packets is not None:
+                rows.append(Row(*place, "policy", hooks[place], packets=packets))
+    for family, values in _messages(rules, netfilter.NEWRULE, netfilter.RULE):
+        found = dropped(values.get("expressions", {}).get("list", ()))
+        if found is not None:
+            packets, limited = found
+            place = family, values.get("table", ""), values.get("chain", "")
+            handle = str(_number(values.get("handle")) or 0)
+            rows.append(Row(*place, handle, hooks.get(place, ""), limited, packets))
+    return rows
+
+
+def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
+    """Packets that a rule dropped, and whether it limits a rate; None: it drops or counts nothing.
+
+    In `limit rate over 100/second counter drop` the expressions are limit, counter, immediate.
+    """
+    packets, limited, ends = None, False, False
+    for one in expressions:
+        name, data = one.get("name", ""), one.get("data", b"")
+        limited = limited or name in {"limit", "connlimit"}
+        if name == "counter":
+            packets = _number(decode(data, 0, len(data), netfilter.COUNTER).get("packets"))
+        elif name == "immediate":
+            values = decode(data, 0, len(data), netfilter.IMMEDIATE).get("data", {})
+            ends = values.get("verdict", {}).get("code") == _DROP
+        elif name not in _AFTER:
+            packets = None  # a match follows: not all that was counted is dropped
+        ends = ends or name == "reject"
+    return (packets, limited) if ends and packets is not None else None
+
+
+def _messages(
+    reply: bytes, wanted: int, table: netfilter.Table
+) -> Iterator[tuple[str, Attributes]]:
+    for kind, start, end in messages(reply):
+        if kind == wanted:
+            if end - start < netfilter.HEAD:
+                raise ValueError("an answer of nf_tables is cut off")
+            family = _FAMILIES.get(reply[start], str(reply[start]))
+            yield family, decode(reply, start + netfilter.HEAD, end, table)
+
+
+def _number(raw: bytes | None) -> int | None:
+    """A number in network byte order."""
+    return None if raw is None else int.from_bytes(raw, "big")

@@ -1,0 +1,85 @@
+"""Flows of other network namespaces: pods, containers, `ip netns`.
+
+Their routes, interfaces and receive queues are not those of this namespace, so the flows have none.
+Rules do not judge them: the settings of a rule are those of this namespace.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping
+from typing import TYPE_CHECKING, Final
+
+from ..frame.rates import Frame
+from . import Facts, flows
+from .kinds.core import Core
+from .kinds.flow import Flow
+from .kinds.process import Tasks
+from .landing import Landed, identity
+from .port import Port
+
+if TYPE_CHECKING:
+    from .rows import TcpRow, UdpRow
+
+SHOWN: Final = 4  # namespaces that are named
+WHY: Final = "of another network namespace"
+
+
+def names(frame: Frame) -> dict[int, str]:
+    """The name of each other namespace, by inode; its inode where two have the same name."""
+    known = frame.rows("namespaces")
+    count = Counter(row.name for row in known)
+    return {row.inode: row.name if count[row.name] == 1 else f"net:[{row.inode}]" for row in known}
+
+
+def limited(frame: Frame, facts: Facts) -> list[str]:
+    """One sentence for each namespace with limited flows, which no rule judges; and what does."""
+    known = names(frame)
+    mounted = {known[row.inode] for row in frame.rows("namespaces") if row.mounted}
+    limits = Counter(
+        one.namespace for one in facts.limits if one.namespace is not None and one.over != "nic"
+    )
+    lines = []
+    for name, number in limits.most_common(SHOWN):
+        flows = f"{number} flow{'s' * (number > 1)}"
+        where = f": nettop --netns {name} advise" if name in mounted else ""
+        lines.append(f"not judged here: {flows} of network namespace {name}{where}")
+    left = len(limits) - SHOWN
+    if left > 0:
+        lines.append(f"not judged here: flows of {left} more network namespaces")
+    return lines
+
+
+class Sites:
+    """The sites of sockets of other namespaces: no interface, no queue, the name with `@SPACE`."""
+
+    ports: Mapping[str, Port] = {}
+
+    def __init__(self, spaces: Mapping[int, str]) -> None:
+        """`spaces`: the name of each namespace, by inode."""
+        self.spaces = spaces
+
+    def begin(self) -> None:
+        """Nothing is kept from frame to frame."""
+
+    def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Landed:  # noqa: ARG002
+        """The site of a socket."""
+        inode = getattr(row, "namespace", 0)
+        space = self.spaces.get(inode) or f"net:[{inode}]"
+        return Landed(f"{identity(protocol, row)}@{space}", None, None, None, WHY, space)
+
+
+def build(
+    frame: Frame, owners: Mapping[int, tuple[int, str]], tasks: Tasks, cores: Mapping[int, Core],
+    kept: flows.Kept,
+) -> tuple[Flow, ...]:  # fmt: skip
+    """The busiest flows, and UDP sockets that lose or hold datagrams, as those of this namespace.
+
+    `owners` maps an inode to the process and its name. `kept` is for the next call.
+    """
+    tcp, udp = frame.tables.get("netns_tcp", ()), frame.tables.get("netns_udp", ())
+    if not tcp and not udp:
+        return ()
+    sites = Sites(names(frame))
+    sockets = flows.Sockets.of(tcp, udp, sites, owners)
+    return flows.build(sockets, flows.FlowInputs(sites, {}, {}, cores, tasks, {}, kept=kept))

@@ -1,0 +1,53 @@
+"""A rule or policy of nf_tables that drops packets now, from the collector `nftables`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Firewall:
+    """One of them."""
+
+    id: str = label("family, table, chain and handle, e.g. inet/filter/input/7")
+    hook: str = gauge("hook of its chain; empty: another chain jumps to it", default="")
+    limited: bool = gauge("drops what exceeds a rate limit", default=False)
+    drops: float | None = gauge("packets dropped", "packets/s", default=None)
+    share: float | None = gauge(
+        "packets dropped / packets of the busiest interface", "ratio", default=None
+    )
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Firewall, ...]:
+    """One fact for each rule and policy whose counter moved."""
+    moved = [
+        (nic.per_s.rx_packets or 0.0) + (nic.per_s.tx_packets or 0.0)
+        for nic in facts.nics
+        if nic.kind != "loopback"
+    ]
+    busiest = max(moved, default=0.0)
+    found = []
+    for entry in frame.tables.get("nftables", ()):
+        row, drops = entry.now, entry.rate("packets")
+        if drops:
+            name = f"{row.family}/{row.table}/{row.chain}/{row.rule}"
+            share = drops / busiest if busiest else None
+            found.append(Firewall(name, row.hook, row.limited, drops, share))
+    return tuple(found)
+
+
+KIND = Kind(
+    name="firewall", type=Firewall, plural="firewalls", key=attrgetter("id"),
+    target=attrgetter("id"), names={"firewall": "firewall.id"},
+    example={"id": "inet/filter/input/7", "hook": "input"}, tables={"": "nftables"},
+    needs=("nftables",), build=build,
+)  # fmt: skip

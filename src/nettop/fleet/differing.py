@@ -1,0 +1,171 @@
+"""Settings of a host that differ from those of its group, and the findings that they explain.
+
+A setting has a usual value in a group if two thirds of at least three hosts have it. Up to three
+values are usual together if each of them has twice as many hosts as any other value. A host of a
+group of one or two is compared with all hosts that have the same drivers. Kernel and firmware are
+compared among those too, since they are what groups differ by.
+
+An interface is compared by its driver and its place among the interfaces of that driver: names
+differ between hosts.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from .groups import Group
+from .model import HostState
+
+LEAST: Final = 3  # hosts that can have a usual value
+USUAL: Final = 2 / 3  # of the hosts have it
+MOST: Final = 3  # values that are usual together
+NEAR: Final = 0.05  # values that the kernel computes from the memory differ a little
+# net/ipv4/tcp.c tcp_init_mem(), net/ipv4/udp.c, mm/page_alloc.c, nf_conntrack_core.c
+_BY_MEMORY: Final = frozenset({
+    "sysctl.net.ipv4.tcp_mem", "sysctl.net.ipv4.udp_mem", "sysctl.vm.min_free_kbytes",
+    "sysctl.net.netfilter.nf_conntrack_max", "sysctl.net.netfilter.nf_conntrack_buckets",
+    "sysctl.net.ipv4.tcp_max_tw_buckets", "sysctl.net.ipv4.tcp_max_syn_backlog",
+    "sysctl.net.ipv6.neigh.default.gc_thresh3",
+})  # fmt: skip
+_BETWEEN: Final = ("kernel", "firmware")  # what groups differ by
+Values = Mapping[str, tuple[str, str]]  # comparable name → name on this host, value
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """A setting of a host that differs from the `usual` value.
+
+    `same` of the `of` hosts that it is compared with, itself included, have the usual value.
+    """
+
+    host: str
+    setting: str
+    value: str
+    usual: str
+    same: int
+    of: int
+    explains: tuple[str, ...] = ()  # ids of findings of this host
+
+
+class _Pool:
+    """Hosts that are compared with each other."""
+
+    def __init__(self, states: Sequence[HostState]) -> None:
+        self.values = {state.host: values_of(state) for state in states}
+        self.rules: dict[str, set[str]] = {}  # rule → the hosts that it holds on
+        for state in states:
+            for finding in state.findings:
+                self.rules.setdefault(finding.rule, set()).add(state.host)
+        self.usual = dict(self._usual())
+
+    def _usual(self) -> Iterator[tuple[str, tuple[str, set[str], int]]]:
+        """For each comparable name its usual value, the hosts that have it, and of how many."""
+        counts: dict[str, Counter[str]] = {}
+        for values in self.values.values():
+            for key, (_, value) in values.items():
+                counts.setdefault(key, Counter())[value] += 1
+        for key, counter in counts.items():
+            usual = usual_values(key, counter)
+            if usual:
+                having = {
+                    host for host, own in self.values.items()
+                    if key in own and any(same(key, own[key][1], value) for value in usual)
+                }  # fmt: skip
+                yield key, (" or ".join(usual), having, counter.total())
+
+    def differing(self, state: HostState, *, between: bool) -> Iterator[Differing]:
+        """What differs of a host; `between`: only what groups differ by, else all but that."""
+        values = self.values[state.host]
+        for key, (value, having, of) in self.usual.items():
+            if key not in values or state.host in having or key.startswith(_BETWEEN) != between:
+                continue
+            setting, own = values[key]
+            explains = tuple(
+                finding.id
+                for finding in state.findings
+                if setting in finding.touches
+                and len(self.rules[finding.rule] & having) < len(having) / 2
+            )
+            yield Differing(state.host, setting, own, value, len(having), of, explains)
+
+
+_NONE: Final = ("", "")
+
+
+def differing(states: Sequence[HostState], groups: Sequence[Group]) -> list[Differing]:
+    """All settings that differ, sorted by setting, value and host."""
+    by_host = {state.host: state for state in states}
+    members: dict[tuple[str, ...], list[HostState]] = {}
+    for state in states:
+        members.setdefault(state.drivers, []).append(state)
+    families = {drivers: _Pool(alike) for drivers, alike in members.items()}
+    rows: list[Differing] = []
+    for group in groups:
+        own = [by_host[host] for host in group.hosts]
+        family = families[own[0].drivers]
+        pool = _Pool(own) if len(own) >= LEAST else family
+        for state in own:
+            rows += family.differing(state, between=True)
+            rows += pool.differing(state, between=False)
+    return sorted(rows, key=lambda row: (row.setting, row.value, row.host))
+
+
+def usual_values(key: str, counter: Counter[str]) -> list[str]:
+    """The usual values by how many hosts have each; none if there are too few or too many."""
+    of = counter.total()
+    usual: list[str] = []
+    rest = dict(counter)
+    hosts = least = 0
+    while of >= LEAST and hosts < USUAL * of and len(usual) < MOST:
+        value = max(rest, key=lambda text: (rest[text], text))
+        alike = [text for text in rest if same(key, text, value)]
+        least = sum(rest.pop(text) for text in alike)
+        hosts += least
+        usual.append(value)
+    if hosts < USUAL * of or (len(usual) > 1 and least < LEAST):
+        return []
+    return sorted(usual) if all(2 * count <= least for count in rest.values()) else []
+
+
+def values_of(state: HostState) -> Values:
+    """The values of a host by names that are the same on hosts of the same drivers."""
+    places: dict[str, str] = {}
+    counts: Counter[str] = Counter()
+    for one in sorted(state.interfaces, key=lambda one: natural(one.name)):
+        counts[one.driver] += 1
+        places[one.name] = f"{one.driver} {counts[one.driver]}"
+    values = {"kernel": ("kernel", state.kernel)} if state.kernel else {}
+    for one in state.interfaces:
+        if one.firmware:
+            values[f"firmware@{places[one.name]}"] = (f"firmware@{one.name}", one.firmware)
+    for setting, value in state.settings.items():
+        name, at, nic = setting.rpartition("@")
+        key = f"{name}@{places[nic]}" if at and nic in places else setting
+        values[key] = (setting, value)
+    return values
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A sort key that puts eth2 before eth10."""
+    return [(int(part[:18]), "") if part.isdecimal() else (-1, part)
+            for part in re.split(r"(\d+)", name)]  # fmt: skip
+
+
+def same(key: str, value: str, usual: str) -> bool:
+    """Whether two values are the same setting."""
+    if value == usual:
+        return True
+    if key not in _BY_MEMORY:
+        return False
+    words = value.split(), usual.split()
+    if len(words[0]) != len(words[1]) or not all(
+        word.isdecimal() for word in (*words[0], *words[1])
+    ):
+        return False
+    return all(
+        abs(int(a[:18]) - int(b[:18])) <= NEAR * int(b[:18]) for a, b in zip(*words, strict=True)
+    )

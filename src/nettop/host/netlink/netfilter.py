@@ -1,0 +1,76 @@
+"""Rules and chains of nf_tables: NFT_MSG_GETCHAIN and NFT_MSG_GETRULE.
+
+Numbers: include/uapi/linux/netfilter/nf_tables.h, in network byte order. Both requests need
+CAP_NET_ADMIN. The rules of iptables-nft are among them, those of the older xtables are not.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..request import Request
+from ..source import Source
+from .codec import Field, Table
+
+_SUBSYSTEM: Final = 10 << 8  # NFNL_SUBSYS_NFTABLES
+NEWCHAIN, GETCHAIN, NEWRULE, GETRULE = (_SUBSYSTEM | number for number in (3, 4, 6, 7))
+HEAD: Final = 4  # struct nfgenmsg: family, version, resource
+
+_COUNTED: Final = {1: Field("bytes", "raw"), 2: Field("packets", "raw")}
+CHAIN: Final[Table] = {
+    1: Field("table", "text"),
+    3: Field("name", "text"),
+    4: Field("hook", "nest", {1: Field("number", "raw")}),
+    5: Field("policy", "raw"),
+    8: Field("counters", "nest", _COUNTED),
+}
+_VERDICT: Final = {2: Field("verdict", "nest", {1: Field("code", "raw")})}
+# what an expression may hold: a counter, or (immediate) the data of a register
+_EXPRESSION: Final = {1: Field("name", "text"), 2: Field("data", "raw")}
+RULE: Final[Table] = {
+    1: Field("table", "text"),
+    2: Field("chain", "text"),
+    3: Field("handle", "raw"),
+    4: Field("expressions", "nest", {1: Field("list", "many", _EXPRESSION)}),
+}
+COUNTER: Final[Table] = _COUNTED
+IMMEDIATE: Final[Table] = {2: Field("data", "nest", _VERDICT)}
+
+
+def loaded(source: Source) -> bool:
+    """Whether nf_tables is in the kernel now: a request would load the module otherwise.
+
+    It is a module that is loaded, is built in, or the kernel has no modules.
+    """
+    try:
+        modules = {line.split(" ")[0] for line in source.text("/proc/modules").splitlines()}
+    except FileNotFoundError:
+        return True
+    if "nf_tables" in modules:
+        return True
+    try:
+        release = source.text("/proc/sys/kernel/osrelease").strip()
+        return "/nf_tables.ko" in source.text(f"/lib/modules/{release}/modules.builtin")
+    except OSError:  # a kernel without files of modules: nfnetlink is built in
+        return "nfnetlink" not in modules and _listens(source)
+
+
+def _listens(source: Source) -> bool:
+    """Whether the kernel has a socket of NETLINK_NETFILTER."""
+    try:
+        rows = source.text("/proc/net/netlink").splitlines()[1:]
+    except OSError:
+        return False
+    return any(row.split()[1:3] == ["12", "0"] for row in rows)
+
+
+def chains(source: Source) -> bytes:
+    """All chains of all families. OSError."""
+    return source.netlink(
+        Request("netfilter", GETCHAIN, bytes(HEAD), "netfilter/chains", dump=True)
+    )
+
+
+def rules(source: Source) -> bytes:
+    """All rules of all chains. OSError."""
+    return source.netlink(Request("netfilter", GETRULE, bytes(HEAD), "netfilter/rules", dump=True))

@@ -1,0 +1,118 @@
+"""What a host is and how it is set: kernel, interfaces with their drivers, settings with values.
+
+`advise --json` has it as `system`; `nettop fleet` compares hosts by it. Settings that nettop can
+write have their address and their canonical value (`ring.rx@eth0` is `4096`). What it cannot write
+but what differs between hosts has a name of the same form: `nic.speed@eth0`, `host.cpus`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from operator import attrgetter
+from typing import Final, TypedDict
+
+from ..facts import Facts
+from ..facts.kinds.nic import Nic
+
+KINDS: Final = ("nic", "bond")  # a host can have thousands of other interfaces
+# field of a Nic → name of its setting
+SETTINGS: Final[Mapping[str, str]] = {
+    "mtu": "link.mtu", "txqueuelen": "link.txqueuelen",
+    "gso_max_size": "link.gso-max-size", "gro_max_size": "link.gro-max-size",
+    "ring.rx": "ring.rx", "ring.tx": "ring.tx", "ring.rx_jumbo": "ring.rx-jumbo",
+    "coalesce.adaptive_rx": "coalesce.adaptive-rx", "coalesce.adaptive_tx": "coalesce.adaptive-tx",
+    "coalesce.rx_usecs": "coalesce.rx-usecs", "coalesce.rx_frames": "coalesce.rx-frames",
+    "coalesce.tx_usecs": "coalesce.tx-usecs", "coalesce.tx_frames": "coalesce.tx-frames",
+    "pause.autoneg": "pause.autoneg", "pause.rx": "pause.rx", "pause.tx": "pause.tx",
+    "channels.rx": "channels.rx", "channels.tx": "channels.tx",
+    "channels.combined": "channels.combined", "threaded": "napi.threaded",
+    "defer_hard_irqs": "napi.defer-hard-irqs", "gro_flush_timeout": "napi.gro-flush-timeout",
+}  # fmt: skip
+# what no setting of nettop writes, or not as one value
+PROPERTIES: Final = (
+    "speed", "duplex", "port_speed", "pcie.speed", "pcie.width", "ring.rx_max", "fec", "iommu",
+    "qdisc", "leaf_qdisc", "rps", "rfs", "xps", "sriov_vfs", "xdp",
+)  # fmt: skip
+# the driver moves these while it moderates by itself
+_MODERATED: Final = {
+    "coalesce.rx_usecs": "adaptive_rx", "coalesce.rx_frames": "adaptive_rx",
+    "coalesce.tx_usecs": "adaptive_tx", "coalesce.tx_frames": "adaptive_tx",
+}  # fmt: skip
+_COUNTS: Final = frozenset({"net.netfilter.nf_conntrack_count"})  # a sysctl that is no setting
+HOST: Final = (
+    "cpus", "cores", "nodes", "packages", "smt", "virtual", "irqbalance", "tuned", "forwarding",
+    "firewall", "iommu_pt",
+)  # fmt: skip
+
+
+class Interface(TypedDict):
+    """An interface; `driver` and `firmware` are empty where the kernel reports none."""
+
+    name: str
+    kind: str
+    driver: str
+    firmware: str
+
+
+class Inventory(TypedDict):
+    """A host at one time. `at` is in seconds since 1970."""
+
+    at: float
+    kernel: str
+    interfaces: list[Interface]
+    settings: dict[str, str]
+
+
+def inventory(facts: Facts, at: float) -> Inventory:
+    """The inventory by these facts, read at `at`. What is unknown is absent."""
+    nics = [nic for nic in facts.nics if nic.kind in KINDS]
+    settings = {
+        f"sysctl.{name}": value for name, value in facts.sysctls.items() if name not in _COUNTS
+    }
+    settings.update(
+        (f"host.{name}", text)
+        for name in HOST
+        if (text := _text(getattr(facts.host, name))) is not None
+    )
+    for nic in nics:
+        settings.update(_of(nic))
+    return Inventory(
+        at=at,
+        kernel=facts.host.release,
+        interfaces=[
+            Interface(name=nic.name, kind=nic.kind, driver=nic.driver, firmware=nic.firmware or "")
+            for nic in nics
+        ],
+        settings=settings,
+    )
+
+
+def address(field: str, target: str) -> str:
+    """The name in an inventory of a field in the evidence of a finding about `target`."""
+    if field.startswith(("sysctl.", "host.")):
+        return field
+    nic = target.partition("/")[0]
+    if field.startswith("feature."):
+        return f"{field}@{nic}"
+    name = field.removeprefix("nic.")
+    return f"{SETTINGS.get(name, f'nic.{name}')}@{nic}"
+
+
+def _of(nic: Nic) -> Iterator[tuple[str, str]]:
+    for field in (*SETTINGS, *PROPERTIES):
+        text = _text(attrgetter(field)(nic))
+        if field in _MODERATED and getattr(nic.coalesce, _MODERATED[field]):
+            continue
+        if text is not None:
+            yield address(f"nic.{field}", nic.name), text
+    for feature in nic.features:
+        if not feature.fixed:
+            yield f"feature.{feature.name}@{nic.name}", _text(feature.on) or ""
+
+
+def _text(value: object) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:.15g}" if isinstance(value, float) else str(value)

@@ -1,0 +1,67 @@
+"""Of many facts of a kind those that rest are judged every ten seconds. Counts."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.advice.judge.judge import Judge
+from nettop.advice.judge.rested import EVERY, MANY, Rested
+from nettop.advice.rules.load import read
+from nettop.facts import Facts
+from nettop.facts.kinds.nic import Counters, Nic
+
+RULE = """
+title = "t"
+severity = "warning"
+over = "nic"
+why = "w"
+when = "nic.per_s.rx_dropped > 10 and host.cpus > 4"
+[[source]]
+doc = "a book"
+"""
+
+
+def nics(count: int) -> tuple[Nic, ...]:
+    """Interfaces of which v7 loses."""
+    return tuple(
+        Nic(name=f"v{n}", kind="nic", per_s=Counters(rx_dropped=20.0 if n == 7 else 0.0))
+        for n in range(count)
+    )
+
+
+def at(seconds: float, every: tuple[Nic, ...], cpus: int = 8) -> Facts:
+    return replace(facts({"host": {"cpus": cpus}}, "server", seconds), nics=every)
+
+
+@pytest.mark.parametrize("count", [MANY, MANY + 1])
+def test_a_few_facts_are_all_judged_and_of_many_only_those_that_changed(count: int) -> None:
+    rested, every = Rested(), nics(count)
+    assert rested.fresh(at(0.0, every), ()) == {}
+    changed = (replace(every[0], mtu=9000), *every[1:])
+    fresh = rested.fresh(at(1.0, changed), {("rule", "v7")})
+    assert fresh == ({} if count == MANY else {"nic": [changed[0], every[7]]})
+    assert rested.fresh(at(EVERY, changed), ()) == {}  # all
+
+
+def test_a_finding_stays_begins_and_ends_with_its_fact(tmp_path: Path) -> None:
+    path = tmp_path / "surface" / "loses.toml"
+    path.parent.mkdir()
+    path.write_text(RULE)
+    judge = Judge([read(path)])
+    every = nics(300)
+
+    def targets(seconds: float, now: tuple[Nic, ...], cpus: int = 8) -> set[str]:
+        return {one.target for one in judge.judge(at(seconds, now, cpus)).findings}
+
+    assert targets(0.0, every) == {"v7"}
+    assert targets(1.0, every) == {"v7"}
+    worse = (*every[:9], replace(every[9], per_s=Counters(rx_dropped=30.0)), *every[10:])
+    assert targets(2.0, worse) == {"v7", "v9"}
+    assert targets(3.0, every) == {"v7"}
+    assert targets(4.0, every, cpus=2) == set()  # what has a finding is judged each time
+    assert targets(5.0, every) == set()  # what rests is not
+    assert targets(EVERY, every) == {"v7"}

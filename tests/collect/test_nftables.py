@@ -1,0 +1,139 @@
+"""Drops of nf_tables from raw messages: which rules count what they drop."""
+
+from __future__ import annotations
+
+import struct
+from contextlib import nullcontext
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from netlink_bytes import Fake
+from nft_bytes import (
+    ACCEPT,
+    DROP,
+    be32,
+    be64,
+    chain,
+    counter,
+    expression,
+    rule,
+    verdict,
+)
+
+from nettop.collect import nftables
+
+CHAINS = chain("in", hook=1, policy=ACCEPT) + chain("bad")
+LIMIT = expression("limit", be64(1, 100), be64(2, 1), be32(3, 5))
+MATCH = expression("cmp", be32(1, 8), be32(2, 0))
+
+
+def parsed(*expressions: bytes, name: str = "in") -> list[nftables.Row]:
+    return nftables.parse(CHAINS, rule(name, 7, *expressions))
+
+
+def test_a_rule_that_counts_and_drops_is_listed_with_the_hook_of_its_chain() -> None:
+    (row,) = parsed(MATCH, counter(4711, 9), verdict(DROP))
+    assert (row.family, row.table, row.chain, row.rule) == ("inet", "t", "in", "7")
+    assert (row.hook, row.limited, row.packets) == ("input", False, 4711)
+    (row,) = parsed(counter(3), verdict(DROP), name="bad")
+    assert row.hook == ""
+
+
+def test_a_rate_limit_is_known_before_the_counter() -> None:
+    (row,) = parsed(LIMIT, counter(5), verdict(DROP))
+    assert (row.limited, row.packets) == (True, 5)
+
+
+def test_a_log_or_a_reject_may_follow_the_counter() -> None:
+    assert len(parsed(counter(5), expression("log"), verdict(DROP))) == 1
+    assert len(parsed(MATCH, counter(5), expression("reject"))) == 1
+
+
+@pytest.mark.parametrize(
+    "expressions",
+    [
+        (counter(5), verdict(ACCEPT)),
+        (counter(5), verdict(-3, "bad")),
+        (verdict(DROP),),
+        (counter(5), MATCH, verdict(DROP)),
+        (counter(5), LIMIT, verdict(DROP)),
+        (counter(5),),
+        (),
+    ],
+    ids=["accepts", "jumps", "no counter", "match later", "limit later", "no verdict", "empty"],
+)
+def test_a_rule_that_does_not_count_what_it_drops_is_not_listed(
+    expressions: tuple[bytes, ...],
+) -> None:
+    assert parsed(*expressions) == []
+
+
+def test_a_policy_counts_if_its_chain_has_counters() -> None:
+    chains = chain("in", 1, DROP, 12) + chain("out", 3, ACCEPT, 13) + chain("fwd", 2, DROP)
+    (row,) = nftables.parse(chains, b"")
+    assert (row.chain, row.rule, row.hook, row.packets) == ("in", "policy", "input", 12)
+
+
+@pytest.mark.parametrize(
+    ("files", "asked"),
+    [
+        ({}, True),  # a kernel without modules
+        ({"/proc/modules": "nf_tables 1 0 - Live 0x0\nx 1 0 - Live 0x0\n"}, True),
+        ({"/proc/modules": "x 1 0 - Live 0x0\n"}, False),
+        (
+            {
+                "/proc/modules": "x 1 0 - Live 0x0\n",
+                "/proc/sys/kernel/osrelease": "6.1.0\n",
+                "/lib/modules/6.1.0/modules.builtin": "kernel/net/netfilter/nf_tables.ko\n",
+            },
+            True,
+        ),
+        (
+            {
+                "/proc/modules": "x 1 0 - Live 0x0\n",
+                "/proc/sys/kernel/osrelease": "6.1.0\n",
+                "/lib/modules/6.1.0/modules.builtin": "kernel/net/x.ko\n",
+                "/proc/net/netlink": "sk Eth Pid\n0 12 0 0\n",
+            },
+            False,
+        ),
+        ({"/proc/modules": "x 1 0 -\n", "/proc/net/netlink": "sk Eth Pid\n0 12 0 0\n"}, True),
+        (
+            {"/proc/modules": "nfnetlink 1 0 -\n", "/proc/net/netlink": "sk Eth Pid\n0 12 0 0\n"},
+            False,
+        ),
+    ],
+)
+def test_no_request_loads_the_module(files: dict[str, str], asked: bool) -> None:
+    class Host(Fake):
+        def text(self, path: str) -> str:
+            if path in files:
+                return files[path]
+            raise FileNotFoundError(2, "No such file or directory", path)
+
+    source = Host({"netfilter/chains": CHAINS, "netfilter/rules": rule("in", 1, counter(1))})
+    with nullcontext() if asked else pytest.raises(FileNotFoundError, match="not loaded"):
+        nftables.update(source, {})
+    assert bool(source.asked) is asked
+
+
+@given(st.integers(0, 200), st.binary(max_size=40))
+def test_any_bytes_are_rows_or_one_error(at: int, noise: bytes) -> None:
+    good = CHAINS + rule("in", 7, LIMIT, counter(5), verdict(DROP))
+    raw = good[:at] + noise + good[at + len(noise) :]
+    try:
+        nftables.parse(raw, raw)
+    except ValueError:
+        return
+
+
+def test_an_answer_that_ends_early_is_an_error() -> None:
+    with pytest.raises(ValueError, match="cut off"):
+        nftables.parse(struct.pack("=IHHII", 18, 0xA03, 0, 1, 0) + b"\x01\x00\x00\x00", b"")
+
+
+def test_other_families_have_their_own_names() -> None:
+    raw = bytearray(rule("in", 7, counter(1), verdict(DROP)))
+    raw[16] = 10
+    assert nftables.parse(b"", bytes(raw))[0].family == "ip6"

@@ -1,0 +1,174 @@
+"""500 generated hosts with planted differences: all are named, none is invented."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from html.parser import HTMLParser
+from pathlib import Path
+from random import Random
+
+import fleet_hosts
+import pytest
+
+from nettop.fleet.model import Fleet, gathered
+from nettop.fleet.reading import readings
+from nettop.fleet.report import Document, document
+from nettop.fleet.text import WIDTH, text
+from nettop.terms.text import cells
+
+SEEDS = (1, 2, 3)
+
+
+def fleet(*paths: Path) -> Fleet:
+    left: list[str] = []
+    result = gathered(readings([str(path) for path in paths], lambda file, why: left.append(why)))
+    assert left == []
+    return result
+
+
+def report(*paths: Path) -> Document:
+    return document(fleet(*paths), [])
+
+
+def outliers(values: Document) -> fleet_hosts.Planted:
+    return {(r["host"], r["setting"]): (r["value"], r["usual"]) for r in values["settings"]}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_every_planted_difference_is_named_and_no_other(tmp_path: Path, seed: int) -> None:
+    planted = fleet_hosts.write(tmp_path / "hosts", 500, 25, seed)
+    values = report(tmp_path / "hosts")
+    both = " or ".join(sorted(fleet_hosts.KERNELS))
+    planted = {
+        key: (value, both if key[1] == "kernel" else usual)
+        for key, (value, usual) in planted.items()
+    }
+    assert outliers(values) == planted
+    assert len(values["hosts"]) == 500
+    sizes = [len(group["hosts"]) for group in values["groups"]]
+    assert sum(sizes) == 500
+    assert min(sizes[:6]) > 70
+
+
+def test_a_kernel_that_one_host_has_is_named(tmp_path: Path) -> None:
+    for number in range(0, 60, 6):
+        host = fleet_hosts.document(number, Random(number))
+        if number == 30:
+            host["system"]["kernel"] = "6.99.0-rc1"
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert outliers(report(tmp_path)) == {
+        ("web030", "kernel"): ("6.99.0-rc1", fleet_hosts.KERNELS[0])
+    }
+
+
+@pytest.mark.parametrize("count", [1, 2, 3, 4])
+def test_few_hosts_have_a_usual_value_from_three_on(tmp_path: Path, count: int) -> None:
+    for number in range(count):
+        host = fleet_hosts.document(6 * number, Random(number))
+        if number == 0:
+            host["system"]["settings"]["sysctl.net.core.rmem_max"] = "1"
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert len(outliers(report(tmp_path))) == (count >= 3)
+
+
+def test_three_values_of_about_equal_share_are_no_outliers(tmp_path: Path) -> None:
+    for number in range(40):
+        host = fleet_hosts.document(6 * number, Random(number))
+        host["system"]["settings"]["sysctl.net.core.rmem_max"] = "112"[number % 3] + "00"
+        host["system"]["settings"]["sysctl.net.core.wmem_max"] = "11123"[number % 5] + "00"
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert {name for _, name in outliers(report(tmp_path))} == {"sysctl.net.core.rmem_max"}
+
+
+def test_half_of_the_hosts_are_no_outliers(tmp_path: Path) -> None:
+    for number in range(40):
+        host = fleet_hosts.document(6 * number, Random(number))
+        if number % 2:
+            host["system"]["settings"]["sysctl.net.core.rmem_max"] = "1"
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert outliers(report(tmp_path)) == {}
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_setting_explains_the_findings_that_read_it(tmp_path: Path, seed: int) -> None:
+    fleet_hosts.write(tmp_path, 120, 20, seed)
+    rules = {"ring.rx": "ring-too-small", "nic.pcie.width": "slot-too-narrow",
+             "sysctl.net.core.rmem_max": "buffer-differs"}  # fmt: skip
+    explained = 0
+    for row in report(tmp_path)["settings"]:
+        rule = rules.get(row["setting"].partition("@")[0])
+        assert [name.partition("@")[0] for name in row["explains"]] == ([rule] if rule else [])
+        explained += bool(rule)
+    assert explained > 3
+
+
+def test_what_all_hosts_have_is_explained_by_no_setting(tmp_path: Path) -> None:
+    for number in range(9):
+        host = fleet_hosts.document(6 * number, Random(number))
+        host["system"]["settings"]["sysctl.net.core.rmem_max"] = "1" if number == 4 else "2"
+        host["findings"] = [fleet_hosts.finding("x", "host", "sysctl.net.core.rmem_max")]
+        (tmp_path / f"{number}.json").write_text(json.dumps(host))
+    assert [row["explains"] for row in report(tmp_path)["settings"]] == [[]]
+
+
+def test_two_dates_show_what_changed(tmp_path: Path) -> None:
+    planted: fleet_hosts.Planted = {}
+    for day in ("monday", "friday"):
+        planted = fleet_hosts.write(tmp_path / day, 60, 0 if day == "monday" else 12, 7)
+    for path in (tmp_path / "friday").iterdir():
+        host = json.loads(path.read_text())
+        monday = json.loads((tmp_path / "monday" / path.name).read_text())
+        # the same host: only what was planted differs
+        if not any(name == host["host"] for name, _ in planted):
+            host["findings"], host["system"]["settings"] = (
+                monday["findings"], monday["system"]["settings"]
+            )  # fmt: skip
+            host["system"]["interfaces"] = monday["system"]["interfaces"]
+        host["system"]["at"] = monday["system"]["at"] + 4 * fleet_hosts.DAY
+        path.write_text(json.dumps(host))
+    for paths in (("monday", "friday"), ("friday", "monday")):
+        changed = report(*(tmp_path / name for name in paths))["changed"]
+        assert {row["host"] for row in changed} == {name for name, _ in planted}
+        for row in changed:
+            assert row["to"] > row["from"]
+            names = {one["setting"] for one in row["settings"]}
+            assert {setting for host, setting in planted if host == row["host"]} <= names
+
+
+def test_the_text_fits_80_columns_and_is_short(tmp_path: Path) -> None:
+    fleet_hosts.write(tmp_path, 500, 60, 5)
+    lines = list(text(report(tmp_path)))
+    assert max(map(cells, lines)) <= WIDTH
+    assert len(lines) < 120
+
+
+class _Page(HTMLParser):
+    def __init__(self) -> None:
+        super().__init__()
+        self.outside: list[tuple[str, str | None]] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.outside += [(tag, value) for name, value in attrs if name in ("src", "href", "onload")]
+
+
+def test_500_hosts_take_little_time_and_memory(tmp_path: Path) -> None:
+    fleet_hosts.write(tmp_path / "hosts", 500, 25, 9)
+    page = tmp_path / "page.html"
+    words = [sys.executable, "-m", "nettop", "fleet", str(tmp_path / "hosts"), "--format", "html"]
+    with page.open("wb") as out, subprocess.Popen(words, stdout=out) as child:
+        _, status, usage = os.wait4(child.pid, 0)
+        child.returncode = os.waitstatus_to_exitcode(status)
+    assert child.returncode == 0
+    assert usage.ru_maxrss < 300 * 1024  # KiB
+    assert usage.ru_utime + usage.ru_stime < 15  # less than 1 s on an idle machine
+    parsed = _Page()
+    parsed.feed(page.read_text())
+    assert parsed.outside == []
+    assert not parsed.tags & {"script", "img", "link", "iframe", "object"}
+    assert "web499" in page.read_text()

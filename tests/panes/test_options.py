@@ -1,0 +1,146 @@
+"""The pane of options: a key changes the screen at once; the file changes only on request."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from pane_text import words
+from scenes import lossy, storied
+
+from nettop.host.recording import Replay, load
+from nettop.host.source import Live, Source
+from nettop.panes import options, page
+from nettop.tui import options as applied
+from nettop.tui import themes
+from nettop.tui.actions import Actions
+from nettop.tui.keys import Ask, press
+from nettop.tui.read_only import refused
+from nettop.tui.screen import Nettop
+from nettop.views.options import THEMES, Options
+from nettop.views.scene import Scene, View
+from nettop.views.stored import changed, document
+
+HOSTS = Path(__file__).parents[1] / "hosts"
+
+
+def at(name: str, view: View | None = None) -> View:
+    return (View(pane="options") if view is None else view).at(on=name)
+
+
+def scene() -> Scene:
+    return replace(lossy(), stored=document(View()))
+
+
+def keys(view: View, *names: str) -> View:
+    for name in names:
+        view, _ = press(name, None, view, scene())
+    return view
+
+
+def test_every_option_of_a_row_is_a_key_of_the_file() -> None:
+    from nettop.config import KNOWN
+
+    assert {name.partition(".")[0] for name in options.items(scene(), View())} <= set(KNOWN)
+    assert set(options.WORDS) == set(document(View()))
+    assert all(themes.palette(name) for name in THEMES)
+
+
+@pytest.mark.parametrize("name", list(options.WORDS))
+def test_arrows_change_an_option_and_back(name: str) -> None:
+    view = keys(at(name), "right")
+    assert list(changed(scene(), view)) == [name]
+    assert changed(scene(), keys(view, "left")) == {}
+    assert keys(at(name), "enter").options == view.options
+
+
+def test_columns_are_shown_hidden_and_moved() -> None:
+    view = keys(at("columns.flows"), "enter")
+    first, second, *rest = options.shown_columns(view, "flows")
+    view = keys(at(f"columns.flows.{first}", view), "right")
+    assert options.shown_columns(view, "flows")[:2] == (second, first)
+    view = keys(view, "enter")
+    assert options.shown_columns(view, "flows") == (second, *rest)
+    assert keys(view, "enter").columns["flows"] == (second, *rest, first)
+    assert changed(scene(), view) == {"columns.flows": (second, *rest)}
+    assert keys(view, "escape").spot.on == "columns.flows"
+
+
+def test_the_last_column_stays() -> None:
+    view = at("columns.nic", replace(View(pane="options"), columns={"nic": ("now",)}))
+    view = keys(at("columns.nic.now", keys(view, "enter")), "enter")
+    assert view.columns["nic"] == ("now",)
+
+
+def test_the_preview_is_the_pane_that_changes() -> None:
+    text = words(options.lines(storied(), at("theme"), 200, 50))
+    assert "WHAT LIMITS" in text
+    view = replace(at("columns.flows"), columns={"flows": ("rtt", "process")})
+    text = words(options.lines(storied(), view, 200, 50))
+    heading = next(row for row in text.splitlines() if "PROCESS" in row)
+    assert heading.index("RTT") < heading.index("PROCESS")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)])
+def test_the_key_that_writes_is_in_the_footer_and_the_help(size: tuple[int, int]) -> None:
+    view = keys(at("theme"), "right")
+    footer = words(page.compose(scene(), view, *size)).splitlines()[-1]
+    assert "w write" in footer
+    assert press("w", "w", view, scene())[1] == Ask("write", value="theme")
+
+
+def test_in_another_pane_the_key_does_nothing() -> None:
+    assert press("w", "w", View(), scene()) == (View(), None)
+
+
+@pytest.mark.parametrize("origin", ["", "replay of web3.host", "via ssh web1"])
+def test_the_users_own_file_is_written_whatever_host_is_shown(
+    origin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    shown = replace(scene(), origin=origin)
+    source: Source = Replay(load(str(HOSTS / "guest-idle.host"))) if origin else Live()
+    updates: list[object] = []
+
+    def post(update: object) -> None:
+        updates.append(update)
+
+    actions = Actions(source, post, lambda: None)
+    view = keys(at("theme"), "right")
+    actions.do(Ask("write"), view, shown)
+    assert actions.wait(10)
+    assert tomllib.loads((tmp_path / "nettop/config.toml").read_text()) == {"theme": "light"}
+    for update in updates:
+        shown = update(shown)  # type: ignore[operator]
+    assert changed(shown, view) == {}
+    assert shown.notes[-1].text == f"written to {tmp_path}/nettop/config.toml: theme"
+
+
+def test_a_read_only_screen_tries_options_and_writes_none() -> None:
+    view = at("theme")
+    after = keys(view, "right")
+    assert not refused(view, after, None)
+    assert refused(view, view, Ask("write"))
+
+
+def test_nothing_is_written_without_a_change(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    after = applied.save(View(), scene())(scene())
+    assert after.notes[-1].text == "every option is in config.toml or as at the start"
+    assert list(tmp_path.iterdir()) == []
+
+
+async def test_a_key_changes_the_screen_at_once() -> None:
+    app = Nettop(at("theme"), scene())
+    async with app.run_test(size=(120, 40)) as pilot:
+        before = app.board.palette
+        await pilot.press("right")
+        assert app.view.options == Options(theme="light")
+        assert app.board.palette != before
+        await pilot.press("down", "right", "down", "down", "right")
+        assert (app.scene.units.bits, app.scene.interval) == (False, 2.0)
+        assert "MB/s" in words(list(app.board.shown))
