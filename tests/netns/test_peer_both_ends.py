@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from staged import Stage
+from staged import NEAR, Stage
 from staged_both import LIMITS, LOSSES, BothCase, both
 
 pytestmark = [
@@ -79,6 +79,20 @@ def test_what_the_own_qdisc_drops_is_placed_there_and_within_the_bound() -> None
     assert low <= after - before  # the look is a part of this time
     assert high > 0
     assert (losses["places"][0]["end"], losses["places"][0]["stage"]) == ("here", "qdisc")
+
+
+def test_a_test_stores_which_end_limits_and_at_which_stage() -> None:
+    with Stage("both-test") as stage:
+        stage.tc("qdisc add dev eth0 root tbf rate 50mbit burst 32k limit 30000")
+        done = subprocess.run(
+            stage.inside(stage.here, sys.executable, "-m", "nettop", "test", "bulk", "--to", NEAR,
+                         "--peer", f"ip netns exec {stage.there}", "--seconds", "10", "--json"),
+            capture_output=True, text=True, check=False, timeout=60,
+        )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    ends = json.loads(done.stdout)["ends"]
+    assert (ends["stage"], ends["end"]) == ("qdisc", "here")
+    assert (ends["lost_stage"], ends["lost_end"]) == ("qdisc", "here")
 
 
 @pytest.mark.parametrize("prefix", DEAD)

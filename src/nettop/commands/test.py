@@ -256,6 +256,7 @@ def _list(*, as_json: bool) -> int:
 def text(result: TrialResult) -> str:
     """The result as text."""
     from ..terms import units
+    from ..trials import ends
 
     m, o = result.measured, result.options
     streams, verb = f"{o.streams} stream{'s' if o.streams > 1 else ''}, {o.direction}", "received"
@@ -290,6 +291,8 @@ def text(result: TrialResult) -> str:
         ]
         if busy:
             lines.append(f"  cores {name:<6} " + " ".join(busy))
+    if result.ends is not None:
+        lines.append(f"  both ends    {ends.line(result.ends)}")
     lines += [f"  {key}: {_brief(value)}" for key, value in m.details.items()]
     lines += [f"  {'✓' if c.ok else '✗'} {c.name}: {c.because}" for c in result.checks]
     return "\n".join(lines) + "\n"

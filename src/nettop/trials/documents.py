@@ -54,6 +54,32 @@ class HostName(TypedDict):
     kernel: str
 
 
+class EndsDocument(TypedDict):
+    """What limited the busiest flow of a test, and where it lost segments; seen from both ends."""
+
+    here: str  # name of this host
+    there: str
+    writer: str
+    reader: str
+    end: str  # of the stage that limited: here there between
+    stage: str
+    name: str
+    because: str
+    sent: NotRequired[int]  # segments
+    lost: NotRequired[list[float]]  # at least, at most, between the two stacks
+    refused: NotRequired[int]  # segments, by the sender's own queues; sent again
+    lost_end: NotRequired[str]  # of the place that lost most
+    lost_stage: NotRequired[str]
+
+
+class EndsRow(TypedDict):
+    """In how many runs of an experiment a stage limited."""
+
+    end: str  # here there between
+    stage: str
+    runs: int
+
+
 class TestDocument(TypedDict):
     """One trial: `nettop test`."""
 
@@ -78,6 +104,7 @@ class TestDocument(TypedDict):
     loss: NotRequired[Record]
     latency: NotRequired[Record]
     details: NotRequired[Record]
+    ends: NotRequired[EndsDocument]
 
 
 class GuardRow(TypedDict):
@@ -122,6 +149,7 @@ class Conditions(TypedDict):
     kernel: str
     version: NotRequired[str]
     drivers: NotRequired[dict[str, str]]
+    ends: NotRequired[list[EndsRow]]
     settings: NotRequired[dict[str, str]]
 
 

@@ -18,10 +18,10 @@ from ..changes import Result, text
 from ..facts.limits.prediction import Prediction
 from ..host.source import Live
 from ..terms.units import scaled
-from . import experiment, results
+from . import ends, experiment, results
 from . import run as runner
 from .calibration import beside, forecast
-from .documents import ChangeRow, Conditions, ProveDocument, SweepDocument, SweepRow
+from .documents import ChangeRow, Conditions, EndsDocument, ProveDocument, SweepDocument, SweepRow
 from .experiment import ExperimentPlan, Metric, Sample
 from .lever import Switch
 from .result import Options, Progress, TrialResult
@@ -43,10 +43,13 @@ class Bench:
     cancel: threading.Event = field(default_factory=threading.Event)
     last: TrialResult | None = None  # of the last run
     progress: Progress | None = None  # of the experiment
+    seen: list[EndsDocument] = field(default_factory=list)  # both ends in each run
 
     def take(self, state: int) -> Sample:  # noqa: ARG002
         """One run as a sample."""
         self.last = runner.run(self.tool, self.options, self._inner, self.cancel)
+        if self.last.ends is not None:
+            self.seen.append(self.last.ends)
         return experiment.sample(self.last, self.metric)
 
     def outer(self, progress: Progress) -> None:
@@ -66,8 +69,11 @@ class Bench:
                     standing=whole.standing)
         )  # fmt: skip
 
-    def about(self) -> Conditions:
-        """The conditions of the measurement; those of the host after a first run."""
+    def about(self, first: int = 0) -> Conditions:
+        """The conditions of the measurement; those of the host after a first run.
+
+        `first`: number of runs of earlier experiments, whose limits are left out.
+        """
         conditions: Conditions = {
             "at": time.time(),
             "host": os.uname().nodename,
@@ -85,6 +91,8 @@ class Bench:
                 for name, interface in self.last.here.interfaces.items()
             }
             conditions["settings"] = dict(self.last.settings)
+        if self.seen[first:]:
+            conditions["ends"] = ends.rows(self.seen[first:])
         return conditions
 
 
@@ -137,7 +145,7 @@ def prove(
     ValueError, LookupError, OSError: they cannot be tested, and nothing was changed. LeverError: a
     write failed. Cancelled, TrialError, PeerError: all changes are reverted.
     """
-    on = watching(on, wanted)
+    on, earlier = watching(on, wanted), len(on.seen)
     with Switch([wanted], finding) as lever:
         if not lever.changes:
             raise ValueError("nothing to test: the host already has these settings")
@@ -153,7 +161,7 @@ def prove(
         **forecast(predicted, outcome.a, outcome.b, on.metric.unit),
         "changes": changes,
         "ids": [r.id for r in kept if r.id is not None],
-        **on.about(),
+        **on.about(earlier),
     }
     results.keep("prove", document)
     return document
@@ -270,6 +278,8 @@ def describe(stored: Mapping[str, object]) -> str:
     ]
     if words := beside(document):
         lines.append(f"  predicted {words}")
+    if limits := ends.summary(document.get("ends", ())):
+        lines.append(f"  limited by {limits}")
     for guard in document["guards"]:
         mark = results.mark(guard, document["verdict"])
         old, new = 100 * guard["a"], 100 * guard["b"]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING
 
-from .documents import Interface, Record, TestDocument
+from .documents import EndsDocument, Interface, Record, TestDocument
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -177,6 +177,7 @@ class TrialResult:
     settings: Mapping[str, str]
     checks: tuple[Check, ...]
     at: float  # wall clock seconds
+    ends: EndsDocument | None = None  # what both ends showed; None: not read
 
     @property
     def bits_per_second(self) -> float | None:
@@ -219,6 +220,8 @@ class TrialResult:
             document["latency"] = record(m.latency)
         if m.details:
             document["details"] = dict(m.details)
+        if self.ends is not None:
+            document["ends"] = self.ends
         return document
 
 

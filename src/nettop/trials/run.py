@@ -15,7 +15,7 @@ from math import isfinite
 from types import ModuleType
 from typing import Final
 
-from . import checks, peer, tool
+from . import checks, ends, peer, tool
 from .far.schema import HelperOptions, Message
 from .leftovers import none_left
 from .peer import Cancelled, End, Peer, PeerError
@@ -143,7 +143,8 @@ def run(
             stack.enter_context(trial.here.start("neighbour", load)).wait_for("walking")
         at = time.time()
         try:
-            measured: Measured = module.measure(trial)
+            with ends.watching(options) as seen:
+                measured: Measured = module.measure(trial)
         except peer.Absent as absent:
             raise TrialError(_missing(module, absent)) from None
         if not all(map(isfinite, _numbers(asdict(measured)))):
@@ -152,7 +153,8 @@ def run(
     here, there = trial.samples.sides(trial.begun, options)
     verdicts = checks.judge(options, measured, here, there)
     in_force = dict(settings) if settings is not None else settings_in_force(here.busiest())
-    return TrialResult(module.TOOL, options, measured, here, there, in_force, verdicts, at)
+    both = seen.document() if seen is not None else None
+    return TrialResult(module.TOOL, options, measured, here, there, in_force, verdicts, at, both)
 
 
 def _numbers(value: object) -> Iterator[float]:

@@ -9,7 +9,7 @@ from typing import Final, cast
 
 from ..facts.limits.prediction import Prediction
 from ..terms.errors import sentence
-from . import prove, results
+from . import ends, prove, results
 from .calibration import beside
 from .documents import ProveDocument, TuneDocument, TuneStep, TuneTotal
 from .lever import LeverError
@@ -155,6 +155,8 @@ def text(stored: Mapping[str, object]) -> str:
         )
         if words := beside(step):
             lines.append(f"              predicted {words}")
+    if limits := ends.summary(document.get("ends", ())):
+        lines.append(f"  limited by {limits}")
     total = document["total"]
     if total:
         low, high = total["interval"]

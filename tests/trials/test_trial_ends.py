@@ -1,0 +1,84 @@
+"""Both ends of a test: what is stored and said of the limit and of the losses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from nettop.advice.judge.inline_facts import facts
+from nettop.facts.limits import Limit, Reading
+from nettop.facts.pair import Joined, Losses, Place
+from nettop.facts.pair.model import Sides
+from nettop.trials import ends
+from nettop.trials.result import Options
+
+EMPTY = facts({}, "server", 0.0)
+LOST = Losses(5.0, 9000, 20, 0.0, (12.0, 14.0), (Place("there", "ring", "eth0", (0, 14), ""),))
+
+
+def joined(stage: str, rate: float, *, to: str = "10.0.0.2", end: str = "there") -> Joined:
+    limit = Limit("flow", f"10.0.0.1:5>{to}:7", "tx", rate, stage=Reading(stage, end, stage))
+    return Joined(limit, "bulk[4]", "bulk[9]", losses=LOST)
+
+
+def seen(*flows: Joined) -> ends.Ends:
+    thread = ends.Ends(Options(to="10.0.0.2", peer="ssh web2"))
+    thread.hosts = ("web1", "web2")
+    for one in flows:
+        thread._choose(Sides(EMPTY, EMPTY, (one,)))
+    return thread
+
+
+def test_the_last_moment_of_the_load_is_stored() -> None:
+    found = seen(joined("cwnd", 1e9), joined("thread", 9e8), joined("application", 1e6))
+    document = found.document()
+    assert document is not None
+    assert (document["stage"], document["end"], document["lost"]) == ("thread", "there", [12, 14])
+    assert ends.line(document) == (
+        "thread at web2 limits; 12 to 14 of 9,000 segments lost between both stacks, "
+        "most at web2 (ring)"
+    )
+
+
+@pytest.mark.parametrize("to", ["10.0.0.9", "10.0.0.22"])
+def test_another_flow_between_both_hosts_is_not_that_of_the_test(to: str) -> None:
+    assert seen(joined("thread", 1e9, to=to)).document() is None
+
+
+def test_what_the_own_queues_refused_is_said() -> None:
+    flow = joined("qdisc", 1e9, end="here")
+    assert flow.losses is not None
+    found = seen(replace(flow, losses=replace(flow.losses, refused=591.2))).document()
+    assert found is not None
+    assert found["refused"] == 591
+    assert ", 591 refused by the sender's queues" in ends.line(found)
+
+
+@pytest.mark.parametrize(
+    "options", [Options(), Options(peer="env"), Options(peer="ssh web2", seconds=1)]
+)
+def test_a_test_in_this_host_or_a_short_one_reads_no_other_end(options: Options) -> None:
+    with ends.watching(options) as thread:
+        assert thread is None
+
+
+def test_an_end_that_cannot_be_read_is_left_out() -> None:
+    with ends.watching(Options(peer="false")) as thread:
+        assert thread is not None
+        thread.join(20)
+    assert thread.document() is None
+
+
+def test_an_experiment_counts_the_limits_of_its_runs() -> None:
+    one, other = seen(joined("thread", 1e9)).document(), seen(joined("cwnd", 1e9)).document()
+    assert one is not None
+    assert other is not None
+    rows = ends.rows([one, other, one])
+    assert rows == [
+        {"end": "there", "stage": "thread", "runs": 2}, {"end": "there", "stage": "cwnd", "runs": 1}
+    ]  # fmt: skip
+    assert ends.summary(rows) == (
+        "thread at the other end in 2 runs, cwnd at the other end in 1 run"
+    )
+    assert ends.summary(()) == ""
