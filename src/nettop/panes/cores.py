@@ -172,6 +172,11 @@ def label_of(rows: Sequence[Row], cores: int, width: int) -> tuple[int, bool]:
     return max(_HEAD + 11, min(free, _HEAD + longest)), False
 
 
+def ending(name: str, width: int) -> str:
+    """The name, or its end: the number of a queue tells it from the others."""
+    return name if cells(name) <= width else f"…{name[len(name) - width + 1 :]}"
+
+
 def whole(name: str, group: Sequence[Queue]) -> str:
     """The name of a row: all queues that share its interrupt."""
     return name + ("+" + group[1].name if len(group) > 1 else "")
@@ -220,7 +225,7 @@ def matrix_row(
     load = sum(q.packets_per_s or 0.0 for q in group)
     known = any(q.packets_per_s is not None for q in group)
     head = line(
-        (" " + fit(full, wide - 1), "bad" if hot else "warn" if off else ""),
+        (" " + fit(ending(full, wide - 1), wide - 1), "bad" if hot else "warn" if off else ""),
         (fit("" if first.irq is None else str(first.irq), 5, ">") + " ", "dim"),
         (
             fit(
