@@ -6,8 +6,8 @@ from random import Random
 from typing import Final
 
 from generated.cards import CARDS, slot, statistics
+from generated.ioctls import MODES
 from generated.model import Flow, Host, Listener, Port, Process, among, spread
-from generated.wire import MODES
 
 KERNELS: Final = ((5, 4), (5, 10), (5, 15), (6, 1), (6, 6), (6, 8), (6, 12), (6, 18))
 _SYSCTLS: Final = {

@@ -102,8 +102,8 @@ def _legacy(port: Port) -> Iterator[tuple[str, bytes]]:
         count = len(FEATURES)
         yield f"ioctl/count/4/{port.name}", struct.pack("=IIQI", 0x37, 0, 1 << 4, count)
         yield f"ioctl/names/4/{port.name}", struct.pack("=III", 0x1B, 4, count) + names
-        words = feature_bits(port.features)  # of the first block; the second one is empty
-        yield f"ioctl/features/{port.name}", struct.pack("=II4I16x", 0x3A, 2, *words)
+        first = feature_bits(port.features)  # the first block; the second one is empty
+        yield f"ioctl/features/{port.name}", struct.pack("=II4I16x", 0x3A, 2, *first)
     if port.hardware and port.modes:
         yield f"ioctl/link-size/{port.name}", struct.pack("=II7xb32x", 0x4C, 0, -2)
         speed, duplex = (port.speed or -1, port.duplex) if port.carrier else (-1, 255)

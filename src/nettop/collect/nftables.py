@@ -13,7 +13,7 @@ from typing import Final
 
 from ..frame.fields import counter, gauge, label
 from ..host.netlink import netfilter
-from ..host.netlink.codec import Attributes, decode, messages
+from ..host.netlink.codec import Attributes, Table, decode, messages
 from ..host.source import Source
 from ._memory import Memory, parsed
 
@@ -90,9 +90,7 @@ def dropped(expressions: Sequence[Attributes]) -> tuple[int, bool] | None:
     return (packets, limited) if ends and packets is not None else None
 
 
-def _messages(
-    reply: bytes, wanted: int, table: netfilter.Table
-) -> Iterator[tuple[str, Attributes]]:
+def _messages(reply: bytes, wanted: int, table: Table) -> Iterator[tuple[str, Attributes]]:
     for kind, start, end in messages(reply):
         if kind == wanted:
             if end - start < netfilter.HEAD:
