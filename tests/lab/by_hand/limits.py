@@ -1,13 +1,16 @@
 """Staged limits that need netem, fq, cake or a policer, which a guest's kernel has.
 
-    python tests/lab/boot.py no-numa --timeout 1500 -- python tests/lab/by_hand/limits.py [WORD…]
+    python tests/lab/boot.py no-numa --timeout 3000 -- \
+        python tests/lab/by_hand/limits.py [--looks 3] [WORD…]
 
 Plays those whose name contains a word, or all, one after the other, as tests/limits_ward.py does.
+A case takes one to three minutes.
 Nothing here depends on CPUs: those of a guest are emulated. Exit code 1 when a look is wrong.
 """
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +21,6 @@ sys.path.insert(0, str(Path(__file__).parents[2]))
 import limits_ward
 from staged_limits import FAR, PATH, Case
 
-LOOKS = 3
 SETTLED = 20.0  # s: Python starts slowly in a guest
 MODULES = (
     "sch_netem",
@@ -76,17 +78,21 @@ CASES = (
 )  # fmt: skip
 
 
-def main(words: list[str]) -> int:
+def main() -> int:
     """Play and print; exit code 1 when a look was wrong."""
+    parser = argparse.ArgumentParser(description="Play staged limits in the guest of the lab.")
+    parser.add_argument("words", nargs="*", metavar="WORD", help="names that contain one of these")
+    parser.add_argument("--looks", type=int, default=3)
+    args = parser.parse_args()
     for module in (*MODULES, "tcp_bbr"):
         subprocess.run(["modprobe", module], check=False)
     limits_ward.SETTLED = SETTLED
     wrong = 0
     for case in CASES:
-        if words and not any(word in case.name for word in words):
+        if args.words and not any(word in case.name for word in args.words):
             continue
         try:
-            wrong += sum(limits_ward.tell(one) for one in limits_ward.play(case, LOOKS))
+            wrong += sum(limits_ward.tell(one) for one in limits_ward.play(case, args.looks))
         except (OSError, AssertionError, subprocess.SubprocessError) as error:
             print(f"??? {case.name}: {error}", flush=True)
             wrong += 1
@@ -94,4 +100,4 @@ def main(words: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
