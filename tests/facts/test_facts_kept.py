@@ -193,3 +193,24 @@ def test_an_interface_that_loses_or_has_a_queue_does_not_rest() -> None:
     past.add(replace(frame, at=2.0), [replace(rest, per_s=Counters(tx_bytes=5000.0))])
     past.add(replace(frame, at=3.0), [nic])
     assert not past.rests(nic)
+
+
+@pytest.mark.parametrize(("count", "followed"), [(999, 999), (1000, 1)])
+def test_of_many_sockets_only_those_that_may_be_limited_are_followed(
+    count: int, followed: int
+) -> None:
+    def moment(second: int) -> Tables:
+        rows = [
+            socket(**{
+                **IDLE, "cookie": n, "inode": 100 + n, "remote_port": 40_000 + n,
+                "bytes_acked": second * (100_000 if n == 5 else 100),
+            })
+            for n in range(count)
+        ]  # fmt: skip
+        return {**HOST, "sockets_tcp": rows}
+
+    past = window.Window()
+    for frame in frames(*map(moment, range(1, 5)))[1:]:
+        past.add(frame, ())
+    assert len(past.tcp.series) == followed
+    assert 105 in past.tcp.series

@@ -6,7 +6,7 @@ import random
 from itertools import pairwise
 
 import pytest
-from benchmarks import verdict_errors
+import verdict_errors
 
 
 def correlated(share: float, length: int) -> list[float]:

@@ -18,6 +18,8 @@ from ..kinds.nic import Nic
 
 SECONDS: Final = 10.0
 INTERFACES: Final = 64  # where there are more, virtual ones that rest are not judged
+CROWD: Final = 1000  # TCP sockets: of more, only those that may be limited are followed
+SLOW: Final = 3000.0  # bytes/s: a quarter of what a flow that is judged moves at the least
 LITTLE: Final = 1000.0  # bytes/s, both directions: an interface that moves less rests
 
 _Key = TypeVar("_Key")
@@ -39,6 +41,7 @@ class Track:
     changes: int = 0  # of the entries, so far
     last_wanted: dict[Hashable, float] = field(default_factory=dict)  # when it was, by key
     oldest: float = float("-inf")  # no entry is older: until that is too old, none is forgotten
+    brisk: Callable[[Entry[Any]], bool] | None = None  # also asked of a table with `CROWD` rows
 
     def add(self, at: float, table: Any) -> None:
         """Take in a table unless it is the one of last time; forget what is too old.
@@ -48,9 +51,10 @@ class Track:
         if table is not None and table is not self.last:
             self.last, self.at = table, at
             self.changes += 1
+            brisk = self.brisk if len(table) >= CROWD else None
             for entry in table:
                 name = self.key(entry.now)
-                if self.wanted(entry):
+                if self.wanted(entry) and (brisk is None or brisk(entry)):
                     self.last_wanted[name] = at
                 elif name not in self.series:
                     continue
@@ -83,6 +87,14 @@ def _moves(entry: Entry[Any]) -> bool:
     return row.state == "established" and bool(not entry.still or row.notsent or row.recv_q)
 
 
+def _brisk(entry: Entry[Any]) -> bool:
+    """Whether a TCP socket may be limited: it moves more than `SLOW`, waits or sends again."""
+    row = entry.now
+    if row.notsent or row.recv_q or entry.rate("total_retrans"):
+        return True
+    return (entry.rate("bytes_acked") or 0.0) + (entry.rate("bytes_received") or 0.0) >= SLOW
+
+
 def _drops(entry: Entry[Any]) -> bool:
     """Whether a UDP socket lost or holds datagrams."""
     return bool(entry.now.recv_q or entry.now.drops)
@@ -96,7 +108,7 @@ def _always(entry: Entry[Any]) -> bool:  # noqa: ARG001
 class Window:
     """What stages are judged by: the recent past of one host."""
 
-    tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
+    tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves, brisk=_brisk))
     udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
     netns_tcp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _moves))
     netns_udp: Track = field(default_factory=lambda: Track(lambda row: row.inode, _drops))
