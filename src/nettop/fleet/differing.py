@@ -93,9 +93,6 @@ class _Pool:
             yield Differing(state.host, setting, own, value, len(having), of, explains)
 
 
-_NONE: Final = ("", "")
-
-
 def differing(states: Sequence[HostState], groups: Sequence[Group]) -> list[Differing]:
     """All settings that differ, sorted by setting, value and host."""
     by_host = {state.host: state for state in states}
