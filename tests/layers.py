@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -51,6 +52,7 @@ def modules(root: Path = SRC) -> dict[str, Path]:
     return found
 
 
+@cache
 def imports(root: Path = SRC) -> dict[str, set[str]]:
     """For each module the modules of nettop that it imports, lazily or not."""
     known = modules(root)

@@ -7,7 +7,9 @@ import re
 import statistics
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 import layers
 import pytest
@@ -42,36 +44,43 @@ def place(path: Path) -> str:
     return str(path.relative_to(SRC))
 
 
-def imports(path: Path) -> set[str]:
-    found = set()
+class Module(NamedTuple):
+    """What a module names."""
+
+    imports: set[str]  # packages from elsewhere
+    classes: set[str]
+    calls: set[str]
+
+
+@cache
+def module(path: Path) -> Module:
+    found = Module(set(), set(), set())
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
+            found.imports.update(alias.name.split(".")[0] for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
-            found.add(node.module.split(".")[0])
+            found.imports.add(node.module.split(".")[0])
+        elif isinstance(node, ast.ClassDef):
+            found.classes.add(node.name)
+        elif isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute)):
+            found.calls.add(ast.unparse(node.func))
     return found
 
 
 @pytest.mark.parametrize("path", MODULES, ids=place)
 def test_only_the_named_places_import_what_touches_the_world(path: Path) -> None:
     where = place(path)
-    for module in imports(path) & ALLOWED.keys():
-        assert where.startswith(ALLOWED[module]), f"{where} may not import {module}"
+    for name in module(path).imports & ALLOWED.keys():
+        assert where.startswith(ALLOWED[name]), f"{where} may not import {name}"
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if place(p).startswith(PURE)], ids=place)
 def test_what_reasons_does_not_touch_the_host(path: Path) -> None:
     if place(path) in FILES_ALLOWED:
         return
-    text = path.read_text()
-    assert not imports(path) & {"subprocess", "fcntl", "ctypes", "select"}, place(path)
-    calls = [
-        ast.unparse(node.func)
-        for node in ast.walk(ast.parse(text))
-        if isinstance(node, ast.Call) and isinstance(node.func, (ast.Name, ast.Attribute))
-    ]
+    assert not module(path).imports & {"subprocess", "fcntl", "ctypes", "select"}, place(path)
     touching = {"open", "os.open", "os.listdir", "os.readlink", "time.time", "time.monotonic"}
-    assert not touching & set(calls), place(path)
+    assert not touching & module(path).calls, place(path)
 
 
 def test_modules_stay_small() -> None:
@@ -89,7 +98,7 @@ def test_test_modules_stay_small() -> None:
 
 @pytest.mark.parametrize("path", MODULES, ids=place)
 def test_no_names_that_say_nothing(path: Path) -> None:
-    names = [n.name for n in ast.walk(ast.parse(path.read_text())) if isinstance(n, ast.ClassDef)]
+    names = module(path).classes
     vague = re.compile(r"(Manager|Helper|Utils?|Base)$")
     assert not [name for name in [*names, path.stem.title()] if vague.search(name)]
 

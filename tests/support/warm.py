@@ -11,6 +11,7 @@ import contextlib
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -22,6 +23,7 @@ from typing import BinaryIO, Final
 
 CAPTURED: Final = ""  # the stream is a file that becomes the result
 CLOSED: Final = None  # the stream is not open, as `>&-` of a shell
+HANGS: Final = 120.0  # seconds; a hundred times as long as a command takes
 _SERVER: Final = Path(__file__).with_name("warm_server.py")
 
 
@@ -33,14 +35,18 @@ class Process:
     answers: BinaryIO
 
     def wait(self) -> int:
-        """The exit code; negative for a signal."""
+        """The exit code; negative for a signal. A process that hangs is killed."""
+        if not self._ended(HANGS):
+            os.kill(self.pid, signal.SIGKILL)
         with self.answers:
             return int(self.answers.readline())
 
     def poll(self) -> int | None:
         """The exit code; None while it runs."""
-        ready, _, _ = select.select([self.answers], [], [], 0)
-        return self.wait() if ready else None
+        return self.wait() if self._ended(0) else None
+
+    def _ended(self, seconds: float) -> bool:
+        return bool(select.select([self.answers], [], [], seconds)[0])
 
 
 @dataclass(frozen=True)
