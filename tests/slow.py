@@ -15,6 +15,7 @@ SLOW: Final = {
     "faults at every step": "faults test_changes_damage test_changes_dry test_choosing_property "
     "test_collect_damage test_hostile_recordings test_hostile_user_files test_peer_hostile "
     "test_standing_hosts test_streams test_trust",
+    "hours of samples": "test_steady_long",
     "big hosts": "test_facts_big test_hosts test_linear test_memory test_odd_hosts "
     "test_sample_cost",
     "a collection of tests in each topology": "test_lab_topologies",

@@ -20,7 +20,7 @@ from nettop.config import rules_folder
 from nettop.host.recording import Replay
 from nettop.terms.formulas import pcie_usable
 
-# `make quick` plays the first host of each kind and fault
+# `make quick` plays the first sound host of each kind
 SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2, 3))]
 # faults that are not found on each host yet, and what for
 PARTLY = {
@@ -36,8 +36,9 @@ def test_a_sound_host_stays_quiet(kind: str, seed: int) -> None:
     assert (outcome.false, outcome.broken) == ((), ())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fault", FAULTS)
-@pytest.mark.parametrize("seed", SEEDS[:2])
+@pytest.mark.parametrize("seed", range(2))
 def test_a_planted_fault_is_found_and_nothing_else(fault: str, seed: int) -> None:
     outcome = score.judge(score.sick(fault, seed), (fault,))
     assert (outcome.false, outcome.broken) == ((), ())
