@@ -29,6 +29,7 @@ RUNS = {  # every command, and whether it prints data in this form
     "confirm": (["confirm"], True),
     "explain": (["explain", "rx-ring-overrun", *LOOK], True),
     "export": (["export", f"{SACK}=0", "--replay", HOST], True),
+    "fleet": (["fleet", HOST], True),
     "get": (["get", "link.mtu@lo"], True),
     "incidents": (["incidents", "--box", str(Path(HOST).parent)], True),
     "journal": (["journal"], True),

@@ -25,7 +25,9 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     scene = storied() if pane == "journal" else lossy()
     view = cursor.bound(View(pane=pane), scene)
     text = footer(scene, view, width)
-    first = hints.hints(scene, view)[0]
+    shown = hints.hints(scene, view)
+    assert shown, f"the pane {view.pane} declares no hints: at least one key for the footer"
+    first = shown[0]
     assert len(text) == width
     assert f"{first.key} {first.text}  " in text
     assert "? help" in text

@@ -53,6 +53,7 @@ def test_golden(host: str, name: str, width: int, height: int, update: bool) -> 
     if update:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(told, encoding="utf-8")
+    assert path.exists(), "no golden file yet: pytest tests/panes --update"
     assert told == path.read_text(encoding="utf-8")
 
 

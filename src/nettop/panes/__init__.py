@@ -24,7 +24,8 @@ def names() -> tuple[str, ...]:
     """The names of all panes, in the order of their keys."""
     parts = {name: import_module(f"{__name__}.{name}") for name in modules(__path__[0])}
     panes = (name for name, module in parts.items() if is_pane(module))
-    return tuple(sorted(panes, key=lambda name: pane(name).KEY))
+    # 0 stands after 9 on a keyboard
+    return tuple(sorted(panes, key=lambda name: pane(name).KEY.replace("0", ":")))
 
 
 @cache
