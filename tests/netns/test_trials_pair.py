@@ -64,6 +64,7 @@ def installed(tool: str) -> None:
         pytest.skip(f"{tool} is not installed")
 
 
+@pytest.mark.alone  # beside other tests a second of one end is not quite that of the other
 @pytest.mark.usefixtures("pair")
 @pytest.mark.parametrize("direction", [[], ["--reverse"], ["--bidirectional"], ["--streams", "3"]])
 @pytest.mark.parametrize("tool", ["bulk", "iperf3"])
