@@ -23,7 +23,6 @@ TABLES = ("netdev",)
 @pytest.fixture(autouse=True)
 def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Parts of 20 seconds."""
-    monkeypatch.setattr(minutes, "LENGTH", 20.0)
     monkeypatch.setattr(module, "LENGTH", 20.0)
     monkeypatch.setattr(minutes, "LEAD", 10.0)
 
@@ -190,7 +189,7 @@ def test_an_error_while_reading_is_a_sentence(
     def refuse(*_: object) -> None:
         raise PermissionError(13, "Permission denied", "ring")
 
-    monkeypatch.setattr(module, "load", refuse)
+    monkeypatch.setattr(minutes, "load", refuse)
     assert "ermission" in Screen(path, WALL + 99).near(WALL + 99).fault
 
 
@@ -228,7 +227,7 @@ def test_on_a_host_whose_samples_are_dear_some_are_left_out(
     monkeypatch.setattr(minutes, "WORK", 0.01)
     screen = Screen(path, WALL + 999)
     screen.near(WALL + 39)
-    part = screen.earlier._parts[int((WALL + 20) // minutes.LENGTH)]
+    part = screen.earlier._parts[int((WALL + 20) // module.LENGTH)]
     assert part.every > 1
     assert len(part.moments.times) < 12
     assert not screen.near(part.moments.times[-1] - 0.5).gap

@@ -9,14 +9,17 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..terms.errors import sentence
 from ..views.moments import Found
 from ..views.scene import Scene
-from .minutes import LENGTH, Minutes, load
-from .past import Past
 
+if TYPE_CHECKING:
+    from .minutes import Minutes
+    from .past import Past
+
+LENGTH: Final = 120.0  # seconds of a part of the box that is read at once
 KEPT: Final = 3  # parts
 _TRIES: Final = 8  # parts without a scene that are passed before the search ends
 
@@ -85,6 +88,8 @@ class Earlier:
         self._done()
 
     def _search(self, past: Past, wall: float, *, back: bool) -> Found:
+        from .minutes import load  # rules and collectors: not before the first paint
+
         at, fault = wall, ""
         for _ in range(_TRIES):
             next_at = past.before(at) if back else past.after(at)
@@ -94,7 +99,8 @@ class Earlier:
             if next_at is None:
                 return Found(wall, fault=fault)
             number = _number(next_at)
-            part = self._parts.get(number) or load(past, number * LENGTH, self._tables)
+            begin = number * LENGTH
+            part = self._parts.get(number) or load(past, begin, begin + LENGTH, self._tables)
             kept = [*((n, p) for n, p in self._parts.items() if n != number), (number, part)]
             self._parts = dict(kept[-KEPT:])
             if part.other:

@@ -24,8 +24,7 @@ from ..views.scene import Scene
 from .incident import BOOT
 from .past import Past
 
-LENGTH: Final = 120.0  # seconds of such a part of the box
-LEAD: Final = 60.0  # seconds before it, for the graphs and for rules that must hold for some time
+LEAD: Final = 60.0  # seconds before them, for the graphs and for rules that must hold for some time
 GAP: Final = 15.0  # seconds without a sample that are reported
 MOST: Final = 2 << 20  # bytes of its packed scenes
 WORK: Final = 3.0  # seconds of a core for all samples of a part; on a large host some are left out
@@ -35,7 +34,7 @@ _SPACE: Final = "/proc/self/ns/net"
 
 
 class Minutes:
-    """The scenes of `LENGTH` seconds, in a bounded space."""
+    """The scenes of these minutes, in a bounded space."""
 
     def __init__(self, tables: Collection[str]) -> None:
         """`tables` are those of the frame that panes draw."""
@@ -60,10 +59,10 @@ class Minutes:
         return abs(one - other) > max(GAP, 2.0 * self.every)
 
 
-def load(past: Past, begin: float, tables: Collection[str]) -> Minutes:
-    """The part of the box that begins at `begin` (seconds since 1970). OSError."""
+def load(past: Past, begin: float, end: float, tables: Collection[str]) -> Minutes:
+    """The scenes from `begin` to before `end` (seconds since 1970). OSError."""
     minutes = Minutes(tables)
-    since, end = begin - LEAD, min(begin + LENGTH, past.until)
+    since, end = begin - LEAD, min(end, past.until)
     count = past.count(since, end)
     played: _Played | None = None
     spent = 0.0

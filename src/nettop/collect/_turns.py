@@ -32,16 +32,19 @@ class _Known:
 
 
 def by_turns(
-    source: Source, memory: Memory, names: Collection[str], read: Callable[[str], _Read]
+    source: Source, memory: Memory, names: Collection[str], read: Callable[[str], _Read | None]
 ) -> list[_Read]:
-    """`read(name)` of each interface, or what it returned before; any exception of `read`."""
+    """`read(name)` of each interface, or what it returned before, but for None.
+
+    Any exception of `read`.
+    """
     known = recall(memory, _Known).by_name
     software = _software(source)
     if len(software) <= MANY:
         known.clear()
-        return [read(name) for name in names]
+        return [value for name in names if (value := read(name)) is not None]
     turn = frozenset(islice(known, -(-len(known) // PART)))
-    found = []
+    found: list[_Read | None] = []
     for name in names:
         message, old = software.get(name), known.get(name)
         if old is not None and old[0] == message and name not in turn:
@@ -54,7 +57,7 @@ def by_turns(
         found.append(value)
     for name in known.keys() - set(names):
         del known[name]
-    return found
+    return [value for value in found if value is not None]
 
 
 def _software(source: Source) -> Mapping[str, bytes]:

@@ -43,8 +43,7 @@ class Row:
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports its name; OSError without ethtool."""
     names = route.names(source).values()
-    every = by_turns(source, memory, names, partial(_driver, source))
-    return [one for one in every if one is not None]
+    return by_turns(source, memory, names, partial(_driver, source))
 
 
 def _driver(source: Source, interface: str) -> Row | None:

@@ -48,8 +48,7 @@ class Row:
 def update(source: Source, memory: Memory) -> Sequence[Row]:
     """Every interface whose driver reports RSS; OSError without ethtool."""
     names = route.names(source).values()
-    every = by_turns(source, memory, names, partial(_row, source))
-    return [row for row in every if row is not None]
+    return by_turns(source, memory, names, partial(_row, source))
 
 
 def _row(source: Source, interface: str) -> Row | None:

@@ -191,12 +191,9 @@ def _distant(text: str) -> Source:
     """Another host, whose reader ends with this process."""
     import atexit
 
-    from ..host.connection import Connection
-    from ..host.distant import Distant
-    from ..host.prefix import parse
+    from ..host.distant import behind
 
-    words = parse(text)
-    source = Distant(lambda asks, first: Connection(words, asks, first=first))
+    source = behind(text, asks=True)
     atexit.register(source.close)
     if not source.root:
         print_lines(f"nettop: {source.name}: {NOT_ROOT}", to=sys.stderr)

@@ -185,9 +185,9 @@ def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
 def _print_both(
     findings: Sequence[tuple[Finding, Source, str]], sides: Sides, hosts: tuple[str, str]
 ) -> None:
-    from ..views import both
+    from ..facts.pair import words
 
-    print_lines(f"{hosts[0]} and {hosts[1]}", *both.headline(sides, hosts))
+    print_lines(f"{hosts[0]} and {hosts[1]}", *words.headline(sides, hosts))
     if not findings:
         print("No problem found.")
     totals, printed = Counter((one.rule, host) for one, _, host in findings), Counter[object]()

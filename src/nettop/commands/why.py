@@ -79,15 +79,16 @@ def run(args: argparse.Namespace) -> int:
 def _both(here: Source, there: Source, args: argparse.Namespace) -> int:
     """Print what both hosts see."""
     from ..facts.joined import needs
-    from ..views import both as words
+    from ..facts.pair import words
+    from ..views import both
 
-    observers = words.Observers(here, there)
+    observers = both.Observers(here, there)
     hosts = observers.hosts
     *_, (frames, sides) = observers.watch(args.seconds, set(needs()))
     limits = chosen(sides.here, args.target)
     if args.json:
         values = document(here, limits, frames.here, args.seconds)
-        emit({**values, "peer": words.document(sides, there.host, frames.there)})
+        emit({**values, "peer": both.document(sides, there.host, frames.there)})
         return 0
     targets = {one.target for one in limits}
     print_lines(

@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Iterable
 from typing import Final
 
 from ..files import bounds
+from . import prefix
 from .connection import Connection
 from .far import mirror, wire
 from .far.wire import Ask
@@ -387,3 +388,9 @@ def _matches(pattern: bytes, path: bytes) -> bool:
         part == one or (part in (b"#", b"!") and one.isdigit())
         for part, one in zip(parts, given, strict=True)
     )
+
+
+def behind(text: str, *, asks: bool = False) -> Distant:
+    """The host behind a command prefix; its start may ask on the terminal only if `asks`."""
+    words = prefix.parse(text)
+    return Distant(lambda batch, first: Connection(words, batch, first=first and asks))

@@ -8,9 +8,9 @@ from ..facts.kinds.flow import Flow
 from ..facts.limits import words
 from ..facts.limits.looks import name
 from ..facts.pair import BETWEEN, HERE, THERE, Joined, Losses
+from ..facts.pair import words as both
 from ..terms.text import Line, fit_line, line, line_cells, wrap
 from ..terms.units import share
-from ..views import both
 
 if TYPE_CHECKING:
     from ..views.scene import Peer, Scene

@@ -90,12 +90,16 @@ def rows_of(scene: Scene, view: View) -> list[Flow]:
     return ordered(flows, ORDERS, Spot() if view.spot.mode else view.spot)[:_ROWS]
 
 
+def _groups(scene: Scene, view: View) -> list[flowgroups.Group]:
+    return flowgroups.grouped(rows_of(scene, view), view.spot)
+
+
 def items(scene: Scene, view: View) -> tuple[str, ...]:
     """The flows, or their processes, in the order shown."""
     if view.spot.open:
         return ()
     if view.spot.mode:
-        return tuple(one.id for one in flowgroups.grouped(rows_of(scene, view), view.spot))
+        return tuple(one.id for one in _groups(scene, view))
     return tuple(flow.id for flow in rows_of(scene, view))
 
 
@@ -107,9 +111,7 @@ def fold(view: View) -> View:
 def enter(view: View, scene: Scene, here: str) -> Next:
     """Open the flow; of a process, list its flows."""
     if view.spot.mode:
-        return flowgroups.opened(
-            view, flowgroups.grouped(rows_of(scene, view), view.spot), here
-        ), None
+        return flowgroups.opened(view, _groups(scene, view), here), None
     return (view.at(open=here, top=0) if here and not view.spot.open else view), None
 
 

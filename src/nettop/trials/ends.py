@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Final, cast
 from ..facts.joined import Joiner, needs
 from ..facts.pair import match
 from ..facts.pair.model import Model
-from ..host.connection import Connection
-from ..host.distant import Distant
-from ..host.prefix import parse
+from ..host.distant import Distant, behind
 from ..host.source import HostLostError, Live
 from ..sampling.both import BothSampler
 from ..sampling.sampler import Sampler
@@ -52,8 +50,7 @@ class Ends(threading.Thread):
     def run(self) -> None:
         """A host that cannot be read ends the reading."""
         with suppress(HostLostError, OSError, ValueError):
-            words = parse(self.options.peer)
-            far = Distant(lambda asks, _first: Connection(words, asks, first=False))
+            far = behind(str(self.options.peer))
             try:
                 self._watch(far)
             finally:

@@ -195,11 +195,12 @@ def sweep(
         {"setting": label, "states": names, "tool": on.tool, "options": on.options,
          "metric": on.metric.name, "kernel": os.uname().release}
     )  # fmt: skip
-    if not resume:
+    if resume:
+        file.cut()
+        if not file.samples():
+            raise LookupError(f"no interrupted sweep of {label} with these values and options")
+    else:
         file.forget()
-    file.cut()
-    if resume and not file.samples():
-        raise LookupError(f"no interrupted sweep of {label} with these values and options")
     with Switch(states, f"sweep of {label}") as lever:
         rows = experiment.sweep(
             lever, names, on.take, on.metric, on.plan, on.outer, on.cancel, file

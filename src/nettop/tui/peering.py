@@ -14,12 +14,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from ..host.connection import Connection
-from ..host.distant import WAITS, Distant
-from ..host.prefix import parse
+from ..facts.pair.words import short
+from ..host.distant import WAITS, Distant, behind
 from ..host.source import NOT_ROOT, HostLostError, Live, Source
 from ..terms.errors import sentence
-from ..views.both import short
 from ..views.scene import Note, Peer, Step
 
 if TYPE_CHECKING:
@@ -117,13 +115,8 @@ def of(options: argparse.Namespace, source: Source, tell: Callable[[Note], None]
     prefix, host = getattr(options, "peer", None), getattr(options, "host", None)
     if prefix is None:
         return None
-    near = (lambda: _distant(host)) if host else Live
-    return Peering((source.host, prefix), near, lambda: _distant(prefix), tell)
-
-
-def _distant(prefix: str) -> Distant:
-    words = parse(prefix)
-    return Distant(lambda asks, _first: Connection(words, asks, first=False))
+    near = (lambda: behind(host)) if host else Live
+    return Peering((source.host, prefix), near, lambda: behind(prefix), tell)
 
 
 class _Both:

@@ -6,10 +6,9 @@ import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from ..box.earlier import Earlier
-from ..box.past import of_this_host
 from ..panes import names, pane
 from ..panes.clock import clock, when
 from ..views.ask import Ask
@@ -17,6 +16,9 @@ from ..views.moments import STEP, Found, Moments, at_moment
 from ..views.scene import Scene, View
 from .notes import note
 from .read_only import HARMLESS, refused
+
+if TYPE_CHECKING:
+    from ..box.past import Past
 
 MINUTE: Final = 60.0
 ALLOWED: Final = HARMLESS | {"stop"}  # what acts on nothing of the moment shown
@@ -33,8 +35,14 @@ def moments_of(recording: bool, arrived: Callable[[], None] | None = None) -> Mo
     """
     tables = {*EXTRA, *(table for name in names() for table in pane(name).NEEDS)}
     began = time.time()
-    earlier = arrived and Earlier(lambda: of_this_host(began), tables, arrived)
+    earlier = arrived and Earlier(lambda: _box(began), tables, arrived)
     return Moments(step=0.0 if recording else STEP, tables=tables, earlier=earlier)
+
+
+def _box(until: float) -> Past | None:
+    from ..box.past import of_this_host  # not before the first paint
+
+    return of_this_host(until)
 
 
 class Scrub:

@@ -7,7 +7,6 @@ from typing import Final
 
 from ..terms.units import Units
 
-Value = str | bool | float | tuple[str, ...]
 THEMES: Final = ("dark", "light", "contrast", "colourblind", "ansi", "mono")
 INTERVALS: Final = (0.5, 1.0, 2.0, 5.0, 10.0)  # seconds
 

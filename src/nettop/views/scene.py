@@ -15,11 +15,12 @@ from ..facts.kinds.nic import Counters, Nic
 from ..frame.rates import Frame
 from ..terms.text import Line
 from ..terms.units import Units
-from .options import Options, Value
+from .options import Options
 from .past import History, PortRates, Summary
 
 if TYPE_CHECKING:
     from ..advice.rules.rule import Finding, Silent
+    from ..config.edit import Value
     from ..facts.pair import Joined, Unmatched
 
 IN_FORCE: Final = frozenset({"applied", "rounded", "pending", "begun"})  # states of a change

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .options import Value
+from ..config.edit import Value
 from .scene import Scene, View
 
 
