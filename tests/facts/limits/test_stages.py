@@ -121,6 +121,19 @@ def test_a_shaper_binds_when_packets_wait_before_it_and_its_rate_passes() -> Non
     assert step.capacity == pytest.approx((4.5e9, 5e9))
 
 
+def test_a_shaper_that_loses_tokens_binds_below_its_rate() -> None:
+    """Packets always wait in it although half of its rate passes; without them it does not bind."""
+    rate = flow(limits(moment)).rate or 0.0
+    behind = flow(limits(lambda s: moment(s, queue=tbf(s, 2.1 * rate, 0.5, 90_000))))
+    assert behind.stage.stage == "qdisc"
+    assert "burst is too small" in behind.stage.because
+    assert behind.stage.capacity == pytest.approx((0.9 * rate, 1.1 * rate))
+    often = flow(limits(lambda s: moment(s, queue=tbf(s, 2.1 * rate, 0.5, 90_000 * (s % 4 < 3)))))
+    assert often.stage.stage != "qdisc"
+    hardly = flow(limits(lambda s: moment(s, queue=tbf(s, 10 * rate, 0.1, 90_000))))
+    assert hardly.stage.stage != "qdisc"
+
+
 def test_a_shaper_binds_though_the_writer_is_busy() -> None:
     found = flow(
         limits(lambda second: moment(second, ran=0.97, queue=tbf(second, 1.05e9, 1.0, 90_000)))

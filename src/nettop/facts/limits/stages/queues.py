@@ -1,8 +1,10 @@
 """Queues on the way out: qdiscs with their configured rates, transmit ring, pause frames.
 
 A rate limit binds when data waits before it and about its rate passes; the counter `overlimits`
-proves nothing (a shaper counts them below its rate too). fq's flow limit binds single flows. The
-transmit ring shows by its drops, and by byte queue limits (BQL) that are reached.
+proves nothing (a shaper counts them below its rate too). It also binds when data waits in nearly
+all samples although less passes: the bucket is too small for the time between two turns of the
+queue, and tokens are lost (tc-tbf(8), `burst`). fq's flow limit binds single flows. The transmit
+ring shows by its drops, and by byte queue limits (BQL) that are reached.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from ..window import mean, share
 
 HEADERS: Final = 1.1  # by this factor a queue counts more than the payload, at most
 NEAR: Final = 0.85  # of a configured rate: it is reached
+STANDING: Final = 0.9  # of the samples with waiting packets; a shaper in order has them at its load
+LEAST: Final = 0.3  # of a configured rate that passes although packets always wait
 COUNTED: Final = 1.0  # drops a second
 REACHED: Final = 0.9  # of a byte queue limit in flight
 FILLED: Final = 0.5  # of the samples
@@ -84,7 +88,9 @@ def _shapers(look: Look) -> Iterator[Reading]:
     if busiest is not None:
         for one in shaped:
             if one is busiest or one in _above(busiest, shaped) or busiest in _above(one, shaped):
-                yield _shaper(look, one, max(_queued(one.entries), _queued(busiest.entries)))
+                late = one is busiest and _late(look, one)
+                waits = max(_queued(one.entries), _queued(busiest.entries))
+                yield _shaper(look, one, waits, late=late)
 
 
 class _Shaper(NamedTuple):
@@ -117,14 +123,26 @@ def _above(one: _Shaper, shaped: list[_Shaper]) -> list[_Shaper]:
     return out
 
 
-def _shaper(look: Look, one: _Shaper, waits: float) -> Reading:
+def _late(look: Look, one: _Shaper) -> bool:
+    """Whether it passes less than its rate while packets always wait, and the device takes them."""
+    if not LEAST <= one.load < NEAR or _queued(one.entries) < STANDING:
+        return False
+    ring = _byte_limit(look, look.nic.name) if look.nic is not None else None
+    return ring is None or ring.held < FILLED
+
+
+def _shaper(look: Look, one: _Shaper, waits: float, *, late: bool) -> Reading:
     used = one.load
     why = f"{units.scaled(one.rate, 'b/s')} configured, {units.share(used)} of it used; packets "
     why += f"wait in {units.share(waits)} of the samples"
+    name = f"{one.name} of {one.entries[-1].now.interface}"
+    if late:
+        why += ": it is served late, or its burst is too small for its rate"
+        around = (0.9 * look.rate, 1.1 * look.rate)
+        return Reading("qdisc", "here", name, "measured", why, 1.0, around, waits)
     held = max(waits, look.often("wmem_alloc", 4096)) if used >= NEAR else 0.0
     others = max(0.0, used * one.rate - HEADERS * look.rate) if look.over == "flow" else 0.0
     most = max(look.rate, one.rate - others)
-    name = f"{one.name} of {one.entries[-1].now.interface}"
     return Reading("qdisc", "here", name, "computed", why, min(1.0, used), (0.9 * most, most), held)
 
 
