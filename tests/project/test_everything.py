@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import untouched
-from everything import summary, together
+from everything import mended, summary, together
 from slow import SLOW
 
 
@@ -24,6 +24,19 @@ def test_the_summary_counts_names_and_gives_reasons() -> None:
         "  tried twice: i",
         "  skipped    2: needs root",
         "  skipped    1: no mpstat",
+    ]
+
+
+def test_a_test_that_passes_alone_was_tried_twice_and_one_that_fails_again_failed() -> None:
+    first = {"passed": {"": ["a"]}, "failed": {"": ["b", "c"]}, "error": {"": ["d"]},
+             "rerun": {"": ["b"]}}  # fmt: skip
+    again = {"passed": {"": ["b", "d"]}, "failed": {"": ["c"]}, "rerun": {"": ["c"]}}
+    assert summary([mended(first, again)], checks=0, rules=0) == [
+        "3 passed, 1 failed, 0 skipped, 3 tried twice; make check passed; nettop rules test passed",
+        "  failed: c",
+        "  tried twice: b",
+        "  tried twice: c",
+        "  tried twice: d",
     ]
 
 
