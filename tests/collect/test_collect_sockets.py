@@ -3,6 +3,7 @@
 import base64
 import struct
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from net_files import UDP, host
@@ -158,6 +159,34 @@ def test_many_processes_are_looked_into_in_turn() -> None:
         assert source.lists - before <= socket_owners.LISTS + 1001
     assert sizes[0] == socket_owners.LISTS
     assert sizes[-1] == 1000
+
+
+def test_a_process_with_many_descriptors_does_not_keep_others_from_being_read() -> None:
+    many = socket_owners.LINKS + 1000
+    lines = ["counters", "-- /proc/100/comm --", "many", "-- /proc/101/comm --", "few"]
+    lines += [f"-- /proc/100/fd/{fd}@ --\nsocket:[{100_000 + fd}]" for fd in range(many)]
+    lines += ["-- /proc/101/fd/3@ --\nsocket:[7]"]
+    source, memory = Asked("\n".join(lines) + "\n"), Memory()
+    rows = socket_owners.update(source, memory)
+    assert {row.name for row in rows} == {"many", "few"}
+    assert len(rows) == many + 1
+    for _ in range(7):  # while all links are followed again as well
+        assert socket_owners.update(source, memory) == rows
+
+
+def test_descriptors_that_wait_to_be_followed_keep_what_is_known(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    source, memory = Asked(holders(3, 3)), Memory()
+    rows = socket_owners.update(source, memory)
+    monkeypatch.setattr(socket_owners, "FEW", 1)
+    monkeypatch.setattr(socket_owners, "LINKS", 2)
+    for _ in range(20):
+        assert socket_owners.update(source, memory) == rows
+    other = holders(3, 3).replace("socket:[101001]", "socket:[55]")
+    for _ in range(20):
+        last = socket_owners.update(Asked(other), memory)
+    assert {row.inode for row in last} == {row.inode for row in rows} - {101001} | {55}
 
 
 def test_processes_without_sockets_are_looked_into_less_often() -> None:

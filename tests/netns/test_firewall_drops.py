@@ -57,7 +57,7 @@ def test_a_limit_that_drops_is_found_with_the_packets_that_it_dropped(pair: veth
     )
     assert made.stdout.split() == ["0", "0", "0"]
     ping = subprocess.Popen(
-        [*pair.far, "ping", "-q", "-i", "0.01", "-w", "9", veth.NEAR],
+        [*pair.far, "ping", "-q", "-i", "0.01", "-w", "60", veth.NEAR],
         stdout=subprocess.DEVNULL,
     )
     try:

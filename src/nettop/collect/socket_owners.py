@@ -1,8 +1,9 @@
 """The processes that hold sockets: the links of /proc/PID/fd (`socket:[INODE]`).
 
 Reading all of them is expensive, so each reading covers a limited number of processes and links:
-new processes first, then those known to hold sockets, then the others in turn. An unchanged list of
-descriptors is trusted for some readings. A process without sockets is read less and less often,
+new processes first, then those known to hold sockets, then the others in turn. A process with many
+descriptors waits until the others were read. An unchanged list of descriptors is trusted for some
+readings. A process without sockets is read less and less often,
 down to every sixth time. Processes of other users may be unreadable; the row of inode 0 has their
 number.
 """
@@ -21,7 +22,8 @@ EVERY: Final = 5.0
 MEMORY = "sockets"  # `threads` reads it
 
 LISTS: Final = 400  # processes whose descriptors are listed in one reading
-LINKS: Final = 4000  # links followed in one reading
+LINKS: Final = 4000  # links followed in one reading, before the last process of it
+FEW: Final = 64  # links of a process that are followed before those of others
 _TRUST: Final = 6  # readings for which a descriptor is not followed again
 
 
@@ -41,6 +43,7 @@ class _ProcessSockets:
 
     name: str | None = None
     names: tuple[str, ...] = ()
+    pending: tuple[str, ...] = ()  # descriptors whose links are to be followed
     inodes: dict[str, int] = field(default_factory=dict)
     trusted: int = _TRUST  # readings since every link was followed
     quiet: int = 0  # readings without a change of the list
@@ -49,7 +52,7 @@ class _ProcessSockets:
 
     def rests(self, turn: int) -> bool:
         """Whether it can be skipped: it had no socket and was read recently."""
-        return not self.inodes and turn - self.seen < self.quiet
+        return not self.inodes and not self.pending and turn - self.seen < self.quiet
 
 
 @dataclass
@@ -77,10 +80,16 @@ def update(source: Source, memory: Memory) -> list[Row]:
         key=lambda pid: (held[pid].seen >= 0, not held[pid].inodes, held[pid].seen),
     )
     known = sum(1 for pid in waiting if held[pid].inodes)
-    for pid in waiting[: max(LISTS, known + LISTS // 4)]:
-        links -= _look(source, pid, held[pid], turn)
+    covered = waiting[: max(LISTS, known + LISTS // 4)]
+    for pid in covered:
+        _look(source, pid, held[pid], turn)
+        links -= 1 + _follow(source, pid, held[pid], FEW)
         if links <= 0:
             break
+    for pid in covered:
+        if links <= 0:
+            break
+        links -= _follow(source, pid, held[pid], None)
     rows = [
         Row(inode, int(pid), process.name or "")
         for pid, process in held.items()
@@ -90,28 +99,35 @@ def update(source: Source, memory: Memory) -> list[Row]:
     return [Row(0, None, "", closed), *rows] if closed else rows
 
 
-def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> int:
-    """Follow the links of one process; returns the number of reads."""
+def _look(source: Source, pid: str, process: _ProcessSockets, turn: int) -> None:
+    """List the descriptors of one process."""
     process.seen = turn
     try:
         names = tuple(source.listing(f"/proc/{pid}/fd"))
     except PermissionError:
         process.closed = True
-        return 1
+        return
     except OSError:
-        return 1  # it ended meanwhile
+        return  # it ended meanwhile
     process.quiet = min(process.quiet + 1, _TRUST) if names == process.names else 0
     whole = process.trusted >= _TRUST
     process.trusted = 0 if whole else process.trusted + 1
-    known = frozenset(() if whole else process.names)
-    new = [name for name in names if name not in known]
-    stay = known.intersection(names)
-    inodes = {name: inode for name, inode in process.inodes.items() if name in stay}
-    for name in new:
+    known = frozenset(() if whole else process.names).difference(process.pending)
+    process.pending = tuple(name for name in names if name not in known)
+    stay = frozenset(names)
+    process.inodes = {name: inode for name, inode in process.inodes.items() if name in stay}
+    process.names = names
+
+
+def _follow(source: Source, pid: str, process: _ProcessSockets, most: int | None) -> int:
+    """Follow at most so many links of the descriptors listed; returns their number."""
+    names, process.pending = process.pending[:most], process.pending[most:] if most else ()
+    for name in names:
         target = _sysfs.target(source, f"/proc/{pid}/fd/{name}") or ""
         if target.startswith("socket:[") and target[8:-1].isdecimal():
-            inodes[name] = int(target[8:-1])
-    process.names, process.inodes = names, inodes
+            process.inodes[name] = int(target[8:-1])
+        else:
+            process.inodes.pop(name, None)
     if process.inodes and process.name is None:
         process.name = _sysfs.word(source, f"/proc/{pid}/comm")
-    return 1 + len(new)
+    return len(names)
