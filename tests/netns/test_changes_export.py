@@ -127,7 +127,7 @@ class Host(Playground):
         pairs = [f"{setting}={value}" for setting, value in wanted.items()]
         done = subprocess.run(
             self.inside(sys.executable, "-m", "nettop", "export", "--format", how, *pairs),
-            env=self.environment, capture_output=True, text=True, check=False, timeout=60,
+            env=self.environment, capture_output=True, text=True, check=False, timeout=240,
         )  # fmt: skip
         assert done.returncode == (4 if done.stderr else 0), done.stderr
         return done.stdout, re.findall(r"nettop: the format \S+ cannot express (.+)", done.stderr)
