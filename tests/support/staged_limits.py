@@ -247,6 +247,6 @@ CASES: Final = {case.name: case for case in (
          lift=_OPEN, quiet=True),
 )}  # fmt: skip
 SHORT: Final = (
-    "tbf-50mbit", "htb-50mbit", "pace-50mbit", "duty-350ms", "rcvbuf-32768", "loss-100",
+    "tbf-50mbit", "htb-50mbit", "pace-50mbit", "rcvbuf-32768", "loss-100",
     "reader-sleeps", "writer-sleeps-often",
 )  # fmt: skip
