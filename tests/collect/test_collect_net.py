@@ -84,13 +84,18 @@ def test_a_slot_that_came_up_narrow() -> None:
         f"{NET}/aer_dev_correctable": "RxErr 3\nBadTLP 2\nTOTAL_ERR_COR 5",
         f"{NET}/aer_dev_fatal": "Undefined 0\nTOTAL_ERR_FATAL 0",
         f"{NET}/aer_dev_nonfatal": "TOTAL_ERR_NONFATAL 1",
+        f"{NET}/link/l1_aspm": "1",
         f"{NET}/iommu_group@": "../../../../kernel/iommu_groups/17",
         f"{NET}/iommu_group/type": "DMA-FQ",
         "/sys/class/net/lo/mtu": "65536",
     }
     (row,) = pci.read(host(files))
     assert (row.speed, row.width, row.max_speed, row.max_width) == (8.0, 4, 16.0, 16)
-    assert (row.aer_correctable, row.aer_fatal) == (5, 1)
+    assert (row.aer_correctable, row.aer_fatal, row.aspm_l1) == (5, 1, True)
+    files[f"{NET}/link/l1_aspm"] = "0"
+    assert pci.read(host(files))[0].aspm_l1 is False
+    del files[f"{NET}/link/l1_aspm"]
+    assert pci.read(host(files))[0].aspm_l1 is None
     assert iommu.read(host(files)) == [iommu.Row("eth0", 17, "DMA-FQ")]
 
 

@@ -144,6 +144,7 @@ class Pcie:
     usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
     aer_correctable: int | None = gauge("corrected PCIe errors", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors", "errors", default=None)
+    aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
 
 
 @dataclass(frozen=True, slots=True)
