@@ -17,6 +17,7 @@ from nettop.collect import (
     sockets_udp,
     sysctl_files,
     vmstat,
+    xfrm,
 )
 from nettop.collect._memory import Memory
 
@@ -108,6 +109,15 @@ def test_unknown_speed_is_unknown_and_virtio_stands_in_its_parents_slot() -> Non
     assert pci.read(host(files)) == [pci.Row("eth0")]
     assert iommu.read(host(files)) == [iommu.Row("eth0")]
     assert pci.rate("2.5 GT/s PCIe") == 2.5
+
+
+def test_drops_of_ipsec_are_the_counters_that_are_not_zero() -> None:
+    text = "XfrmInError             \t0\nXfrmInStateSeqError     \t512\nXfrmOutNoStates \t7\n"
+    rows = xfrm.read(host({"/proc/net/xfrm_stat": text}))
+    assert rows == [xfrm.Row("XfrmInStateSeqError", 512), xfrm.Row("XfrmOutNoStates", 7)]
+    for strange in ("XfrmInError\n", "XfrmInError x\n", "XfrmInError 1 2\n"):
+        with pytest.raises(ValueError, match=r".+"):
+            xfrm.read(host({"/proc/net/xfrm_stat": strange}))
 
 
 def test_clocks_of_a_policy_with_two_cpus() -> None:
