@@ -17,6 +17,7 @@ from nettop.collect import (
     sockets_udp,
     sysctl_files,
     vmstat,
+    xfrm,
 )
 from nettop.collect._memory import Memory
 
@@ -84,13 +85,18 @@ def test_a_slot_that_came_up_narrow() -> None:
         f"{NET}/aer_dev_correctable": "RxErr 3\nBadTLP 2\nTOTAL_ERR_COR 5",
         f"{NET}/aer_dev_fatal": "Undefined 0\nTOTAL_ERR_FATAL 0",
         f"{NET}/aer_dev_nonfatal": "TOTAL_ERR_NONFATAL 1",
+        f"{NET}/link/l1_aspm": "1",
         f"{NET}/iommu_group@": "../../../../kernel/iommu_groups/17",
         f"{NET}/iommu_group/type": "DMA-FQ",
         "/sys/class/net/lo/mtu": "65536",
     }
     (row,) = pci.read(host(files))
     assert (row.speed, row.width, row.max_speed, row.max_width) == (8.0, 4, 16.0, 16)
-    assert (row.aer_correctable, row.aer_fatal) == (5, 1)
+    assert (row.aer_correctable, row.aer_fatal, row.aspm_l1) == (5, 1, True)
+    files[f"{NET}/link/l1_aspm"] = "0"
+    assert pci.read(host(files))[0].aspm_l1 is False
+    del files[f"{NET}/link/l1_aspm"]
+    assert pci.read(host(files))[0].aspm_l1 is None
     assert iommu.read(host(files)) == [iommu.Row("eth0", 17, "DMA-FQ")]
 
 
@@ -103,6 +109,15 @@ def test_unknown_speed_is_unknown_and_virtio_stands_in_its_parents_slot() -> Non
     assert pci.read(host(files)) == [pci.Row("eth0")]
     assert iommu.read(host(files)) == [iommu.Row("eth0")]
     assert pci.rate("2.5 GT/s PCIe") == 2.5
+
+
+def test_drops_of_ipsec_are_the_counters_that_are_not_zero() -> None:
+    text = "XfrmInError             \t0\nXfrmInStateSeqError     \t512\nXfrmOutNoStates \t7\n"
+    rows = xfrm.read(host({"/proc/net/xfrm_stat": text}))
+    assert rows == [xfrm.Row("XfrmInStateSeqError", 512), xfrm.Row("XfrmOutNoStates", 7)]
+    for strange in ("XfrmInError\n", "XfrmInError x\n", "XfrmInError 1 2\n"):
+        with pytest.raises(ValueError, match=r".+"):
+            xfrm.read(host({"/proc/net/xfrm_stat": strange}))
 
 
 def test_clocks_of_a_policy_with_two_cpus() -> None:

@@ -26,6 +26,7 @@ from nettop.collect import (
     addresses,
     channels,
     coalesce,
+    eee,
     features,
     fec,
     link_stats,
@@ -70,7 +71,7 @@ PARSERS: dict[str, tuple[Callable[[bytes], object], bytes]] = {
 }
 _DEVICES = {
     "rings": rings, "coalesce": coalesce, "pause": pause, "channels": channels,
-    "features": features, "linkmodes": linkmodes, "fec": fec, "privflags": privflags,
+    "features": features, "linkmodes": linkmodes, "eee": eee, "fec": fec, "privflags": privflags,
 }  # fmt: skip
 
 

@@ -25,6 +25,7 @@ from nettop.collect import (
     tcp_files,
     threads,
     throttling,
+    xfrm,
 )
 
 
@@ -106,6 +107,15 @@ def test_a_drop_of_the_firewall_is_compared_with_the_busiest_interface() -> None
     assert (one.id, one.hook, one.limited) == ("inet/t/in/7", "input", True)
     assert one.drops == pytest.approx(10)
     assert one.share == pytest.approx(0.01)
+
+
+def test_a_reason_of_ipsec_is_a_fact_while_its_counter_moves() -> None:
+    def at(step: int) -> Tables:
+        rows = [xfrm.Row("XfrmInNoStates", 9), xfrm.Row("XfrmInStateSeqError", 100 + 40 * step)]
+        return {**HOST, "xfrm": rows}
+
+    (one,) = joined(at(0), at(1)).more["xfrm"]
+    assert (one.reason, one.drops) == ("XfrmInStateSeqError", pytest.approx(40))
 
 
 def test_a_neighbour_table_has_the_limit_of_its_family() -> None:

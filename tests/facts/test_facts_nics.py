@@ -10,6 +10,7 @@ from nettop.collect import (
     channels,
     coalesce,
     drvinfo,
+    eee,
     features,
     interrupts,
     iommu,
@@ -174,6 +175,7 @@ def test_settings_and_limits() -> None:
             "rings": [rings.Row("eth0", 256, 4096, 256, 4096)],
             "channels": [channels.Row("eth0", combined=2, combined_max=8)],
             "pause": [pause.Row("eth0", True, True, False, 5, 6)],
+            "eee": [eee.Row("eth0", False, True, True, 17)],
             "pci": [pci.Row("eth0", 8.0, 8, 16.0, 16, 1, 0)],
             "drvinfo": [drvinfo.Row("eth0", "ice", "6.1", "4.2", "0000:03:00.0")],
             "features": [features.Row("eth0", "rx-gro", True, True, False),
@@ -193,6 +195,7 @@ def test_settings_and_limits() -> None:
     assert (nic.ring.rx, nic.ring.rx_max, nic.mtu, nic.max_mtu) == (256, 4096, 9000, 9216)
     assert (nic.rx_queues, nic.tx_queues, nic.channels.combined_max) == (2, 2, 8)
     assert (nic.pause.rx, nic.pause.tx, nic.total.pause_rx) == (True, False, 5)
+    assert (nic.eee.active, nic.eee.enabled, nic.eee.tx_lpi_usecs) == (False, True, 17)
     assert nic.pcie.usable == pytest.approx(63.0e9, rel=1e-3)
     assert (nic.driver, nic.driver_version, nic.firmware) == ("ice", "6.1", "4.2")
     assert (nic.node, nic.local_cpus, nic.node_cores) == (1, (2, 3), 1)

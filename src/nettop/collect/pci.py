@@ -1,8 +1,11 @@
-"""The slot of each network device: lanes, their rate, and bus errors.
+"""The slot of each network device: lanes, their rate, power saving, and bus errors.
 
 Documentation/ABI/testing/sysfs-bus-pci: current_link_* are the negotiated values (power saving may
 lower them while idle), max_link_* those of the device; aer_dev_* are described in
-sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent.
+sysfs-bus-pci-devices-aer_stats. A virtio device is in the slot of its parent. link/l1_aspm exists
+since Linux 5.5 where the kernel controls ASPM and both ends of the link have the state L1
+(drivers/pci/pcie/aspm.c). Payload and read request sizes are only in the configuration space, which
+some devices do not survive being read as a whole (lspci(8), -xxx).
 """
 
 from __future__ import annotations
@@ -31,6 +34,7 @@ class Row:
     max_width: int | None = gauge("PCIe lanes maximum", "lanes", default=None)
     aer_correctable: int | None = gauge("corrected PCIe errors since boot", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors since boot", "errors", default=None)
+    aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
 
 
 def read(source: Source) -> list[Row]:
@@ -53,6 +57,7 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
         total(_sysfs.word(source, f"{place}/aer_dev_{kind}")) for kind in ("fatal", "nonfatal")
     ]
     known = [count for count in fatal if count is not None]
+    sleeps = _sysfs.number(source, f"{place}/link/l1_aspm")
     return Row(
         nic,
         speed=rate(speed),
@@ -61,6 +66,7 @@ def _row(source: Source, nic: str, place: str, speed: str) -> Row:
         max_width=widest if widest and widest < 255 else None,
         aer_correctable=total(_sysfs.word(source, f"{place}/aer_dev_correctable")),
         aer_fatal=sum(known) if known else None,
+        aspm_l1=None if sleeps is None else sleeps == 1,
     )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from ..frame.rates import Tables
 from ..terms import formulas
 from . import wiring
-from .kinds.nic import Channels, Coalesce, Feature, Nic, Pause, Pcie, Ring
+from .kinds.nic import Channels, Coalesce, Eee, Feature, Nic, Pause, Pcie, Ring
 from .place import OnlineCpus
 from .toeplitz import key_bytes, symmetric
 
@@ -78,8 +78,8 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     }  # fmt: skip
 
 
-_ONE_ROW = ("rings", "coalesce", "pause", "channels", "rss", "drvinfo", "linkmodes", "fec", "pci",
-            "module", "iommu")  # fmt: skip
+_ONE_ROW = ("rings", "coalesce", "pause", "channels", "rss", "drvinfo", "linkmodes", "eee", "fec",
+            "pci", "module", "iommu")  # fmt: skip
 _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
@@ -203,6 +203,7 @@ def _port(
         ring=_picked(one["rings"], Ring),
         coalesce=_coalesce(one["coalesce"], info),
         pause=_picked(one["pause"], Pause),
+        eee=_picked(one["eee"], Eee),
         channels=channels,
         pcie=pcie(one["pci"]),
         features=tuple(

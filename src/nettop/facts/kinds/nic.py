@@ -110,6 +110,18 @@ class Pause:
 
 
 @dataclass(frozen=True, slots=True)
+class Eee:
+    """Energy Efficient Ethernet (ethtool --show-eee). None: not supported."""
+
+    active: bool | None = gauge("EEE agreed with the link partner", default=None)
+    enabled: bool | None = gauge("EEE advertised to the link partner", default=None)
+    tx_lpi: bool | None = gauge("low power idle of the transmitter", default=None)
+    tx_lpi_usecs: int | None = gauge(
+        "idle time before the transmitter enters low power", "us", default=None
+    )
+
+
+@dataclass(frozen=True, slots=True)
 class Channels:
     """Queues (ethtool -l)."""
 
@@ -132,6 +144,7 @@ class Pcie:
     usable: float | None = gauge("slot bandwidth after encoding", "bit/s", default=None)
     aer_correctable: int | None = gauge("corrected PCIe errors", "errors", default=None)
     aer_fatal: int | None = gauge("uncorrected PCIe errors", "errors", default=None)
+    aspm_l1: bool | None = gauge("PCIe link sleeps while idle (ASPM L1)", default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,6 +263,7 @@ class Nic:
     ring: Ring = gauge("rings", default=Ring())
     coalesce: Coalesce = gauge("coalescing", default=Coalesce())
     pause: Pause = gauge("flow control", default=Pause())
+    eee: Eee = gauge("energy saving of the link", default=Eee())
     channels: Channels = gauge("queues", default=Channels())
     pcie: Pcie = gauge("slot", default=Pcie())
     features: tuple[Feature, ...] = gauge("offloads; in rules: on(nic, 'rx-gro')", default=())
@@ -283,8 +297,8 @@ KIND = Kind(
     name="nic", type=Nic, plural="nics", key=attrgetter("name"), target=attrgetter("name"),
     names={"nic": "nic.name"}, spread=True, example={"name": "eth0", "kind": "nic"},
     tables={
-        "ring": "rings", "coalesce": "coalesce", "pause": "pause", "channels": "channels",
-        "per_s": "nicstats", "pcie": "netclass", "rss_": "rss", "module_": "module", "fec": "fec",
-        "qdisc": "qdiscs",
+        "ring": "rings", "coalesce": "coalesce", "pause": "pause", "eee": "eee",
+        "channels": "channels", "per_s": "nicstats", "pcie": "netclass", "rss_": "rss",
+        "module_": "module", "fec": "fec", "qdisc": "qdiscs",
     },
 )  # fmt: skip

@@ -51,14 +51,33 @@ _ROUTE = frozenset((18, 22, 26, 38, 42, 94))  # RTM_GETLINK ADDR ROUTE QDISC TCL
 _DIAG = frozenset((18, 20))  # TCPDIAG_GETSOCK, SOCK_DIAG_BY_FAMILY
 _NETFILTER = frozenset((10 << 8 | 4, 10 << 8 | 7))  # NFT_MSG_GETCHAIN, NFT_MSG_GETRULE
 _GENERIC = {
-    # ETHTOOL_MSG_*_GET: strings, link, features, rings, channels, coalescing, pause, FEC, module …
-    "ethtool": frozenset((1, 2, 4, 6, 11, 13, 15, 17, 19, 21, 29, 31, 32, 34, 38)),
+    # ETHTOOL_MSG_*_GET: strings, link, features, rings, channels, coalescing, pause, EEE, FEC,
+    # module …
+    "ethtool": frozenset((1, 2, 4, 6, 11, 13, 15, 17, 19, 21, 23, 29, 31, 32, 34, 38)),
     "netdev": frozenset((10, 11, 12)),  # NETDEV_CMD_QUEUE_GET, NAPI_GET, QSTATS_GET
 }
 # ETHTOOL_G…: driver, coalescing, rings, pause, strings, statistics, hash, rules, channels,
-# features, RSS, link settings
+# features, EEE, RSS, link settings
 _ETHTOOL = frozenset(
-    (0x03, 0x0E, 0x10, 0x12, 0x1B, 0x1D, 0x29, 0x2D, 0x2E, 0x2F, 0x30, 0x37, 0x3A, 0x3C, 0x46, 0x4C)
+    (
+        0x03,
+        0x0E,
+        0x10,
+        0x12,
+        0x1B,
+        0x1D,
+        0x29,
+        0x2D,
+        0x2E,
+        0x2F,
+        0x30,
+        0x37,
+        0x3A,
+        0x3C,
+        0x44,
+        0x46,
+        0x4C,
+    )
 )
 
 

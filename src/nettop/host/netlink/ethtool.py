@@ -104,6 +104,9 @@ MESSAGES: Final[Mapping[str, MessageKind]] = {
         22,
         _STATISTICS,
     ),
+    "eee": MessageKind(
+        23, numbered(4, "active:B enabled:B tx_lpi_enabled:B tx_lpi_timer"), 24, _COMPACT
+    ),
     "fec": MessageKind(
         29,
         {

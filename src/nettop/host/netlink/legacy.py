@@ -1,8 +1,8 @@
-"""Rings, channels, coalescing and pause by ioctl, for kernels before 5.7 that lack ethtool netlink.
+"""Rings, channels, coalescing, pause and EEE by ioctl, for kernels before 5.7.
 
-The answers carry the names of the netlink tables (`ethtool.MESSAGES`). An ioctl has no way to say
-that a driver lacks one field: an unsupported coalescing field reads 0 there, so only those fields
-are given that a driver with any coalescing has.
+They lack ethtool netlink; the answers carry the names of its tables (`ethtool.MESSAGES`). An ioctl
+has no way to say that a driver lacks one field: an unsupported coalescing field reads 0 there, so
+only those fields are given that a driver with any coalescing has.
 """
 
 from __future__ import annotations
@@ -35,6 +35,14 @@ CALLS: Final[Mapping[str, tuple[int, int, tuple[str, ...]]]] = {
         ("rx_max", "rx_mini_max", "rx_jumbo_max", "tx_max", "rx", "rx_mini", "rx_jumbo", "tx"),
     ),
     "pause": (0x12, 0x13, ("autoneg", "rx", "tx")),
+    "eee": (  # struct ethtool_eee; the netlink names of what both have
+        0x44,
+        0x45,
+        tuple(
+            "supported advertised lp_advertised active enabled tx_lpi_enabled tx_lpi_timer "
+            "reserved_0 reserved_1".split()
+        ),
+    ),
     "channels": (
         0x3C,
         0x3D,

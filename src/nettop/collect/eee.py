@@ -1,0 +1,42 @@
+"""Energy Efficient Ethernet: ETHTOOL_MSG_EEE_GET (net/ethtool/eee.c), `ethtool --show-eee`.
+
+Between packets the transmitter of an idle link sleeps (low power idle, IEEE 802.3az). A kernel
+before 5.7 answers ETHTOOL_GEEE.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ..frame.fields import gauge, label
+from ..host.source import Source
+from ._settings import every, flag
+
+EVERY = 10.0
+OPTIONAL = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """EEE of one interface."""
+
+    interface: str = label("interface name")
+    active: bool | None = gauge("agreed with the link partner", default=None)
+    enabled: bool | None = gauge("advertised to the link partner", default=None)
+    tx_lpi: bool | None = gauge("low power idle of the transmitter", default=None)
+    tx_lpi_usecs: int | None = gauge("idle time before low power", "us", default=None)
+
+
+def read(source: Source) -> Sequence[Row]:
+    """Every interface whose driver supports EEE; OSError without ethtool."""
+    return [
+        Row(
+            interface=name,
+            active=flag(values.get("active")),
+            enabled=flag(values.get("enabled")),
+            tx_lpi=flag(values.get("tx_lpi_enabled")),
+            tx_lpi_usecs=values.get("tx_lpi_timer"),
+        )
+        for name, values in every(source, "eee").items()
+    ]

@@ -1,0 +1,38 @@
+"""Packets that IPsec drops, by reason: /proc/net/xfrm_stat.
+
+Documentation/networking/xfrm_proc.rst, net/xfrm/xfrm_proc.c: a name and a decimal count in each
+line. The file exists with CONFIG_XFRM_STATISTICS, also where no tunnel is set up.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from ..files.bounds import count
+from ..frame.fields import counter, label
+from ..host.source import Source
+
+EVERY: Final = 2.0
+OPTIONAL = True
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One reason for which packets were dropped since boot."""
+
+    reason: str = label("name of the counter, e.g. XfrmInStateSeqError")
+    packets: int = counter("packets dropped by IPsec", "packets")
+
+
+def read(source: Source) -> list[Row]:
+    """The counters that are not zero; OSError without the file, ValueError for another format."""
+    rows = []
+    for line in source.text("/proc/net/xfrm_stat").splitlines():
+        words = line.split()
+        if len(words) != 2:
+            raise ValueError("/proc/net/xfrm_stat: a line is not a name and a count")
+        packets = count(words[1])
+        if packets:
+            rows.append(Row(words[0], packets))
+    return rows

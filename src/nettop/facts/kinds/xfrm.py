@@ -1,0 +1,35 @@
+"""A reason for which IPsec drops packets now, from the collector `xfrm`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from ...frame.fields import gauge, label
+from ...frame.rates import Frame
+from ..kind import Kind
+
+if TYPE_CHECKING:
+    from .. import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Xfrm:
+    """One reason, by the name of its counter."""
+
+    reason: str = label("reason, e.g. XfrmInStateSeqError")
+    drops: float | None = gauge("packets dropped by IPsec", "packets/s", default=None)
+
+
+def build(frame: Frame, facts: Facts) -> tuple[Xfrm, ...]:  # noqa: ARG001
+    """One fact for each counter that moved."""
+    rates = ((entry.now.reason, entry.rate("packets")) for entry in frame.tables.get("xfrm", ()))
+    return tuple(Xfrm(reason, drops) for reason, drops in rates if drops)
+
+
+KIND = Kind(
+    name="xfrm", type=Xfrm, plural="xfrms", key=attrgetter("reason"), target=attrgetter("reason"),
+    names={"xfrm": "xfrm.reason"}, example={"reason": "XfrmInStateSeqError"},
+    tables={"": "xfrm"}, needs=("xfrm",), build=build,
+)  # fmt: skip
