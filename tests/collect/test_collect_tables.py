@@ -41,9 +41,7 @@ def test_open_files_of_processes_that_listen() -> None:
         socket(inode=103, state="listen"),
     ]
     memory = {
-        sockets_tcp.Known: sockets_tcp.Known(
-            {bytes([n]): (b"", b"", 0, r) for n, r in enumerate(rows)}
-        ),
+        sockets_tcp.Known: sockets_tcp.Known({bytes([n]): (0, 0, r) for n, r in enumerate(rows)}),
         socket_owners.Known: socket_owners.Known(held=held),
     }
     many, few = tcp_files.update(host({"/proc/7/limits": LIMITS}), memory)

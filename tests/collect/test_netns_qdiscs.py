@@ -64,7 +64,7 @@ def memory(moved: int, **more: Any) -> Memory:
 def change(known: Memory, moved: int, **more: Any) -> None:
     def seen(amount: int, **other: Any) -> Any:
         row = socket(bytes_acked=amount, bytes_received=0, notsent=0)._replace(**other)
-        return {b"1": (b"", b"", 0, row)}
+        return {b"1": (0, 0, row)}
 
     known[netns_tcp.Known] = netns_tcp.Known({POD: seen(moved, **more), STILL: seen(5000)})
 

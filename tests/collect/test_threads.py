@@ -30,7 +30,7 @@ def seen(**more: Any) -> Memory:
     """What `sockets_tcp` and `socket_owners` leave in the memory: the socket 101 of process 7."""
     row = socket(**{"bytes_acked": 0, "bytes_received": 0, **more})
     return {
-        sockets_tcp.Known: sockets_tcp.Known({b"": (b"", b"", 0, row)}),
+        sockets_tcp.Known: sockets_tcp.Known({b"": (0, 0, row)}),
         socket_owners.Known: socket_owners.Known(
             held={"7": _ProcessSockets(inodes={"3": 101}), "9": _ProcessSockets(inodes={"3": 102})}
         ),

@@ -11,6 +11,9 @@ import pytest
 
 from nettop.facts import Facts
 from nettop.facts.joined import NEEDS, Joiner
+from nettop.facts.kinds import core
+from nettop.facts.limits import window
+from nettop.frame.rates import Frame
 from nettop.host.source import Live
 from nettop.sampling.sampler import Sampler
 
@@ -103,3 +106,22 @@ def test_each_driver_names_its_queues(driver: str, tmp_path: Path) -> None:
     assert len(lines) == nic.irqs == 4 * len(big.card.queue)
     assert None not in lines
     assert nic.irq_off_node in (0, None)
+
+
+def test_the_load_of_the_cpus_is_computed_once_a_frame(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    computed: list[float] = []
+    loads = core.loads
+
+    def counted(frame: Frame) -> dict[int, core.Load]:
+        computed.append(frame.at)
+        return loads(frame)
+
+    monkeypatch.setattr(core, "loads", counted)
+    monkeypatch.setattr(window, "loads", counted)
+    make_big.write(str(tmp_path), make_big.Big(cpus=4, nics=1, queues=2, lines=10))
+    sampler, joiner = Sampler(Live(str(tmp_path))), Joiner()
+    for number in range(1, 4):
+        joiner.build(sampler.take(NEEDS))
+        assert len(computed) == number

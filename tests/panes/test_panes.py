@@ -14,6 +14,7 @@ from scenes import RING, SCENES, big, healthy, lossy, storied
 
 from nettop import panes
 from nettop.facts.kinds.nic import Counters
+from nettop.frame.rates import Frame
 from nettop.panes import declared, history, page
 from nettop.panes import tests as tests_pane
 from nettop.terms.text import line_cells, text_of
@@ -240,6 +241,47 @@ def test_results_studies_and_comparisons_fit_any_size(width: int, height: int) -
     assert "ring.rx@eth0: 256 → 512" in told[f"result.{proof.id}", f"result.{test.id}"]
     assert "18,500 – 19,500" in told["study.nasa-4", ""]
     assert "938.2" in told["study.nasa-4", ""]
+
+
+class Asked(dict[str, list[Any]]):
+    """Empty tables that remember which of them were asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: set[str] = set()
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.names.add(name)
+        return default
+
+
+@pytest.mark.parametrize("name", panes.names())
+@pytest.mark.parametrize("host", SCENES)
+def test_a_pane_draws_no_table_of_the_frame_but_those_it_declares(host: str, name: str) -> None:
+    tables, scene = Asked(), SCENES[host]()
+    scene = replace(scene, frame=Frame(0.0, 0.0, tables))
+    rows = panes.pane(name).items(scene, View(pane=name))
+    some = "columns.nic" if name == "options" else "eth0"
+    for here in ("", some, *(rows[:1] if name != "options" else ())):
+        for driver_names in (False, True):
+            view = View(pane=name, nic="eth0", driver_names=driver_names)
+            view = view.at(on=here, open=here)
+            page.compose(scene, view, 200, 60)
+    declared_tables = panes.pane(name).DRAWS
+    assert tables.names <= set(declared_tables or ())
+    assert declared_tables is None or set(declared_tables) <= panes.drawn()
+
+
+def test_the_sockets_are_drawn_from_facts() -> None:
+    assert panes.drawn() == {"drvinfo", "ethstats", "interrupts", "nicstats_raw", "threads"}
+
+
+def test_a_pane_without_a_list_of_drawn_tables_draws_those_it_needs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plain = replace(panes.pane("journal"), NEEDS=("uptime",))
+    monkeypatch.setattr(panes, "pane", lambda _name: plain)
+    assert panes.drawn() == {"uptime"}
 
 
 def test_a_part_that_panes_share_is_no_pane() -> None:

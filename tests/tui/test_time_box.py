@@ -82,9 +82,9 @@ class Started:
 
     @property
     def received(self) -> float | None:
-        frame = self.app.painted.frame
-        assert frame is not None
-        return frame.tables["netdev"][0].rate("rx_bytes")
+        facts = self.app.painted.facts
+        assert facts is not None
+        return facts.nics[0].per_s.rx_bytes
 
 
 def _sample(new: Scene, old: Scene) -> Scene:

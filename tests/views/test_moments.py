@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from scenes import healthy, lossy
 
+from nettop.frame.rates import Entry, Frame
 from nettop.views import moments
 from nettop.views.moments import Found, Moments, at_moment
 from nettop.views.past import FINE, History, moment
@@ -133,3 +135,13 @@ def test_an_earlier_moment_has_the_notes_and_the_countdown_of_now() -> None:
     assert then.notes == now.notes
     assert then.journal == ()
     assert then.pending[0].deadline - then.wall == 20.0
+
+
+def test_a_moment_keeps_only_the_tables_that_panes_draw() -> None:
+    memory = Moments(tables={"cpu"})
+    for second in range(3):
+        tables: dict[str, list[Entry[Any]]] = {"cpu": [], "sockets_tcp": []}
+        scene = at(1000.0 + second)
+        memory.add(replace(scene, frame=Frame(float(second), scene.wall, tables)))
+    kept = [memory.scene(1000.0), *memory.recent]
+    assert [one and one.frame and list(one.frame.tables) for one in kept] == [["cpu"]] * 4

@@ -38,7 +38,7 @@ def update(source: Source, memory: Memory) -> list[Row]:
         source.listing("/proc")
     listening = {
         row.inode
-        for _head, _tail, _ages, row in recall(memory, sockets_tcp.Known).seen.values()
+        for *_, row in recall(memory, sockets_tcp.Known).seen.values()
         if row.state == "listen"
     }
     found = [

@@ -100,7 +100,7 @@ def _moving(memory: Memory) -> list[int]:
     now: dict[int, int] = {}
     left = {pid: rounds - 1 for pid, rounds in known.rounds.items() if rounds > 1}
     seen = (recall(memory, sockets_tcp.Known).seen, *recall(memory, netns_tcp.Known).seen.values())
-    for _head, _tail, _ages, row in chain.from_iterable(one.values() for one in seen):
+    for *_, row in chain.from_iterable(one.values() for one in seen):
         if row.state == "listen" or row.inode not in holders:
             continue
         amount = (row.bytes_acked or 0) + (row.bytes_received or 0)

@@ -153,7 +153,7 @@ class Joiner:
         own = {kind.name: self._own(kind, frame, facts) for kind in kinds().values() if kind.build}
         around = elsewhere.build(frame, holders, tasks, by_cpu, self.kept_elsewhere)
         facts = replace(facts, more=own, flows=(*facts.flows, *around)) if own or around else facts
-        facts = labelled(replace(facts, limits=self.ladder.build(frame, facts)))
+        facts = labelled(replace(facts, limits=self.ladder.build(frame, facts, load)))
         return facts if interface is None else only(facts, interface)
 
     def _of_frame(

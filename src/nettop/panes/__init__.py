@@ -38,6 +38,14 @@ def pane(name: str) -> Pane:
     raise KeyError(name)
 
 
+def drawn() -> frozenset[str]:
+    """The tables of the frame that panes draw; all other tables are only joined to facts."""
+    found = (pane(name) for name in names())
+    return frozenset(
+        table for one in found for table in (one.NEEDS if one.DRAWS is None else one.DRAWS)
+    )
+
+
 def columns(name: str) -> tuple[str, ...]:
     """The column names of a pane's table, as in the configuration; () if it cannot be configured.
 

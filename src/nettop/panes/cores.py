@@ -27,6 +27,7 @@ LEGEND: Final = (
     "A cell: interrupts/s · 0 idle queue · . excluded by affinity · + RPS · - XPS · * both."
 )
 NEEDS: tuple[str, ...] = ("interrupts", "irqs", "nicqueues", "queues", "softirqs")
+DRAWS: Final = ("interrupts",)
 BOUND = True
 _CELL = 6
 _HEAD = 17  # cells of a row's interrupt number and rate

@@ -50,6 +50,7 @@ class Pane:
     lines: Callable[[Scene, View, int, int], list[Line]]  # at most `height` lines of `width` cells
 
     # -- what it draws ----------------------------------------------------------------------------
+    DRAWS: tuple[str, ...] | None = None  # tables of the frame that it draws; default: NEEDS
     COLUMNS: Sequence[Column] = ()  # of its table; the configuration may select some
     LAZY: tuple[str, ...] = ()  # fields of the scene that are filled only while it is shown
     BOUND: bool = False  # the cursor stays on the row that was painted under it

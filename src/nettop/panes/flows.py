@@ -24,6 +24,7 @@ LEGEND: Final = (
     "limit:cwnd peer:10.0.0.2"
 )
 NEEDS: tuple[str, ...] = ("sockets_tcp", "sockets_udp", "netns_tcp", "netns_udp")
+DRAWS: Final = ("threads",)  # of an opened flow; sockets are drawn from facts
 COLUMNS: Final = (
     Column("PROCESS", 14, grow=2),
     Column("LOCAL", 6, ">"),

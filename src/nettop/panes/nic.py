@@ -26,6 +26,7 @@ LEGEND: Final = (
 NEEDS: tuple[str, ...] = (
     "nicstats_raw", "ethstats", "module", "fec", "linkmodes", "links", "qdiscs",
 )  # fmt: skip
+DRAWS: Final = ("drvinfo", "ethstats", "nicstats_raw")
 COLUMNS: Final = (
     Column("SETTING", 29, grow=2),
     Column("NOW", 9, ">", grow=1),

@@ -23,6 +23,7 @@ LEGEND: Final = (
 )
 TABLES: Final = {"flows": flows, "cores": cores, "nic": nic}  # panes whose columns are chosen
 NEEDS: Final = tuple(sorted({name for one in TABLES.values() for name in one.NEEDS}))
+DRAWS: Final = tuple(sorted({name for one in TABLES.values() for name in one.DRAWS}))
 BOUND = True
 SWITCHES: Final = ("mouse", "bell", "ascii")
 WORDS: Final = {  # an option: what it means

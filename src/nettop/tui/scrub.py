@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from ..box.earlier import Earlier
-from ..panes import names, pane
+from ..panes import drawn, pane
 from ..panes.clock import clock, when
 from ..views.ask import Ask
 from ..views.moments import STEP, Found, Moments, at_moment
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 MINUTE: Final = 60.0
 ALLOWED: Final = HARMLESS | {"stop"}  # what acts on nothing of the moment shown
 SLACK: Final = 1e-3  # seconds: times closer than that are the same moment
-EXTRA: Final = ("drvinfo",)  # tables that panes draw and that are read for facts anyway
 FIRST: Final = "this is the first moment that is kept"
 READING: Final = "reading the black box"
 
@@ -33,7 +32,7 @@ def moments_of(recording: bool, arrived: Callable[[], None] | None = None) -> Mo
 
     With `arrived` the box of this host has the time before; it is called when a part was read.
     """
-    tables = {*EXTRA, *(table for name in names() for table in pane(name).NEEDS)}
+    tables = drawn()
     began = time.time()
     earlier = arrived and Earlier(lambda: _box(began), tables, arrived)
     return Moments(step=0.0 if recording else STEP, tables=tables, earlier=earlier)

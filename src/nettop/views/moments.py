@@ -16,6 +16,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
+from ..frame.rates import Frame
 from .build import keep
 from .past import History
 from .scene import Scene
@@ -106,7 +107,7 @@ class Moments:
             self._forget(scene.wall)
         if self._due(scene):
             self._pack(scene)
-        self.recent.append(replace(scene, past=History()))
+        self.recent.append(replace(scene, frame=self._drawn(scene.frame), past=History()))
         while len(self.recent) > max(1, LIVE // max(1, self._raw)):
             self.recent.popleft()
 
@@ -139,10 +140,7 @@ class Moments:
 
     def _pack(self, scene: Scene) -> None:
         """Add a packed moment; if the space is used up, others go."""
-        frame = scene.frame
-        if frame is not None:
-            tables = {name: rows for name, rows in frame.tables.items() if name in self.tables}
-            frame = replace(frame, tables=tables)
+        frame = self._drawn(scene.frame)
         values = {name: getattr(scene, name) for name in _PACKED} | {"frame": frame}
         raw = pickle.dumps(values, pickle.HIGHEST_PROTOCOL)
         packer = zlib.compressobj(3, zdict=self._dictionary)
@@ -157,6 +155,13 @@ class Moments:
         self._ids = frozenset(finding.id for finding in scene.findings)
         while self.size > self.most and len(self.packed) > 2:
             self.size -= len(self.packed.pop(self._densest()).data)
+
+    def _drawn(self, frame: Frame | None) -> Frame | None:
+        """The frame with the tables that panes draw; ten thousand sockets take 15 MB."""
+        if frame is None:
+            return None
+        tables = {name: rows for name, rows in frame.tables.items() if name in self.tables}
+        return replace(frame, tables=tables)
 
     def _densest(self) -> int:
         """The moment, but for the first and the last, whose neighbours are nearest for its age."""

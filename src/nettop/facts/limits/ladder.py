@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from operator import attrgetter
 from typing import Final
 
 from ...frame.rates import Frame
 from .. import Facts
+from ..kinds.core import Load
 from ..kinds.flow import Flow
 from . import Limit, elsewhere
 from .judge import judge, of_interfaces, paired
@@ -28,9 +30,14 @@ class Ladder:
     window: Window = field(default_factory=Window)
     steady: Steady = field(default_factory=Steady)
 
-    def build(self, frame: Frame, facts: Facts) -> tuple[Limit, ...]:
-        """What limits each flow, interface and datagram socket; none before there are rates."""
-        self.window.add(frame, facts.nics)
+    def build(
+        self, frame: Frame, facts: Facts, load: Mapping[int, Load] | None = None
+    ) -> tuple[Limit, ...]:
+        """What limits each flow, interface and datagram socket; none before there are rates.
+
+        `load` is that of each CPU in this frame, where it is already computed.
+        """
+        self.window.add(frame, facts.nics, load)
         every = [*looks(self.window, facts), *elsewhere.looks(self.window, facts)]
         found = [judge(look) for look in sorted(every, key=lambda look: look.over == "nic")]
         return self.steady.hold(of_interfaces(paired(found)), frame.at, frame.wall)

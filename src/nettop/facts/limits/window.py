@@ -140,8 +140,13 @@ class Window:
     idle: set[int] = field(default_factory=set)  # inodes of TCP sockets that want nothing
     _frame: dict[Hashable, Any] = field(default_factory=dict)  # results of this frame
 
-    def add(self, frame: Frame, nics: Sequence[Nic]) -> None:
-        """Take in one frame, and the interfaces as they are in it."""
+    def add(
+        self, frame: Frame, nics: Sequence[Nic], load: Mapping[int, Load] | None = None
+    ) -> None:
+        """Take in one frame, the interfaces as they are in it, and the load of each CPU.
+
+        The load is computed from the frame where none is given.
+        """
         self._frame.clear()
         before = self.tcp.changes
         for track, table in (
@@ -155,7 +160,7 @@ class Window:
         if self.tcp.changes != before:
             self.idle.clear()
         self.spaces = elsewhere.names(frame)
-        _keep(self.cores, loads(frame), frame.at)
+        _keep(self.cores, loads(frame) if load is None else load, frame.at)
         _keep(self.nics, {nic.name: nic for nic in self._watched(nics)}, frame.at)
 
     def _watched(self, nics: Sequence[Nic]) -> Sequence[Nic]:
