@@ -161,6 +161,8 @@ class Host:
     sockstat: dict[str, int] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     listeners: list[Listener] = field(default_factory=list)
+    # connections in TIME_WAIT that this host opened: remote address and port, and how many
+    waiting: list[tuple[str, int, int]] = field(default_factory=list)
     datagrams: list[tuple[int, float]] = field(default_factory=list)  # port, drops a second
     processes: list[Process] = field(default_factory=list)
     sysctls: dict[str, str] = field(default_factory=dict)
