@@ -164,6 +164,19 @@ def test_software_interfaces_have_no_ring() -> None:
     assert nic_of(facts, "br0").total.ring_drops is None
 
 
+def test_macvlan_and_macvtap_interfaces_are_counted_at_the_one_below() -> None:
+    rows = [
+        link("eth0", parent="0000:03:00.0"),
+        link("macvtap0", kind="macvtap", link="eth0"),
+        link("mv0", kind="macvlan", link="eth0"),
+        link("vlan5", kind="vlan", link="eth0"),
+    ]
+    nics = {nic.name: nic for nic in joined({"topology": FOUR, "links": rows}).nics}
+    assert (nics["eth0"].macvlans, nics["mv0"].macvlans) == (2, 0)
+    without = {"topology": FOUR, "netclass": [netclass.Row("eth0", device="0000:03:00.0")]}
+    assert joined(without).nics[0].macvlans is None
+
+
 def test_settings_and_limits() -> None:
     facts = joined(
         {
@@ -200,6 +213,7 @@ def test_settings_and_limits() -> None:
     assert (nic.rps, nic.rfs, nic.xps, nic.xps_one_to_one) == (True, True, True, True)
     assert (nic.rss_symmetric, nic.rx_hash_udp4, nic.ntuple_rules) == (True, "sd", 0)
     assert (nic.forwards, nic.xdp, nic.promisc) == (True, True, True)
+    assert (nic.promisc_set, nic.promisc_users, nic.macvlans) == (False, 1, 0)
     assert nic.addresses == ("10.0.0.1",)
     assert [f.name for f in nic.features if f.on] == ["rx-gro"]
 

@@ -67,6 +67,10 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     shared = {what: {_name(row): row for row in tables.get(what, ())} for what in _ONE_ROW}
     many = {name: _grouped(tables.get(name, ())) for name in _MANY_ROWS}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
+    many["macvlans"] = {}
+    for link in links.values():
+        if link.kind in _MACVLAN:
+            many["macvlans"].setdefault(link.link, []).append(link)
     return {
         name: _port(
             kinds[name], links[name], classes.get(name), place, lower.get(name, ()),
@@ -84,6 +88,7 @@ _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
+_MACVLAN: Final = ("macvlan", "macvtap")
 _WIRED: Final = ("nic", "wireless", "bond", "vlan")
 
 
@@ -166,6 +171,9 @@ def _port(
         txqueuelen=link.txqueuelen if link.txqueuelen is not None
         else _get(row, "tx_queue_len"),
         promisc=True if link.promiscuity else promisc,
+        promisc_set=link.promisc,
+        promisc_users=link.promiscuity,
+        macvlans=len(many["macvlans"]) if link.index is not None else None,
         address=link.address,
         addresses=tuple(item.address for item in many["addresses"]),
         master=link.master or _get(row, "master"),

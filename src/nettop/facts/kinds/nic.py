@@ -165,6 +165,11 @@ class Nic:
     max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
     txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
     promisc: bool | None = gauge("promiscuous mode", default=None)
+    promisc_set: bool | None = gauge(
+        "promiscuous mode set by a program or administrator", default=None
+    )
+    promisc_users: int | None = gauge("users of promiscuous mode", "users", default=None)
+    macvlans: int | None = gauge("macvlan and macvtap interfaces on it", "interfaces", default=None)
     address: str | None = gauge("MAC address", default=None)
     addresses: tuple[str, ...] = gauge("IP addresses", default=())
     master: str | None = gauge("bond or bridge of this port", default=None)
