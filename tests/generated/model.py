@@ -179,6 +179,9 @@ class Host:
     firewall: list[tuple[bool, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
+    counted: dict[str, tuple[str, float]] = field(
+        default_factory=dict
+    )  # path: text, count a second
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows
 
     def draw(self, *names: object) -> Random:
