@@ -67,8 +67,10 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     shared = {what: {_name(row): row for row in tables.get(what, ())} for what in _ONE_ROW}
     many = {name: _grouped(tables.get(name, ())) for name in _MANY_ROWS}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
-    many["macvlans"] = {}
-    for link in links.values():
+    many["macvlans"], many["peers"] = {}, {}
+    for name, link in links.items():
+        if link.kind == "veth" and link.link in links:  # else it is in another namespace
+            many["peers"][name] = [links[link.link]]
         if link.kind in _MACVLAN:
             many["macvlans"].setdefault(link.link, []).append(link)
     return {
@@ -167,6 +169,7 @@ def _port(
         speed=speed,
         duplex=_get(modes, "duplex") or _get(row, "duplex"),
         mtu=mtu,
+        peer_mtu=many["peers"][0].mtu if many["peers"] else None,
         max_mtu=link.max_mtu,
         txqueuelen=link.txqueuelen if link.txqueuelen is not None
         else _get(row, "tx_queue_len"),

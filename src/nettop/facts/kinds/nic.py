@@ -162,6 +162,7 @@ class Nic:
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
     mtu: int | None = gauge("MTU", "bytes", default=None)
+    peer_mtu: int | None = gauge("MTU of the other end of a veth", "bytes", default=None)
     max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
     txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
     promisc: bool | None = gauge("promiscuous mode", default=None)
