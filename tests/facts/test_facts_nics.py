@@ -173,7 +173,7 @@ def test_macvlan_and_macvtap_interfaces_are_counted_at_the_one_below() -> None:
     ]
     nics = {nic.name: nic for nic in joined({"topology": FOUR, "links": rows}).nics}
     assert (nics["eth0"].macvlans, nics["mv0"].macvlans) == (2, 0)
-    without = {"topology": FOUR, "netclass": [netclass.Row("eth0", device="0000:03:00.0")]}
+    without: Tables = {"topology": FOUR, "netclass": [netclass.Row("eth0", device="0000:03:00.0")]}
     assert joined(without).nics[0].macvlans is None
 
 
