@@ -30,6 +30,7 @@ from nettop.advice.judge import inline_facts as inline
 from nettop.advice.judge.judge import Judge
 from nettop.advice.judge.rule_tests import moments, verdict
 from nettop.advice.language.expression import Expression
+from nettop.advice.language.functions.history import EARLIER
 from nettop.advice.language.syntax import path_of
 from nettop.advice.rules.load import files, read
 from nettop.advice.rules.load import tests as own_tests
@@ -69,7 +70,7 @@ _JUDGES: dict[int, tuple[Rule, Judge]] = {}
 
 def _judge(rule: Rule) -> Judge:
     """A judge of this rule only; made anew where it remembers earlier moments."""
-    if any(True for _ in rule.when.calls("worst")):
+    if any(True for name in EARLIER for _ in rule.when.calls(name)):
         return Judge((rule,), window=0.0)
     if id(rule) not in _JUDGES:
         _JUDGES.clear()

@@ -29,6 +29,7 @@ LEAVES = st.sampled_from(
         "nic.mtu / nic.ring.rx > 5", "nic.mtu / (nic.ring.rx - nic.ring.rx) > 5",
         "host.kernel >= (6, 1)", "profile == 'latency'", "nic.irq_top_cpu in nic.local_cpus",
         "256 <= nic.ring.rx < nic.ring.rx_max", "worst(nic.per_s.ring_drops, 60) > 10",
+        "increase(nic.mtu, 60) < 1",
         "min(nic.ring.rx, nic.mtu) > 300", "any((nic.up, nic.carrier))", "all((nic.up, nic.para))",
         "beside(nic.irq_top_cpu) == 3", "sysctl('net.ipv4.tcp_rmem') > 5", "True", "False",
         "(nic.up if nic.carrier else nic.para)",

@@ -83,6 +83,8 @@ def value(text: str, over: str = "nic", at: Facts = HOST, *, to: bool = False) -
         ("5 if nic.ring.tx > 1 else 5", None),
         ("since_boot(nic.per_s.ring_drops)", None),
         ("worst(nic.per_s.ring_drops, 60)", 1204.0),
+        ("increase(nic.per_s.ring_drops, 60)", 0.0),
+        ("increase(nic.per_s.rx_bytes, 60)", None),
         ("-nic.ring.rx", -256),
         ("nic.driver == ''", True),
     ],
@@ -125,6 +127,7 @@ def test_a_triple_keeps_what_is_there() -> None:
         ("nic.mtu << 2 > 1", "not allowed"),
         ("nic.local_cpus[nic.mtu] > 1", "constant index"),
         ("worst(1 + 1, 60) > 1", "is a field"),
+        ("increase(nic.mtu, nic.mtu) > 1", "seconds are a constant"),
         ("since_boot(nic.mtu) > 1", "nic.per_s"),
     ],
 )

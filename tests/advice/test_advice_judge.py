@@ -98,6 +98,17 @@ def test_evidence_has_fields_values_and_units(rule: Any) -> None:
     assert found.id == "a-rule@eth0"
 
 
+def test_the_growth_of_a_count(rule: Any) -> None:
+    """A count that begins anew (a driver that was loaded again) has grown from there."""
+    judge = Judge([rule('when = "increase(nic.total.carrier_changes, 10) > 2"')])
+    seen = []
+    for second, count in ((0, 90), (5, 92), (8, 93), (13, 94), (20, 95), (21, 1), (22, 4)):
+        moment = at(float(second), nic={"total": {"carrier_changes": count}})
+        seen.append(bool(judge.judge(moment).findings))
+    assert seen == [False, False, True, False, False, False, True]
+    assert judge.judge(at(23.0, nic={})).findings == ()
+
+
 def test_arithmetic_that_fails_on_one_target_leaves_the_others(rule: Any) -> None:
     rings = {"a": (512, 256), "zero": (512, 0), "b": (512, 128), "small": (128, 512)}
     nics = [{"name": name, "ring": {"rx": rx, "tx": tx}} for name, (rx, tx) in rings.items()]

@@ -8,7 +8,11 @@ from typing import Any
 import pytest
 
 from nettop import settings
+from nettop.advice.judge import rule_tests
+from nettop.advice.judge.judge import Judge
 from nettop.advice.rules import load
+from nettop.advice.rules.rule import Rule
+from nettop.facts.limits.stages import receive_socket
 
 RULES = Path(__file__).parents[2] / "rules"
 
@@ -38,3 +42,31 @@ def test_a_rule_that_sets_something_says_in_a_test_what() -> None:
         if sets and not any(test.get("wanted") for test in load.tests(path)):
             silent.append(path.stem)
     assert silent == []
+
+
+def _rule(name: str) -> Rule:
+    return next(rule for rule in load.load([RULES]) if rule.id == name)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [one for one in load.files(RULES) if '"process.affinity@' in one.read_text()],
+    ids=lambda one: one.stem,
+)
+def test_no_process_is_confined_to_fewer_cpus_than_it_has_threads(path: Path) -> None:
+    """The rule's own cases, each with a process of a thousand threads."""
+    rule = _rule(path.stem)
+    tests = [test for test in load.tests(path) if test["finds"] and "process" in test]
+    assert tests
+    for test in tests:
+        many = {**test, "process": {**test["process"], "threads": 1000}}
+        facts = rule_tests.moments(rule, many, None)
+        judge = Judge((rule,), window=0.0)
+        findings = [finding for one in facts for finding in judge.judge(one).findings]
+        wanted = [one.setting for finding in findings for one in finding.wanted]
+        assert not [one for one in wanted if one.startswith("process.affinity")], test["name"]
+
+
+def test_unread_data_has_one_threshold() -> None:
+    rule = _rule("application-does-not-read")
+    assert rule.limits["share"] == receive_socket.UNREAD

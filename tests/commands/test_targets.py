@@ -217,3 +217,13 @@ def test_a_number_is_of_decimal_digits_within_its_bounds() -> None:
     for word in ("0", "65536", "-1", "1_0", " 1", "٣", "1e3", "", "9" * 5000):
         with pytest.raises(argparse.ArgumentTypeError):
             port(word)
+
+
+def test_a_rule_without_targets_names_the_tables_that_could_not_be_read(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    host = "tests/hosts/big-ena.host.gz"
+    assert main(["explain", "ports-run-out", "10.0.0.1", "--replay", host]) == 2
+    error = capsys.readouterr().err
+    assert "(targets: none); not read: sockets_tcp: not in the recording" in error
+    assert "; not read: time_wait: not in the recording: /proc/net/sockstat" in error

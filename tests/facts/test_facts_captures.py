@@ -49,9 +49,12 @@ def test_where_a_capture_could_go() -> None:
         return one.on_irq_cpu, one.elsewhere
 
     assert seen(veth, 1) == (True, (2, 3))
-    assert seen(veth, 2) == (False, (0,))
+    assert seen(veth, 2) == (False, ())  # CPU 0 is a sibling of the CPU that receives
     assert seen(card, 2) == (True, (0, 1))
     assert seen(card, 3) == (False, (0, 1))
+    two = Nic("eth0", "nic", irq_cpus=(0,), local_cpus=(0, 1, 2, 3))
+    assert seen(two, 2) == (False, ())
+    assert seen(two, 1) == (False, (2, 3))
 
 
 def test_captures_and_what_is_none() -> None:

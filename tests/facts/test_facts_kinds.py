@@ -25,6 +25,7 @@ from nettop.collect import (
     tcp_files,
     threads,
     throttling,
+    time_wait,
     xfrm,
 )
 
@@ -181,9 +182,29 @@ def test_destinations_count_local_ports_and_those_that_are_left() -> None:
     tables = at(600, "1000 1999")
     (one,) = joined(tables, tables).more["destination"]
     assert (one.id, one.local, one.ports, one.available) == ("10.0.0.2:443", "10.0.0.1", 600, 990)
+    assert one.waiting is None  # not read
     few, odd = at(100, "1000 1999"), at(600, "?")
     assert joined(few, few).more["destination"] == ()
     assert joined(odd, odd).more["destination"][0].available is None
+
+
+def test_destinations_count_local_ports_held_in_time_wait() -> None:
+    open_ones = [
+        socket(cookie=n, inode=n, local="10.0.0.1", local_port=n, remote="10.0.0.2",
+               remote_port=443)
+        for n in range(300)
+    ]  # fmt: skip
+    held = [
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 400),
+        time_wait.Row("127.0.0.1", "127.0.0.1", 6379, 900),
+        time_wait.Row("10.0.0.1", "10.0.0.9", 443, 120),  # few: not listed
+    ]
+    tables: Tables = {**HOST, "sockets_tcp": open_ones, "time_wait": held}
+    here, mixed = joined(tables, tables).more["destination"]
+    assert (here.id, here.ports, here.waiting, here.loopback) == ("127.0.0.1:6379", 0, 900, True)
+    assert (mixed.id, mixed.ports, mixed.waiting, mixed.loopback) == (
+        "10.0.0.2:443", 300, 400, False,
+    )  # fmt: skip
 
 
 def test_a_tunnel_has_room_for_the_mtu_below_less_its_headers() -> None:

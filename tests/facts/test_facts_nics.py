@@ -203,6 +203,7 @@ def test_settings_and_limits() -> None:
     assert (nic.rps, nic.rfs, nic.xps, nic.xps_one_to_one) == (True, True, True, True)
     assert (nic.rss_symmetric, nic.rx_hash_udp4, nic.ntuple_rules) == (True, "sd", 0)
     assert (nic.forwards, nic.xdp, nic.promisc) == (True, True, True)
+    assert (nic.promisc_set, nic.promisc_users, nic.macvlans) == (False, 1, 0)
     assert nic.addresses == ("10.0.0.1",)
     assert [f.name for f in nic.features if f.on] == ["rx-gro"]
 

@@ -153,6 +153,8 @@ def _ordinary(draw: Random, made: Host) -> None:
     main = made.main
     if draw.random() < 0.3:  # a server that closes first keeps its connections in TIME_WAIT
         made.sockstat["tw"] = draw.randrange(5000, 30000)
+        # and what it opened itself is spread over several others
+        made.waiting = [(f"10.9.0.{number}", 443, 120) for number in range(1, 9)]
     if draw.random() < 0.4 and made.flows:  # a small transfer over a long path
         process = next(one for one in made.processes if one.inodes)
         process.inodes.append(98000)

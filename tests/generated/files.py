@@ -149,6 +149,8 @@ def lines_of(host: Host, port: Port) -> list[tuple[int, str, int | None]]:
 def moving(host: Host, moment: int) -> Iterator[tuple[str, str]]:
     """What changes from moment to moment."""
     yield "/proc/interrupts", _interrupts(host, moment)
+    for path, (template, rate) in host.counted.items():
+        yield path, template.format(host.count(path, rate, moment))
     yield "/proc/stat", _stat(host, moment)
     yield "/proc/softirqs", _softirqs(host, moment)
     yield "/proc/net/softnet_stat", _softnet(host, moment)

@@ -161,6 +161,8 @@ class Host:
     sockstat: dict[str, int] = field(default_factory=dict)
     flows: list[Flow] = field(default_factory=list)
     listeners: list[Listener] = field(default_factory=list)
+    # connections in TIME_WAIT that this host opened: remote address and port, and how many
+    waiting: list[tuple[str, int, int]] = field(default_factory=list)
     datagrams: list[tuple[int, float]] = field(default_factory=list)  # port, drops a second
     processes: list[Process] = field(default_factory=list)
     sysctls: dict[str, str] = field(default_factory=dict)
@@ -177,6 +179,9 @@ class Host:
     firewall: list[tuple[bool, float]] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)  # surfaces that this host lacks
+    counted: dict[str, tuple[str, float]] = field(
+        default_factory=dict
+    )  # path: text, count a second
     needs: set[str] = field(default_factory=set)  # surfaces on which the planted fault shows
 
     def draw(self, *names: object) -> Random:

@@ -192,9 +192,12 @@ def neighbours(host: Host, draw: Random) -> None:
 
 
 def ports_used(host: Host, draw: Random) -> None:
-    """Nearly every local port is in use towards one service."""
-    count = round(28232 * draw.uniform(0.96, 0.99))
+    """Nearly every local port is in use towards one service, most of them in TIME_WAIT."""
+    ports = draw.randrange(2000, 6000)
+    host.sysctls["net.ipv4.ip_local_port_range"] = f"32768 {32767 + ports}"
+    count = round(ports * draw.uniform(0.96, 0.99))
     host.sockstat |= {"tw": count - 400, "inuse": 500}
+    host.waiting.append(("10.1.1.1", 5432, count - 400))
     host.snmp["Tcp.ActiveOpens"] = count / 60
     process = next(one for one in host.processes if one.inodes)
     for number in range(400):

@@ -111,8 +111,8 @@ def bus_errors(host: Host, draw: Random) -> None:
     """The slot repeats transfers."""
     host.needs.add("pci")
     name = f"/sys/class/net/{host.main.name}/device/aer_dev_"
-    count = draw.randrange(20_000, 900_000)
-    host.files[f"{name}correctable"] = f"RxErr {count}\nBadTLP 4\nTOTAL_ERR_COR {count + 4}\n"
+    rate = draw.uniform(5, 5000)
+    host.counted[f"{name}correctable"] = "RxErr {0}\nBadTLP 0\nTOTAL_ERR_COR {0}\n", rate
     host.files[f"{name}fatal"] = "Undefined 0\nTOTAL_ERR_FATAL 0\n"
     host.files[f"{name}nonfatal"] = "Undefined 0\nTOTAL_ERR_NONFATAL 0\n"
 

@@ -50,6 +50,7 @@ def answers(host: Host, moment: int) -> Iterator[tuple[str, bytes]]:
     yield "netlink/route/routes4", b"".join(_routes(host))
     yield "netlink/route/qdiscs", b"".join(_qdisc(host, port, moment) for port in host.ports)
     yield "netlink/sock_diag/tcp", b"".join(_sockets(host, moment))
+    yield "netlink/sock_diag/time-wait", b"".join(_waiting(host))
     yield "netlink/sock_diag/packet", b""
     if host.admin:
         yield "netlink/netfilter/chains", nft_bytes.chain("input", 1, nft_bytes.ACCEPT)
@@ -233,9 +234,23 @@ def _mode_bits(names: tuple[str, ...]) -> int:
     return sum(1 << MODES.index(name) for name in names)
 
 
+def _own(host: Host) -> str:
+    return next((p.address for p in host.ports if p.address and p.name != "lo"), "127.0.0.1")
+
+
+def _waiting(host: Host) -> Iterator[bytes]:
+    """What the kernel gives of a socket in TIME_WAIT: struct inet_diag_msg without attributes."""
+    own = ip_address(_own(host)).packed + bytes(12)
+    for remote, port, many in host.waiting:
+        other = ip_address(remote).packed + bytes(12)
+        for place in range(many):
+            head = struct.pack("=BBBB", 2, 6, 3, 0) + struct.pack(">HH", 32768 + place, port)
+            yield message(18, head + own + other + bytes(32))
+
+
 def _sockets(host: Host, moment: int) -> Iterator[bytes]:
     cookies = count(1)
-    own = next((p.address for p in host.ports if p.address and p.name != "lo"), "127.0.0.1")
+    own = _own(host)
     for one in host.listeners:
         yield _socket(next(cookies), one, "0.0.0.0", 10, one.waiting, one.backlog, b"")
     for flow in host.flows:

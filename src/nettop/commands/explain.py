@@ -62,7 +62,7 @@ def run(args: argparse.Namespace) -> int:
         if target not in results:
             targets = ", ".join(islice(results, MANY)) or "none"
             more = f" and {len(results) - MANY:,} more" if len(results) > MANY else ""
-            near = nearest(target, results)
+            near = nearest(target, results) or _unread(rule, last)
             raise Refused(
                 f"{name} has no target {target!r} on this host (targets: {targets}{more}){near}", 2
             )
@@ -80,6 +80,18 @@ def _results(last: Observation, rule: Rule) -> dict[str, Result]:
     """Result by target: findings first, targets that the rule does not apply to last."""
     every: tuple[Result, ...] = (*last.judgement.findings, *last.judgement.silent())
     return {result.target: result for result in every if result.rule == rule.id}
+
+
+def _unread(rule: Rule, last: Observation) -> str:
+    """The tables that could not be read and without which the rule has no targets, with reasons."""
+    from ..facts.kinds import kinds
+
+    missing = last.frame.missing
+    return "".join(
+        f"; not read: {table}: {missing[table]}"
+        for table in kinds()[rule.over].needs
+        if table in missing
+    )
 
 
 def _document(source: Source, rule: Rule, results: Mapping[str, Result]) -> dict[str, object]:

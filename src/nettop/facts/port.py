@@ -67,6 +67,12 @@ def ports(tables: Tables, place: OnlineCpus) -> dict[str, Port]:
     shared = {what: {_name(row): row for row in tables.get(what, ())} for what in _ONE_ROW}
     many = {name: _grouped(tables.get(name, ())) for name in _MANY_ROWS}
     sysctls = {row.name: row.value for row in tables.get("sysctls", ())}
+    many["macvlans"], many["peers"] = {}, {}
+    for name, link in links.items():
+        if link.kind == "veth" and link.link in links:  # else it is in another namespace
+            many["peers"][name] = [links[link.link]]
+        if link.kind in _MACVLAN:
+            many["macvlans"].setdefault(link.link, []).append(link)
     return {
         name: _port(
             kinds[name], links[name], classes.get(name), place, lower.get(name, ()),
@@ -84,6 +90,7 @@ _MANY_ROWS = ("features", "privflags", "addresses", "queues", "ntuple", "rdma")
 STILL = ("links", "netclass", "sysctls", "topology", *_ONE_ROW, *_MANY_ROWS)
 
 
+_MACVLAN: Final = ("macvlan", "macvtap")
 _WIRED: Final = ("nic", "wireless", "bond", "vlan")
 
 
@@ -162,10 +169,14 @@ def _port(
         speed=speed,
         duplex=_get(modes, "duplex") or _get(row, "duplex"),
         mtu=mtu,
+        peer_mtu=many["peers"][0].mtu if many["peers"] else None,
         max_mtu=link.max_mtu,
         txqueuelen=link.txqueuelen if link.txqueuelen is not None
         else _get(row, "tx_queue_len"),
         promisc=True if link.promiscuity else promisc,
+        promisc_set=link.promisc,
+        promisc_users=link.promiscuity,
+        macvlans=len(many["macvlans"]) if link.index is not None else None,
         address=link.address,
         addresses=tuple(item.address for item in many["addresses"]),
         master=link.master or _get(row, "master"),

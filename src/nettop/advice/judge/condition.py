@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 from ..language.evaluate import evaluate
 from ..language.expression import Expression
+from ..language.functions.history import EARLIER
 from ..language.moment import Moment
 from ..language.scope import Scope
 from ..language.syntax import literal, path_of
@@ -21,12 +22,13 @@ Label: TypeAlias = Callable[[object], str]  # the name of a fact as a target
 
 
 @dataclass(frozen=True, slots=True)
-class Worst:
-    """A `worst(field, seconds)` of a condition."""
+class Earlier:
+    """A `worst(field, seconds)` or `increase(field, seconds)` of a condition."""
 
     text: str
     path: tuple[str, ...]  # of the field
     seconds: float
+    sign: float  # 1: the largest value is needed; -1: the smallest
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +37,21 @@ class Judged:
 
     rule: Rule
     condition: Expression
-    worst: tuple[Worst, ...] = ()
+    earlier: tuple[Earlier, ...] = ()
 
     @classmethod
     def of(cls, rule: Rule) -> Judged:
         """Put `when` and `unless` together."""
         condition = whole(rule)
-        calls = condition.calls("worst") if "worst" in condition.text else ()
-        worst = [
-            Worst(ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])))
-            for call in calls
+        earlier = [
+            Earlier(
+                ast.unparse(call), path_of(call.args[0]) or (), float(literal(call.args[1])), sign
+            )
+            for name, sign in EARLIER.items()
+            if name in condition.text
+            for call in condition.calls(name)
         ]
-        return cls(rule, condition, tuple(worst))
+        return cls(rule, condition, tuple(earlier))
 
     def holds(self, row: Row, moment: Moment, label: Label) -> bool:
         """Whether it is for this profile and holds on a row, by the three-valued walk."""

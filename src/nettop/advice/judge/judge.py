@@ -52,7 +52,7 @@ class Judgement:
 
 
 class Judge:
-    """Judges frame after frame; keeps since when rules hold, and the values for `worst`."""
+    """Judges frame after frame; keeps since when rules hold, and values of earlier moments."""
 
     def __init__(
         self,
@@ -132,10 +132,10 @@ class Judge:
         return replace(finding, predicted=replace(known, earlier=earlier))
 
     def _remember(self, moment: Moment, fresh: Fresh) -> None:
-        """Keep the values for every `worst` of the rules; those of what rests stay."""
+        """Keep the values that the rules' conditions need later; those of what rests stay."""
         for judged in self._judged:
             over = judged.rule.over
-            for call in judged.worst:
+            for call in judged.earlier:
                 now: dict[str, float | None] = {}
                 own = call.path[0] == over  # else a parent of the fact
                 targets = moment.targets(over)
@@ -145,7 +145,7 @@ class Judge:
                 for target, fact in targets:
                     base = fact if own else moment.scope(over, fact).get(call.path[0])
                     value = field_value(base, call.path[1:])
-                    now[target] = value if isinstance(value, int | float) else None
+                    now[target] = call.sign * value if isinstance(value, int | float) else None
                 self._past.add(call.text, moment.facts.at, call.seconds, now)
 
     def _mutes(self, rule: Rule, target: str, fact: object) -> bool:

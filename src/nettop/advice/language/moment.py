@@ -1,7 +1,7 @@
 """One moment as rules see it: facts, sysctls as numbers, offloads by name, cores by number.
 
 There is one `Moment` for each frame. `Past` holds earlier values of this run, for
-`worst(field, seconds)`.
+`worst(field, seconds)` and `increase(field, seconds)`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,8 @@ _IDLE: Final = 80.0  # percent: a core with less has work of its own
 class Past:
     """Earlier values by call and target, each kept for the seconds that the call names.
 
-    Of the values of a target only those are kept that are larger than all later ones.
+    Of the values of a target only those are kept that are larger than all later ones. For
+    `increase`, which needs the smallest, they are kept with the opposite sign.
     """
 
     def __init__(self) -> None:
@@ -158,6 +159,13 @@ class Moment:
         before = self.past.worst(call, target)
         known = [value for value in (before, now) if value is not None]
         return max(known) if known else None
+
+    def increase(self, call: str, target: str, now: float | None) -> float | None:
+        """How far the current value is above the smallest kept one; None if it is unknown."""
+        if now is None:
+            return None
+        before = self.past.worst(call, target)
+        return 0.0 if before is None else max(0.0, now + before)
 
     def indexed(self, kind: str) -> Mapping[Hashable, object]:
         """The facts of a kind by their key."""

@@ -50,6 +50,7 @@ numbers, 'text', tuples, x[2] with a constant, and these functions:
     min max abs round len any all            any and all take a tuple of conditions
     pow2(x)                                  the next power of two
     worst(nic.per_s.ring_drops, 60)          the maximum of the last 60 s of this run
+    increase(nic.total.carrier_changes, 60)  how much a count grew in the last 60 s of this run
     since_boot(nic.per_s.ring_drops)         the count behind a rate of nic.per_s
     nth(cpus, i)                             the i-th of a tuple, modulo its length
     both(cpus, others)  without(cpus, x, …)  CPUs in both; CPUs less those (numbers or tuples)
@@ -92,7 +93,7 @@ They work in title, why, expected, advice and say.
     nics = [{…}, …]  queues = […]  cores = […]  flows = […] …       several of a kind
     sysctls  = { "net.ipv4.tcp_sack" = 0, "net.ipv4.tcp_rmem" = "4096 131072 6291456" }
     profile  = "bulk-lan"       default: the rule's first profile, or server
-    before   = { nic = {…} }    facts of an earlier moment, for worst(); ago = 30 (seconds)
+    before   = { nic = {…} }    facts of an earlier moment; ago = 30 (seconds)
     recorded = "hosts/NAME"     a recorded host (under tests/) instead of inline facts
     target   = "eth0"           look at this target only; the default is any
     wanted   = [["ring.rx@eth0", "512"]]    exactly the changes of the finding, in order

@@ -55,7 +55,7 @@ class Capture:
     core_load: float | None = gauge("load of the capture's CPU", "%", default=None)
     nice: int | None = gauge("nice value of the owner", default=None)
     elsewhere: tuple[int, ...] = gauge(
-        "free CPUs of the NIC's NUMA node: no NIC interrupts, no sibling of the owner's CPU",
+        "free CPUs of the NIC's NUMA node: no interrupts of it and not the owner, on all siblings",
         default=(),
     )
 
@@ -144,7 +144,7 @@ def _make(
         core.node not in nodes if core is not None and core.node is not None and nodes else None,
         100.0 - core.idle if core is not None and core.idle is not None else None,
         task.row.nice if task is not None else None,
-        _elsewhere(cpu, taken, nics, scene.cores),
+        _elsewhere(cpu, taken | siblings, nics, scene.cores),
     )  # fmt: skip
 
 

@@ -175,9 +175,15 @@ class Nic:
     speed: float | None = gauge("link speed", "bit/s", default=None)
     duplex: str | None = gauge("full or half", default=None)
     mtu: int | None = gauge("MTU", "bytes", default=None)
+    peer_mtu: int | None = gauge("MTU of the other end of a veth", "bytes", default=None)
     max_mtu: int | None = gauge("MTU maximum of the driver", "bytes", default=None)
     txqueuelen: int | None = gauge("transmit queue length", "packets", default=None)
     promisc: bool | None = gauge("promiscuous mode", default=None)
+    promisc_set: bool | None = gauge(
+        "promiscuous mode set by a program or administrator", default=None
+    )
+    promisc_users: int | None = gauge("users of promiscuous mode", "users", default=None)
+    macvlans: int | None = gauge("macvlan and macvtap interfaces on it", "interfaces", default=None)
     address: str | None = gauge("MAC address", default=None)
     addresses: tuple[str, ...] = gauge("IP addresses", default=())
     master: str | None = gauge("bond or bridge of this port", default=None)

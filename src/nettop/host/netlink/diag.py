@@ -23,6 +23,7 @@ STATES: Final = (
     "unknown", "established", "syn-sent", "syn-recv", "fin-wait-1", "fin-wait-2", "time-wait",
     "close", "close-wait", "last-ack", "listen", "closing", "new-syn-recv",
 )  # fmt: skip
+_BYTECODE, _LOCAL_PORT_FROM, _LOCAL_PORT_TO = 1, 2, 3  # INET_DIAG_REQ_BYTECODE, _BC_S_GE, _BC_S_LE
 LISTEN: Final = STATES.index("listen")
 # sockets that can still move data, and those that listen; not the many that only wait to be gone
 _WANTED: Final = sum(
@@ -61,3 +62,18 @@ def _family(source: Source, family: int) -> bytes:
     body = struct.pack("=BBBxI48x", family, TCP, _EXTENSIONS, _WANTED)
     name = "sock_diag/tcp4" if family == IPV4 else "sock_diag/tcp6"
     return source.netlink(Request("sock_diag", BY_FAMILY, body, name, dump=True))
+
+
+def time_wait(source: Source, low: int, high: int) -> bytes:
+    """Every TCP socket in TIME_WAIT whose local port is from `low` to `high`.
+
+    The kernel selects them by INET_DIAG_REQ_BYTECODE: two comparisons, each with the steps to the
+    next one where it holds, and past the end where it does not.
+    """
+    code = b"".join(
+        struct.pack("=BBHBBH", comparison, 8, end, 0, 0, port)
+        for comparison, end, port in ((_LOCAL_PORT_FROM, 20, low), (_LOCAL_PORT_TO, 12, high))
+    )
+    states = 1 << STATES.index("time-wait")
+    body = struct.pack("=4x48xI4xHH", states, 4 + len(code), _BYTECODE) + code
+    return source.netlink(Request("sock_diag", EVERY_FAMILY, body, "sock_diag/time-wait", True))

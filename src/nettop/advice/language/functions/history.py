@@ -1,4 +1,4 @@
-"""Values of earlier moments: the worst of some seconds, the total since the link was created."""
+"""Values of earlier moments: the worst or the growth of some seconds, the total since creation."""
 
 from __future__ import annotations
 
@@ -11,8 +11,11 @@ from ..syntax import ExpressionError, path_of
 from ..values import field_value
 from ..vocabulary import NUMBER, find, names
 
+EARLIER: Final = {"worst": 1.0, "increase": -1.0}
+"""The functions that need earlier values, with the sign by which the one they need is largest."""
 
-def _check_worst(checker: TypeCheck, node: ast.Call) -> None:
+
+def _check_earlier(checker: TypeCheck, node: ast.Call) -> None:
     path = path_of(node.args[0])
     if path is None or path[0] not in checker.facts:
         raise ExpressionError(f"{ast.unparse(node)}: the first argument is a field")
@@ -32,6 +35,19 @@ def _worst(walk: Evaluation, node: ast.Call) -> Evaluated:
 def _code_worst(writer: CodeWriter, node: ast.Call) -> Code:
     now = writer.maybe(*writer.value(node.args[0]))
     code = f"moment.worst({ast.unparse(node)!r}, label(row[0]), {now})"
+    return writer.guarded([], code)
+
+
+def _increase(walk: Evaluation, node: ast.Call) -> Evaluated:
+    text, now = ast.unparse(node), walk.visit(node.args[0]).value
+    number = now if isinstance(now, int | float) else None
+    value = walk.scope.moment.increase(text, walk.scope.target, number)
+    return walk.read(text, value, walk.word(node.args[0]))
+
+
+def _code_increase(writer: CodeWriter, node: ast.Call) -> Code:
+    now = writer.maybe(*writer.value(node.args[0]))
+    code = f"moment.increase({ast.unparse(node)!r}, label(row[0]), {now})"
     return writer.guarded([], code)
 
 
@@ -55,8 +71,12 @@ def _code_since_boot(writer: CodeWriter, node: ast.Call) -> Code:
 
 FUNCTIONS: Final = {
     "worst": Function(
-        (NUMBER, NUMBER), NUMBER, check=_check_worst, value=_worst, code=_code_worst,
+        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_worst, code=_code_worst,
         words=lambda a: f"maximum of {a[0]} in the last {a[1]} s",
+    ),
+    "increase": Function(
+        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_increase, code=_code_increase,
+        words=lambda a: f"increase of {a[0]} in the last {a[1]} s",
     ),
     "since_boot": Function(
         (NUMBER,), NUMBER, check=_check_since_boot, value=_since_boot,

@@ -15,7 +15,7 @@ from ..looks import Look
 from ..window import mean, share
 from . import cpu
 
-UNREAD: Final = 0.25  # of the receive buffer: the reader is behind
+UNREAD: Final = 0.25  # of the receive buffer: the reader is behind; as application-does-not-read
 FILLED: Final = 0.4  # of the buffer is payload that arrives in a round trip: window full
 # of the buffer that is offered as window: half (tcp_adv_win_scale 1, up to Linux 6.5), then by the
 # size of packets in memory (scaling_ratio in include/linux/tcp.h)

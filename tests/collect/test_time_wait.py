@@ -1,0 +1,77 @@
+"""Local ports in TIME_WAIT by server, from the bytes of sock_diag and /proc/net/sockstat."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+import pytest
+from netlink_bytes import message
+
+from nettop.collect import time_wait
+from nettop.host.netlink import diag
+from nettop.host.request import Request
+
+
+def waits(number: int, remote: str = "10.0.0.2", port: int = 443) -> bytes:
+    """A struct inet_diag_msg of a socket in TIME_WAIT: no attributes follow."""
+    local, other = ip_address("10.0.0.1" if "." in remote else "fd00::1"), ip_address(remote)
+    family = 2 if other.version == 4 else 10
+    ends = b"".join(one.packed.ljust(16, b"\0") for one in (local, other))
+    head = struct.pack("=BBBB", family, 6, 3, 0) + struct.pack(">HH", 32768 + number, port)
+    return message(diag.EVERY_FAMILY, head + ends + bytes(32))
+
+
+@dataclass
+class Host:
+    """A host with that many sockets in TIME_WAIT; it keeps what was asked."""
+
+    count: int
+    reply: bytes = b""
+    asked: list[Request] = field(default_factory=list)
+
+    def text(self, path: str) -> str:
+        if path.endswith("sockstat"):
+            return f"sockets: used 3\nTCP: inuse 3 orphan 0 tw {self.count} alloc 5 mem 1\n"
+        assert path == "/proc/sys/net/ipv4/ip_local_port_range"
+        return "32768\t60999\n"
+
+    def netlink(self, request: Request) -> bytes:
+        self.asked.append(request)
+        return self.reply
+
+
+def test_ports_are_counted_by_local_address_and_server() -> None:
+    one = [waits(n) for n in range(300)]
+    other = [waits(n, "fd00::2", 5432) for n in range(150)]
+    spread = [waits(n, f"10.9.{n}.1") for n in range(90)]
+    host = Host(540, b"".join([*one, *spread, *other]))
+    assert time_wait.read(host) == [  # type: ignore[arg-type]
+        time_wait.Row("10.0.0.1", "10.0.0.2", 443, 300),
+        time_wait.Row("fd00::1", "fd00::2", 5432, 150),
+    ]
+
+
+def test_the_kernel_gives_only_sockets_in_time_wait_with_a_port_of_the_range() -> None:
+    host = Host(400)
+    time_wait.read(host)  # type: ignore[arg-type]
+    (asked,) = host.asked
+    states, _, length, kind = struct.unpack_from("=IIHH", asked.body, 52)
+    assert (states, length, kind) == (1 << 6, 20, 1)
+    # INET_DIAG_BC_S_GE and INET_DIAG_BC_S_LE: 8 bytes to the next one, else past the end
+    assert struct.unpack_from("=BBHBBH", asked.body, 64) == (2, 8, 20, 0, 0, 32768)
+    assert struct.unpack_from("=BBHBBH", asked.body, 72) == (3, 8, 12, 0, 0, 60999)
+
+
+def test_nothing_is_asked_while_there_are_few() -> None:
+    host = Host(99)
+    assert time_wait.read(host) == []  # type: ignore[arg-type]
+    assert host.asked == []
+
+
+def test_what_cannot_be_read_is_an_error() -> None:
+    with pytest.raises(ValueError, match="no line TCP"):
+        time_wait.waiting("sockets: used 3\n")
+    with pytest.raises(ValueError, match="cut off"):
+        time_wait.parse(message(diag.EVERY_FAMILY, bytes(40)))
