@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -14,7 +15,7 @@ from nettop.box.minutes import load
 from nettop.box.past import Past
 from nettop.box.stretch import stretch
 from nettop.host.archive import written
-from nettop.host.recording import Replay
+from nettop.host.recording import Record, Replay
 from nettop.host.request import Request
 from nettop.sampling.sampler import Sampler
 
@@ -59,6 +60,27 @@ def replayed(folder: Folder, begin: float) -> list[float | None]:
         rates.append(None if entry.per_s is None else sum(entry.per_s.by_cpu.values()))
         if not replay.wait(1):
             return rates
+
+
+def ages_of(archive: str) -> list[Mapping[str, float]]:
+    """Those of each moment."""
+    replay = Replay(archive)
+    ages = [replay.ages]
+    while replay.wait(1):
+        ages.append(replay.ages)
+    return ages
+
+
+def test_recording_a_replay_keeps_the_ages(box: Folder) -> None:
+    archive = "x\n" + b"".join(map(written, stretch(box.segments(), lambda _: True))).decode()
+    record = Record(Replay(archive), comment="x")
+    sampler = Sampler(record)
+    while True:
+        sampler.take(["cpu", "interrupts", "netdev", "snmp", "softirqs", "softnet", "kernel"])
+        if not record.wait(1):
+            break
+    assert ages_of(record.archive()) == ages_of(archive)
+    assert sum(map(bool, ages_of(archive))) == SECONDS - 1
 
 
 def test_most_tables_are_recorded_every_five_seconds(box: Folder) -> None:

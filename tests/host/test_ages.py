@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from nettop.host import ages
 from nettop.host.recording import Record, Replay
 from nettop.host.scrub import scrub
+from nettop.host.source import Live
 
 
 def test_ages_are_read_as_they_were_written() -> None:
@@ -21,8 +24,10 @@ def test_other_lines_say_nothing(body: str) -> None:
     assert ages.parse(f"{body}\n2.000 snmp\n") == {"snmp": 2.0}
 
 
-def test_each_moment_has_its_own_ages_and_scrubbing_keeps_them() -> None:
-    record = Record(Replay("-- @0.0 --\n-- /proc/sys/kernel/hostname --\nsnmp\n"))
+def test_each_moment_has_its_own_ages_and_scrubbing_keeps_them(tmp_path: Path) -> None:
+    (tmp_path / "proc/sys/kernel").mkdir(parents=True)
+    (tmp_path / "proc/sys/kernel/hostname").write_text("snmp\n")
+    record = Record(Live(str(tmp_path)))
     steps: tuple[dict[str, float], ...] = ({}, {"snmp": 1.0}, {"snmp": 2.0}, {}, {})
     text = ""
     for step in steps:

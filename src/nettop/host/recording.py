@@ -258,8 +258,8 @@ class Record:
         return self.inner.ages
 
     def keep_ages(self, seconds: Mapping[str, float]) -> None:
-        """Record which tables were not read at this moment."""
-        if body := ages.written(seconds):
+        """Record which tables were not read at this moment; of a recording as it has them."""
+        if body := ages.written(self.inner.ages if self.inner.ends else seconds):
             self._keep(ages.ENTRY, body)
         elif self._known.pop(ages.ENTRY, ""):
             self._now[ages.ENTRY] = "!gone\n"
