@@ -34,6 +34,14 @@ usage: nettop [OPTION …]              open the screen
        nettop COMMAND [OPTION …]      run a command; `nettop COMMAND --help` describes it"""
 
 
+class _UsageError(Refused):
+    """Arguments that are not valid; `prog` is the command that they were for."""
+
+    def __init__(self, prog: str, sentence: str) -> None:
+        super().__init__(sentence, 2)
+        self.prog = prog
+
+
 class _Parser(argparse.ArgumentParser):
     """A usage error is one sentence and exit code 2. Empty arguments are refused by default."""
 
@@ -42,8 +50,7 @@ class _Parser(argparse.ArgumentParser):
         self.register("type", None, word)
 
     def error(self, message: str) -> None:  # type: ignore[override]
-        _report(f"{self.prog}: {message}; see {self.prog} --help")
-        self.exit(2)
+        raise _UsageError(self.prog, f"{message}; see {self.prog} --help")
 
     def parse_args(self, words: Sequence[str]) -> argparse.Namespace:  # type: ignore[override]
         """The parsed arguments; a clear error for an option of sources that this command lacks."""
@@ -106,7 +113,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     drawn = not words or words[0] in DRAWING or words[0].startswith("-")
     _streams("ascii" if ascii_only() and not drawn else None)
     try:
-        code = _run(words)
+        try:
+            code = _run(words)
+        except Refused as refused:
+            code = _refused(words, refused)
         sys.stdout.flush()
     except Unwritten as error:
         abandon()
@@ -131,16 +141,12 @@ def _run(words: list[str]) -> int:
     name = "top" if not words or words[0].startswith("-") else words.pop(0)
     if name not in commands.names(hidden=True):
         near = nearest(name, commands.names())
-        _report(f"nettop: unknown command {name!r}{near}; see nettop --help")
-        return 2
+        raise _UsageError("nettop", f"unknown command {name!r}{near}; see nettop --help")
     try:
         return int(commands.run(name, _command(name).parse_args(words)))
     except SystemExit as end:
         return int(end.code or 0)
-    except Refused as refused:
-        _report(f"nettop: {refused}")
-        return refused.code
-    except Unwritten:
+    except (Refused, Unwritten):
         raise
     except BrokenPipeError:  # the reader of the screen's output closed the pipe
         abandon()
@@ -148,7 +154,17 @@ def _run(words: list[str]) -> int:
     except Exception as error:
         if _interrupted(error):
             raise KeyboardInterrupt from error
-        return _fault(name, error)
+        raise _fault(name, error) from error
+
+
+def _refused(words: Sequence[str], refused: Refused) -> int:
+    """Report what was refused; the exit code, which a monitoring plugin takes for a state."""
+    from .commands import _nagios
+
+    if _nagios.wanted(words):
+        return _nagios.unknown(str(refused))
+    _report(f"{refused.prog if isinstance(refused, _UsageError) else 'nettop'}: {refused}")
+    return refused.code
 
 
 def _interrupted(error: BaseException | None) -> bool:
@@ -158,25 +174,20 @@ def _interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _fault(name: str, error: Exception) -> int:
-    """Report an exception of a command: an invalid file of the user, or a bug of nettop."""
+def _fault(name: str, error: Exception) -> Refused:
+    """The sentence for an exception of a command: an invalid file of the user, or a bug."""
     if _of_a_file(error):
-        _report(f"nettop: {error}")
-        return 2
+        return Refused(str(error), 2)
     if isinstance(error, ModuleNotFoundError) and error.name and error.name[:6] != "nettop":
-        _report(
-            f"nettop: {name} needs the Python package {error.name}, which is not installed here"
-        )
-        return 3
+        message = f"{name} needs the Python package {error.name}, which is not installed here"
+        return Refused(message, 3)
     debug = bool(os.environ.get("NETTOP_DEBUG"))
     if isinstance(error, OSError) and (error.errno in FULL or not debug):
-        _report(f"nettop: {sentence(error)}")  # such as a file that this host does not have
-        return 3
+        return Refused(sentence(error), 3)  # such as a file that this host does not have
     if debug:
         raise error
-    message = f"nettop: internal error in {name}: {type(error).__name__}: {error}"
-    _report(f"{message} (NETTOP_DEBUG=1 prints a traceback)")
-    return 3
+    message = f"internal error in {name}: {type(error).__name__}: {error}"
+    return Refused(f"{message} (NETTOP_DEBUG=1 prints a traceback)", 3)
 
 
 def _of_a_file(error: Exception) -> bool:

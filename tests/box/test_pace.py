@@ -1,4 +1,4 @@
-"""How often a box looks: all of a quiet host each five seconds, dear tables of a busy one less."""
+"""How often a box looks: all of a quiet host each five seconds, a busy one as its cost allows."""
 
 from __future__ import annotations
 
@@ -38,8 +38,22 @@ class Watched(Observer):
         return super().observation(frame)
 
 
-def run(observer: Watched, host: Recorded, seconds: int, *, eager: bool = False) -> Counter[str]:
-    steps = Pace(observer)
+class Clock:
+    """CPU seconds: each sample takes `sample`, a judgement `judgement` more."""
+
+    def __init__(self, observer: Watched, sample: float, judgement: float) -> None:
+        self.observer, self.sample, self.judgement = observer, sample, judgement
+
+    def __call__(self) -> float:
+        steps = self.observer.reads["cpu"]
+        return steps * self.sample + self.observer.judgements * self.judgement
+
+
+def run(
+    observer: Watched, host: Recorded, seconds: int, *,
+    sample: float = 0.0, judgement: float = 0.0, eager: bool = False,
+) -> Counter[str]:  # fmt: skip
+    steps = Pace(observer, Clock(observer, sample, judgement))
     for _ in range(seconds):
         steps.step(eager=eager)
         host.wait(1)
@@ -48,50 +62,80 @@ def run(observer: Watched, host: Recorded, seconds: int, *, eager: bool = False)
 
 @pytest.fixture
 def quiet(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "loud", lambda _frame: False)
+    monkeypatch.setattr(pace, "moves", lambda _frame: False)
+    monkeypatch.setattr(pace, "loses", lambda _frame: False)
 
 
 @pytest.fixture
 def busy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "loud", lambda _frame: True)
+    monkeypatch.setattr(pace, "moves", lambda _frame: True)
+    monkeypatch.setattr(pace, "loses", lambda _frame: True)
 
 
 @pytest.mark.usefixtures("quiet")
 def test_all_of_a_quiet_host_is_read_and_judged_every_five_seconds() -> None:
     host = Recorded(WALL)
     observer = Watched(host, {})
-    reads = run(observer, host, 50)
+    reads = run(observer, host, 50, sample=0.001, judgement=0.015)
     assert reads["cpu"] == 50
     assert "cpu" in LIGHT
     assert reads["interrupts"] == observer.judgements == 50 / REST
 
 
 @pytest.mark.usefixtures("busy")
-def test_a_busy_host_is_read_each_second_but_for_dear_tables(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(pace, "DEAR", 1e9)
+def test_a_busy_host_is_read_each_second_where_that_is_cheap_but_for_dear_tables() -> None:
     host = Recorded(WALL)
     observer = Watched(host, {"interrupts": 0.05})
-    reads = run(observer, host, 100)
+    reads = run(observer, host, 100, sample=0.001, judgement=0.003)
     assert reads["cpu"] == observer.judgements == 100
     assert 5 <= reads["interrupts"] <= 10
 
 
 @pytest.mark.usefixtures("busy")
-def test_a_dear_judgement_of_a_busy_host_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pace, "DEAR", -1.0)
+@pytest.mark.parametrize(("judgement", "looks"), [(0.014, 60), (0.024, 35), (0.07, 12)])
+def test_a_busy_host_costs_half_a_percent_of_a_core(judgement: float, looks: int) -> None:
     host = Recorded(WALL)
     observer = Watched(host, {})
-    run(observer, host, 50)
-    assert observer.judgements == 50 / REST
+    reads = run(observer, host, 200, sample=0.001, judgement=judgement)
+    assert reads["cpu"] == 200
+    assert observer.judgements == pytest.approx(looks, abs=4)
+    spent = 200 * 0.001 + (observer.judgements - 1) * judgement
+    assert spent <= (200 + pace.SAVED) * pace.PERCENT / 100 + judgement
+
+
+@pytest.mark.usefixtures("busy")
+def test_a_look_that_is_always_too_dear_is_made_every_twenty_seconds() -> None:
+    host = Recorded(WALL)
+    observer = Watched(host, {})
+    run(observer, host, 200, sample=0.001, judgement=0.5)
+    assert observer.judgements == 200 / pace.LONGEST + 1
+
+
+def test_losses_that_begin_are_judged_at_once_and_all_is_read_a_second_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    host = Recorded(WALL)
+    observer = Watched(host, {})
+    seen = []
+    monkeypatch.setattr(pace, "moves", lambda _frame: False)
+    monkeypatch.setattr(pace, "loses", lambda frame: frame.at >= 12)
+    steps = Pace(observer, Clock(observer, 0.001, 0.02))
+    for second in range(18):
+        before = observer.judgements, observer.reads["interrupts"]
+        steps.step(eager=False)
+        if observer.judgements > before[0]:
+            seen.append((second, observer.reads["interrupts"] > before[1]))
+        host.wait(1)
+    assert seen[:5] == [(0, True), (5, True), (10, True), (12, False), (13, True)]
+    assert len(seen) <= 6
 
 
 @pytest.mark.usefixtures("busy")
 def test_what_is_wanted_at_once_is_read_whatever_it_costs() -> None:
     host = Recorded(WALL)
     observer = Watched(host, {"interrupts": 0.05})
-    assert run(observer, host, 20, eager=True)["interrupts"] == observer.judgements == 20
+    reads = run(observer, host, 20, eager=True, judgement=1.0)
+    assert reads["interrupts"] == observer.judgements == 20
 
 
 def test_what_counts_as_loss_are_counters_of_the_tables() -> None:
@@ -108,4 +152,5 @@ def test_a_host_without_link_statistics_has_a_pace() -> None:
         frame = steps.step(eager=False).frame
         host.wait(1)
     assert "netdev" in frame.tables
-    assert not pace.loud(frame)
+    assert not pace.moves(frame)
+    assert not pace.loses(frame)

@@ -13,8 +13,9 @@ from box_parts import finding
 from nettop.advice.judge.judge import Judgement
 from nettop.advice.rules.rule import Finding
 from nettop.cli import main
-from nettop.commands import _baseline, _nagios
+from nettop.commands import _baseline, _nagios, advise
 from nettop.commands._baseline import Baseline, Known, key, since
+from nettop.config import ConfigError
 from nettop.terms.errors import Refused
 
 DEMO = str(Path(__file__).parents[2] / "rules/demo.host.gz")
@@ -218,6 +219,41 @@ def test_with_a_baseline_only_new_findings_raise_the_state(
     assert code == 0
     assert "nothing new since 2001-09-09 01:46:40 UTC" in lines[0]
     assert lines[1] == "gone: a@eth0: a@eth0 held"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "advise --format nagios --seconds soon", "advise --format nagios --typo",
+        "advise --format=nagios more words", "advise --profile none --format nagios",
+        "--netns a advise --format nagios --host b", "--typo advise --format nagios",
+        "advice --format nagios", "watch --format nagios", "advise --format nagios --replay",
+        "advise --format nagios --baseline /none --replay /none",
+    ],
+)  # fmt: skip
+def test_a_usage_error_is_unknown_in_one_line(
+    capsys: pytest.CaptureFixture[str], words: str
+) -> None:
+    assert main(words.split()) == _nagios.UNKNOWN
+    out, err = capsys.readouterr()
+    assert re.fullmatch(r"NETTOP UNKNOWN - [^\n|]+\n", out)
+    assert err == ""
+
+
+def test_an_error_of_nettop_or_of_a_file_is_unknown(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ["advise", "--format", "nagios", "--replay", DEMO]
+    for error in (ConfigError("config.toml: no | table\nhere"), KeyError("x"), OSError(5, "gone")):
+
+        def fail(*_: object, error: Exception = error) -> None:
+            raise error
+
+        monkeypatch.setattr(advise, "observe", fail)
+        assert main(words) == _nagios.UNKNOWN
+        out, err = capsys.readouterr()
+        assert re.fullmatch(r"NETTOP UNKNOWN - [^\n|]+\n", out)
+        assert err == ""
 
 
 def test_what_is_refused_is_unknown_with_its_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -141,7 +141,7 @@ def test_a_recording_ends_at_its_bounds_and_is_kept(
     where = ["--root", str(tmp_path / "host"), "--keep-names"]
     assert main(["record", "-", "--seconds", "0.01", "--interval", "0.02", *where]) == 0
     first = len(capfdbinary.readouterr().out)
-    few = bounds.Bound(first + 100, "bytes", "a recording, unpacked", "")
+    few = bounds.Bound(first + 2500, "bytes", "a recording, unpacked", "")
     monkeypatch.setitem(bounds.BOUNDS, "recording", few)
     file = name if name == "-" else str(tmp_path / name)
     assert main(["record", file, "--seconds", "60", "--interval", "0.02", *where]) == 4

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Collection, Mapping
 
+from nettop.host.ages import NONE
 from nettop.host.netlink.codec import HEADER, NESTED, attribute
 from nettop.host.request import Request
 
@@ -68,6 +69,7 @@ class Fake:
     ends = False
     opening = False
     batches = None
+    ages = NONE
     host = "fake"
 
     def __init__(
@@ -116,6 +118,9 @@ class Fake:
 
     def keep_open(self, paths: Collection[str]) -> None:
         """There is no file."""
+
+    def keep_ages(self, ages: Mapping[str, float]) -> None:
+        """Nothing is recorded."""
 
     def _answer(self, answers: Mapping[str, bytes | int], name: str) -> bytes:
         self.asked.append(name)

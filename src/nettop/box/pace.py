@@ -1,14 +1,16 @@
-"""How often a box looks: at a quiet host, most tables and the rules wait for some seconds.
+"""How often a box looks: what it may cost decides how often all tables are read and judged.
 
 Each second the counters of interfaces, backlog, protocols and CPUs are read, so that their past has
-every second, and a host that gets busy or drops packets is judged at once. On a busy host with many
-sockets or queues, tables whose reading is dear wait longer, and so do the rules.
+every second. A whole look reads the other tables too, and judges. A quiet host gets one each `REST`
+seconds. A busy one, or one that loses packets, gets as many as `PERCENT` of a core allows, one a
+second at the most; losses that begin get one at once. Tables of settings wait
+longer, and so do those whose reading is dear.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
@@ -17,9 +19,12 @@ from ..sampling.budget import Budget
 from ..views.observer import Observation, Observer
 
 LIGHT: Final = frozenset({"cpu", "link_stats", "netdev", "snmp", "softnet"})
-REST: Final = 5.0  # seconds between two judgements of a quiet host
-PERCENT: Final = 0.5  # of a core, for dear tables of a busy host
-DEAR: Final = 0.02  # seconds of CPU time: a judgement that takes longer is not made each second
+REST: Final = 5.0  # seconds between two whole looks at a quiet host
+LONGEST: Final = 20.0  # seconds between two whole looks that cost more than the box may
+SELDOM: Final = 10.0  # seconds: a table with this interval or a longer one holds settings
+SETTINGS: Final = 30.0  # seconds between two readings of such a table
+PERCENT: Final = 0.5  # of a core
+SAVED: Final = 10.0  # seconds: what was not used for so long can be used at once, or borrowed
 BUSY: Final = 1_000_000.0  # bytes/s through all interfaces together
 _LOST: Final = {
     "link_stats": ("rx_dropped", "tx_dropped", "rx_missed_errors", "rx_fifo_errors"),
@@ -30,47 +35,80 @@ _LOST: Final = {
 
 
 class Pace:
-    """Observes a live host; the last observation stands while the host is quiet."""
+    """Observes a live host; the last observation stands until the next whole look."""
 
-    def __init__(self, observer: Observer) -> None:
-        """Nothing was observed yet."""
-        self._observer = observer
+    def __init__(self, observer: Observer, work: Callable[[], float] = time.process_time) -> None:
+        """Nothing was observed yet. `work` gives the CPU seconds spent so far."""
+        self._observer, self._work = observer, work
         self._last: Observation | None = None
-        self._judged = 0.0
-        self._cost = 0.0  # CPU seconds of the last judgement
+        self._looked = 0.0  # seconds of the clock: the last whole look
+        self._soon = False  # whether the next look is a whole one: losses have begun
+        self._credit = 0.0  # CPU seconds that the box may use now
+        self._free = True  # whether the last step costs nothing, because it was wanted
+        self._at = self._spent = 0.0  # seconds of the clock and of the CPU at the last step
         self._budget = Budget(PERCENT)
 
     def step(self, *, eager: bool) -> Observation:
-        """The next observation; `eager` reads all and judges, whether the host is quiet or not."""
+        """The next observation; `eager` reads all and judges, whatever it costs."""
         observer, last = self._observer, self._last
-        eager = eager or last is None
-        busy = last is not None and loud(last.frame)
-        frame = observer.sample({} if eager else self._waits(busy=busy))
+        self._pay(observer.source.now(), free=eager or last is None)
+        if eager or last is None:
+            frame, whole = observer.sample({}), True
+        else:
+            whole = self._due(last.frame, observer.source.now())
+            frame = observer.sample(self._waits() if whole else self._resting())
+        # what was read seldom is older than losses that begin: it is read a second later
+        sudden = not whole and last is not None and loses(frame) and not loses(last.frame)
+        self._soon = sudden and self._credit > -SAVED * PERCENT / 100
         self._budget.read(observer.sampler.spent)
-        due = not 0 <= frame.at - self._judged < REST * 0.95
-        at_once = loud(frame) and not (busy and self._cost > DEAR)
-        if eager or due or at_once or last is None:
-            begun = time.thread_time()
+        if whole:
+            self._looked = frame.at
+        if last is None or whole or self._soon:
             self._last = observer.observation(frame)
-            self._judged, self._cost = frame.at, time.thread_time() - begun
         else:
             self._last = replace(last, frame=frame)
         return self._last
 
-    def _waits(self, *, busy: bool) -> Mapping[str, float]:
-        """Seconds that each table may be old."""
-        tables, sampler = self._observer.tables(), self._observer.sampler
-        if not busy:
-            return dict.fromkeys(tables - LIGHT, REST)
-        return self._budget.stretched({name: max(1.0, sampler.every(name)) for name in tables})
+    def _due(self, before: Frame, now: float) -> bool:
+        """Whether a whole look is to be made now."""
+        passed = now - self._looked
+        if self._soon or not 0 <= passed < LONGEST - 0.5:
+            return True
+        busy = passed >= REST * 0.95 or moves(before) or loses(before)
+        return self._credit >= 0 and busy
+
+    def _pay(self, at: float, *, free: bool) -> None:
+        """Pay all work since the last step began, unless that was `free`; so is this one."""
+        spent = self._work()
+        if not self._free:
+            allowed = max(0.0, at - self._at) * PERCENT / 100
+            credit = self._credit + allowed - (spent - self._spent)
+            self._credit = max(-LONGEST * PERCENT / 100, min(SAVED * PERCENT / 100, credit))
+        self._free, self._at, self._spent = free, at, spent
+
+    def _resting(self) -> Mapping[str, float]:
+        """Tables that are not read beside the light ones."""
+        return dict.fromkeys(self._observer.tables() - LIGHT, float("inf"))
+
+    def _waits(self) -> Mapping[str, float]:
+        """Seconds that each table of a whole look may be old."""
+        every = {name: self._observer.sampler.every(name) for name in self._observer.tables()}
+        slow = {name: max(SETTINGS, one) for name, one in every.items() if one >= SELDOM}
+        waits = {name: max(1.0, one) for name, one in every.items()} | slow
+        return slow | self._budget.stretched(waits)
 
 
-def loud(frame: Frame) -> bool:
-    """Whether the host moves more than `BUSY`, or loses packets, by the tables that are `LIGHT`."""
+def moves(frame: Frame) -> bool:
+    """Whether the host moves more than `BUSY`."""
     moved = 0.0
     for entry in frame.tables.get("link_stats") or frame.tables.get("netdev") or ():
         moved += (entry.rate("rx_bytes") or 0.0) + (entry.rate("tx_bytes") or 0.0)
-    return moved > BUSY or any(
+    return moved > BUSY
+
+
+def loses(frame: Frame) -> bool:
+    """Whether the host loses packets, by the tables that are `LIGHT`."""
+    return any(
         entry.rate(name) or 0.0
         for table, names in _LOST.items()
         for entry in frame.tables.get(table, ())

@@ -7,12 +7,12 @@ state: 0 OK, 1 WARNING, 2 CRITICAL, 3 UNKNOWN.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import Final
 
 from ..advice.rules.rule import Finding
 from ..advice.rules.severity import SEVERITIES
-from ..terms.errors import Refused
 from . import print_lines
 from ._baseline import Since
 
@@ -23,13 +23,15 @@ MOST: Final = 4096  # bytes of all lines; Nagios Core reads 8192, older agents l
 UNKNOWN: Final = 3
 
 
-def checked(work: Callable[[], int]) -> int:
-    """The exit code of `work`; what it refuses is the state UNKNOWN with its sentence."""
-    try:
-        return work()
-    except Refused as error:
-        print_lines(f"NETTOP UNKNOWN - {_plain(str(error))}")
-        return UNKNOWN
+def wanted(words: Sequence[str]) -> bool:
+    """Whether a command line asks for this format, valid or not."""
+    return "--format=nagios" in words or ("--format", "nagios") in pairwise(words)
+
+
+def unknown(message: str) -> int:
+    """Print one line for what was refused or failed; the state UNKNOWN."""
+    print_lines(f"NETTOP UNKNOWN - {_cut(_plain(message))}")
+    return UNKNOWN
 
 
 def report(

@@ -90,14 +90,6 @@ def run(args: argparse.Namespace) -> int:
         args.fail_on = "critical"
         if args.baseline or args.format:
             args.fail_on = "info" if args.baseline and not args.format else "warning"
-    if args.format is None:
-        return _advise(args)
-    from ._nagios import checked
-
-    return checked(lambda: _advise(args))
-
-
-def _advise(args: argparse.Namespace) -> int:
     from ..sampling.ahead import prepare
     from ..terms.errors import Refused
     from ..views.enough import shortfall

@@ -12,11 +12,12 @@ import os
 import re
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Final
 
 from ..files import bounds
 from . import prefix
+from .ages import NONE
 from .connection import Connection
 from .far import mirror, wire
 from .far.wire import Ask
@@ -55,8 +56,8 @@ class Distant:
     """A host behind a command prefix. HostLostError when it cannot be read."""
 
     live = False
-    ends = False
-    opening = False
+    ends = opening = False
+    ages = NONE
 
     def __init__(self, connect: Connect) -> None:
         """`connect` starts a reader."""
@@ -328,6 +329,9 @@ class Distant:
 
     def end_drops(self) -> None:
         """No program was loaded."""
+
+    def keep_ages(self, ages: Mapping[str, float]) -> None:
+        """Nothing is recorded."""
 
     def keep_open(self, paths: Collection[str]) -> None:
         """The reader opens each file when it is asked."""

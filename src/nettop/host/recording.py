@@ -8,6 +8,7 @@ old recordings. It has a comment, then entries; each begins with a line `-- NAME
     -- /sys/class/net/eth0/device@ -- where a link points
     -- netlink/ethtool/rings/eth0 --  an answer's bytes, base64
     -- bpf/drops --                   the counts of nettop's program in the kernel
+    -- nettop/ages --                 the tables that were not read at this moment (`ages`)
     -- @1.000 wall 1700000000.0 --    a new moment: its entries replace earlier ones
 
 A body such as `!13 Permission denied` is the error of the host. A file name that ends in `.gz`
@@ -21,10 +22,11 @@ import errno
 import re
 import threading
 from bisect import bisect_left
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from ..files import bounds
+from . import ages
 from .archive import RecordedMoment, RecordingError, load, parse
 from .request import Request
 from .source import Batches, Source
@@ -95,6 +97,15 @@ class Replay:
     def opening(self) -> bool:
         """Whether this is the first moment of several."""
         return self._index == self._first and len(self.moments) > 1
+
+    @property
+    def ages(self) -> Mapping[str, float]:
+        """Seconds since each table was read that was not read at this moment."""
+        body = self._tree.get(ages.ENTRY)
+        return ages.parse(body.decode("ascii", "replace")) if body else ages.NONE
+
+    def keep_ages(self, ages: Mapping[str, float]) -> None:
+        """Nothing is recorded."""
 
     def now(self) -> float:
         """The moment's seconds."""
@@ -240,6 +251,18 @@ class Record:
     def opening(self) -> bool:
         """Whether the recorded source has just begun."""
         return self.inner.opening
+
+    @property
+    def ages(self) -> Mapping[str, float]:
+        """Those of the recorded source, if it is a recording."""
+        return self.inner.ages
+
+    def keep_ages(self, seconds: Mapping[str, float]) -> None:
+        """Record which tables were not read at this moment; of a recording as it has them."""
+        if body := ages.written(self.inner.ages if self.inner.ends else seconds):
+            self._keep(ages.ENTRY, body)
+        elif self._known.pop(ages.ENTRY, ""):
+            self._now[ages.ENTRY] = "!gone\n"
 
     def _keep(self, name: str, body: str) -> None:
         if self._mark is None:

@@ -13,6 +13,7 @@ import base64
 import re
 import struct
 
+from . import ages
 from .archive import MARK
 from .pseudonyms import Names
 from .scrub_netlink import scrubbed
@@ -58,7 +59,7 @@ def _body(name: str, body: str, names: Names) -> str:
         return body
     if name.startswith("netlink/"):
         return _netlink(name, body, names)
-    if name.startswith("ioctl/"):
+    if name == ages.ENTRY or name.startswith("ioctl/"):
         return body
     if name == "/proc/self/mountinfo":
         return _mounts(body)

@@ -10,12 +10,13 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from itertools import islice
 from typing import TYPE_CHECKING, Final, Protocol
 
 from ..files import bounds
 from ..terms.errors import Refused
+from .ages import NONE
 from .request import Request
 
 if TYPE_CHECKING:
@@ -83,6 +84,13 @@ class Source(Protocol):
     def opening(self) -> bool:
         """Whether this is the first of several moments of a recording: it has no rates."""
 
+    @property
+    def ages(self) -> Mapping[str, float]:
+        """Seconds since tables were read that a recording did not read at this moment."""
+
+    def keep_ages(self, ages: Mapping[str, float]) -> None:
+        """What is recorded gets the seconds since each table was read."""
+
     def now(self) -> float:
         """Monotonic seconds."""
 
@@ -141,6 +149,7 @@ class Live:
     ends = False
     opening = False
     batches = None
+    ages = NONE
 
     def __init__(self, root: str = "/", host: str | None = None) -> None:
         """`root` is the directory to read; netlink is used only if it is `/`."""
@@ -225,6 +234,9 @@ class Live:
     def text(self, path: str) -> str:
         """The file's text."""
         return self.data(path).decode("utf-8", "surrogateescape")
+
+    def keep_ages(self, ages: Mapping[str, float]) -> None:
+        """Nothing is recorded."""
 
     def listing(self, path: str) -> list[str]:
         """The names in a directory, sorted."""

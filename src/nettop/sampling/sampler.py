@@ -12,6 +12,7 @@ from typing import Any, Final, NamedTuple
 from .. import collect
 from ..collect import Memory
 from ..frame.rates import Entry, Frame, Partly, entries, kept
+from ..host.ages import SAME
 from ..host.source import HostLostError, Source
 from ..terms.errors import sentence
 from .ahead import Ahead
@@ -52,8 +53,9 @@ class Sampler:
         """
         source, batches, old = self.source, self.source.batches, self.last
         at = source.now()
+        rested = {name: at - age for name, age in source.ages.items()}  # when they were read
         todo = sorted(set(wanted))  # a table read twice in a frame would have no interval
-        due = {name for name in todo if self._due(name, at, waits)}
+        due = {name for name in todo if self._due(name, at, waits, rested)}
         if batches is not None:
             at = self.ahead.fetch(batches, sorted(due), source)
         tables: dict[str, Sequence[Entry[Any]]] = {}
@@ -64,7 +66,8 @@ class Sampler:
             if name not in collect.names():
                 missing[name] = "no such collector"
                 continue
-            rests = name in wanted or not self._due(name, at, waits)  # else: read instead of one
+            # a table that is not wanted is read instead of one
+            rests = name in wanted or not self._due(name, at, waits, rested)
             if old is not None and name not in due and rests:
                 if name in old.missing:
                     missing[name] = old.missing[name]
@@ -77,7 +80,8 @@ class Sampler:
             started = source.now()  # per table: on a large host reading a frame takes long
             worked = time.thread_time()
             try:
-                tables[name] = self._read(name, at, started if batches is None else at, missing)
+                begun = rested.get(name, started if batches is None else at)
+                tables[name] = self._read(name, rested.get(name, at), begun, missing)
             except HostLostError:
                 raise
             except Exception as error:
@@ -88,6 +92,7 @@ class Sampler:
                 self.ahead.keep(name, batches.asked())
             cost[name] = source.now() - started
             self.spent[name] = time.thread_time() - worked
+        source.keep_ages({name: at - self.taken[name][0] for name in todo if name in self.taken})
         self.last = Frame(at, source.wall(), tables, missing, cost)
         return self.last
 
@@ -95,15 +100,19 @@ class Sampler:
         """Seconds between two readings of a table, as declared and in `waits`."""
         return max(_plan(name).every, waits.get(name, 0.0))
 
-    def _due(self, name: str, at: float, waits: Mapping[str, float]) -> bool:
-        """Whether the table is read in a frame at `at`."""
+    def _due(
+        self, name: str, at: float, waits: Mapping[str, float], rested: Mapping[str, float]
+    ) -> bool:
+        """Whether the table is read in a frame at `at`; `rested`: when a recording read it last."""
         if name not in collect.names():
             return False
+        passed = rested.get(name, at) - self.taken.get(name, _NEVER)[0]
+        if name in rested and abs(passed) < SAME:
+            return False  # the recording has nothing new
         if self.last is None or name in self.stale:
             return True
-        every = self.every(name, waits)
         # a time in the future: the other host has booted
-        return not 0.0 <= at - self.taken.get(name, _NEVER)[0] < every * 0.95
+        return not 0.0 <= passed < self.every(name, waits) * 0.95
 
     def _read(
         self, name: str, at: float, begun: float, missing: dict[str, str]
