@@ -43,7 +43,8 @@ def calm() -> Scene:
 @pytest.mark.parametrize(
     ("name", "heading"),
     [("flows", "PEER"), ("flows", "SENDS"), ("flows", "LIMIT"), ("journal", "SETTING"),
-     ("journal", "STATE"), ("tests", "TOOL")],
+     ("journal", "STATE"), ("tests", "TOOL"), ("nic", "NOW"), ("nic", "LIMIT"), ("nic", "SETTING"),
+     ("cores", "IRQ/s"), ("cores", "IRQ")],
 )  # fmt: skip
 def test_a_click_on_a_heading_sorts_by_it_and_again_inverts(
     name: str, heading: str, size: tuple[int, int]

@@ -79,15 +79,19 @@ def _part_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
 def _heading_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
     """The title of the column whose heading is under the mouse; empty elsewhere."""
     x, y = at
-    row = rows[y] if 0 <= y < len(rows) else ()
-    if any(role not in ("head", "select", "", "faint") for _, role in row):
-        return ""
-    column = 0
-    for text, role in row:
+    column, title, roles = 0, "", set[str]()
+    for text, role in rows[y] if 0 <= y < len(rows) else ():
+        if text == "│":  # the border of a part: other parts may have no headings
+            if column > x:
+                break
+            title, roles = "", set()
+            column += 1
+            continue
         if column <= x < column + cells(text) and role in ("head", "select"):
-            return text.strip(" ▼▲")
+            title = text.strip(" ▼▲")
+        roles.add(role)
         column += cells(text)
-    return ""
+    return title if roles <= {"head", "select", "", "faint"} else ""
 
 
 def _sorted(view: View, title: str) -> View:
