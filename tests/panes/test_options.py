@@ -144,3 +144,11 @@ async def test_a_key_changes_the_screen_at_once() -> None:
         await pilot.press("down", "right", "down", "down", "right")
         assert (app.scene.units.bits, app.scene.interval) == (False, 2.0)
         assert "MB/s" in words(list(app.board.shown))
+
+
+def test_next_detail_stays_among_the_tables() -> None:
+    view = keys(at("columns.flows"), "enter")
+    for _ in range(5):
+        view, _ = press("n", "n", view, scene())
+        assert view.spot.open in ("columns.cores", "columns.nic")
+        assert "COLUMNS OF" in words(options.listed(scene(), view, 100, 20))

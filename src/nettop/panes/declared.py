@@ -70,6 +70,7 @@ class Pane:
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`
     setting: Callable[[str], str] | None = None  # the setting that `e` changes
+    details: Callable[[Scene, View], tuple[str, ...]] | None = None  # n N: rows; default: items
     command: Callable[[str], str] = _itself  # what `y` copies if the row has no planned change
     undoes: Callable[[Scene, str], list[JournalEntry] | None] | None = None  # `u`; None: default
     exports: Callable[[Scene], list[JournalEntry]] | None = None  # `x`; default: the plan

@@ -73,6 +73,11 @@ def chosen(options: Options, name: str, by: int) -> Options:
         return replace(options, theme=THEMES[(at + by) % len(THEMES)])
     if name == "units":
         return replace(options, units=Units(not units.bits, units.iec))
+def details(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The rows that open: the tables whose columns are chosen."""
+    return tuple(f"columns.{name}" for name in TABLES)
+
+
     if name == "prefix":
         return replace(options, units=Units(units.bits, not units.iec))
     if name == "interval":
