@@ -34,6 +34,21 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     assert panes.pane(pane).TITLE.split()[0] in text
 
 
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+@pytest.mark.parametrize("more", [1, 3])
+def test_more_panes_leave_room_for_keys(width: int, more: int) -> None:
+    titles = [(name, panes.pane(name).TITLE) for name in panes.names()]
+    titles += [(f"new{number}", "Conntrack") for number in range(more)]
+    for here, title in titles:
+        shown = page.shortened(titles, here, width)
+        assert [name for name, _ in shown] == [name for name, _ in titles]
+        assert (here, f" {title.split()[0]}") in shown
+        taken = sum(2 + len(text) for _, text in shown)
+        assert width - taken >= page.KEYS_ROOM or all(
+            not text for name, text in shown if name != here
+        )
+
+
 @pytest.mark.parametrize("pane", panes.names())
 def test_every_key_of_the_footer_is_in_the_table(pane: str) -> None:
     scene = storied()
