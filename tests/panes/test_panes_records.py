@@ -117,6 +117,10 @@ def test_the_history_marks_the_findings_that_began_and_ended() -> None:
     for mark, at, name in (("✗", last.at - 60.0, held.rule), ("○", last.at - 30.0, "gone")):
         column = history.column_of(at, moments, 150) or 0
         assert axis[column:].startswith(f"{mark} {name} ")
+    ruled = replace(view, marks=(last.at - 55.0, last.at - 40.0))
+    axis = text_of(history.ruler(scene, ruled, moments, 150)[0])[-150:]
+    assert axis[history.column_of(last.at - 60.0, moments, 150) or 0 :][:2] == "✗ "
+    assert f"{held.rule[:3]}" not in axis  # a mark of the ruler is not written into a name
     then = replace(view, moment=last.wall - 60.0)
     text = words(history.reading(scene, then, moments, "eth0", 150))
     assert f"✗ {held.id} began" in text

@@ -222,23 +222,22 @@ def load(scene: Scene, width: int, rows: int) -> list[Line]:
 def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> list[Line]:
     """The time axis: the cursor, the two marks, the changes and findings with their names."""
     marks = [(" ", "")] * room
+    here = cursor_at(scene, view)
+    own = [("▲", room - 1 if here is None else column_of(here, moments, room))]
+    own += [(name, column_of(at, moments, room))
+            for name, at in zip("AB", sorted(view.marks), strict=False)]  # fmt: skip
     known = [(column_of(moment, moments, room), event) for moment, event in seen(scene, moments)]
-    places = [column for column, _ in known if column is not None]
+    places = [column for _, column in (*own, *((event, at) for at, event in known))]
     for column, event in known:
         if column is None:
             continue
         text, role = sign(event.kind)
-        after = min((place for place in places if place > column), default=room)
+        after = min((at for at in places if at is not None and at > column), default=room)
         text += f" {event.text} " if column + cells(event.text) + 3 < after else ""
         marks[column : column + len(text)] = [(char, role) for char in text]
-    for name, moment in zip("AB", sorted(view.marks), strict=False):
-        column = column_of(moment, moments, room)
-        if column is not None:
+    for name, column in own:
+        if column is not None and (name != "▲" or marks[column][0] == " "):
             marks[column] = (name, "key")
-    here = cursor_at(scene, view)
-    column = column_of(here, moments, room) if here is not None else room - 1
-    if column is not None:
-        marks[column] = ("▲", "key") if marks[column][0] == " " else marks[column]
     axis = line((" " * (_LABEL + 4), ""), *merge(marks))
     if not moments:
         return [axis]
