@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
-NARROW: Final = 70  # columns below which a finding has no id
+NARROW: Final = 70  # columns below which the keys of a finding have no words
+NAMED: Final = 96  # columns from which a finding has its id: below, the title would be cut
+FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -83,7 +85,7 @@ def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
     Where there is little room the title stands alone: it says what is wrong.
     """
     mark, role = MARKS.get(one.state, severity(one.finding))
-    name = min(longest, max(20, width // 4)) if width >= NARROW or one.finding is None else -2
+    name = min(longest, max(20, width // 4)) if width >= NAMED or one.finding is None else -2
     head = line((f" {mark} ", role))
     if name > 0:
         head += line((fit(one.id, name), role if role != "dim" else ""), "  ")
