@@ -64,6 +64,11 @@ def test_a_heading_of_the_table_of_cores_sorts_it_and_not_the_matrix() -> None:
     loads = [float(row.split("%")[0].split()[-1]) for row in rows[at + 1 : at + 9]]
     assert loads == sorted(loads, reverse=True)
     assert cores.items(scene, busy) == cores.items(scene, view)
+    for title in ("CORE", "NODE"):  # as wide as their columns
+        narrow = view.at(sort=titles.index(title))
+        text = words(cores.lines(scene, narrow, 120, 30))
+        assert f"{title}▼" in text
+        assert all(len(row) <= 120 for row in text.splitlines())
     known = [title for title in titles if title]
     assert len(set(known)) == len(known) > 12
 
