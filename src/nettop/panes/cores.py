@@ -56,7 +56,9 @@ ORDERS: Final[Sequence[Order[Row]]] = (  # of the matrix
     Order("QUEUE", lambda one: _DIGITS.sub(lambda n: n[0].zfill(6), one[0]), down=False),
     Order("IRQ", lambda one: one[1][0].irq, down=False),
 )
-TITLES: Final = tuple(dict.fromkeys(one.title for one in (*ORDERS, *corelist.ORDERS)))
+TITLES: Final = tuple(
+    dict.fromkeys([*(one.title for one in ORDERS), *(one.title for one in corelist.ORDERS)])
+)
 
 
 def rows_of(scene: Scene, view: View) -> list[Row]:

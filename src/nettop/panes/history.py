@@ -233,7 +233,7 @@ def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> li
             continue
         text, role = sign(event.kind)
         after = min((at for at in places if at is not None and at > column), default=room)
-        text += f" {event.text} " if column + cells(event.text) + 3 < after else ""
+        text += f" {event.text} " if column + cells(event.text) + 3 <= after else ""
         marks[column : column + len(text)] = [(char, role) for char in text]
     for name, column in own:
         if column is not None and (name != "▲" or marks[column][0] == " "):
