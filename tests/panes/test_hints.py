@@ -66,6 +66,15 @@ def test_the_keys_follow_the_row() -> None:
     assert "a apply" not in footer(replace(scene, origin="replay of x"), on, 120)
     assert "a apply" not in footer(scene, View(pane="flows"), 120)
     assert "End present" in footer(scene, replace(on, moment=1.0), 120)
+    tried = tuple(replace(one, experiment=True) for one in RING.wanted)
+    trying = replace(scene, findings=(replace(RING, wanted=tried),))
+    text = footer(trying, on, 120)
+    assert "p prove" in text
+    assert "a apply" not in text
+    text = text_of(next(r for r in page.compose(trying, View(), 80, 24) if "prove" in text_of(r)))
+    assert "a apply" not in text
+    there = replace(scene, findings=(replace(RING, host="far"),))
+    assert "prove" not in footer(there, on, 120)
     running = replace(scene, progress=RunningTest("bulk", 1.0, 9.0))
     assert "Ctrl-X stop" in footer(running, on, 120)
 

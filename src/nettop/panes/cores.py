@@ -112,9 +112,11 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Moving interrupts."""
+    """Moving interrupts, if the queue has one of its own."""
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
-    known = moving if here and not scene.origin else ()
+    queues = scene.facts.queues if scene.facts is not None else ()
+    movable = any(q.irq is not None and f"{q.nic}/{q.name}" == here for q in queues)
+    known = moving if movable and not scene.origin else ()
     return (*known, Hint(">", "sort", "sort"), Hint("z", "fold", "fold"))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
 from ..terms.text import Line, cells, crop, ends, fit, line
+from ..views.ask import Hint
 from ..views.mutes import may_mute, mutes
 from ..views.once import once
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
@@ -57,6 +58,15 @@ def muted_by(name: str, scene: Scene) -> Finding | None:
     """The first muted finding with exactly this name; else one that the name may mute."""
     known = sorted(scene.muted, key=lambda finding: not mutes(name, finding))
     return next((finding for finding in known if may_mute(name, finding)), None)
+
+
+def fixes(one: Listed | None) -> tuple[Hint, ...]:
+    """The keys that change this host: none for the other host, only a proof of an experiment."""
+    finding = one.finding if one is not None else None
+    if finding is not None and finding.host:
+        return ()
+    sure = finding is None or any(not wanted.experiment for wanted in finding.wanted)
+    return FIX if sure else FIX[1:]
 
 
 def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
