@@ -109,9 +109,9 @@ def selected(row: Line) -> bool:
 
 
 def _same_frame(rows: Sequence[Line], here: int, there: int) -> bool:
-    """Whether no border of a frame is between two rows."""
+    """Whether no border of a frame and no heading of another part is between two rows."""
     between = rows[min(here, there) : max(here, there) + 1]
-    return not any(row and row[0][0][:1] in ("╭", "╰") for row in between)
+    return not any(row and (row[0][0][:1] in ("╭", "╰") or row[0][1] == "title") for row in between)
 
 
 def _inside(row: Line, x: int) -> bool:
