@@ -49,6 +49,23 @@ def test_the_overview_tells_the_rate(recording: str, capsys: pytest.CaptureFixtu
     assert "8 Mb/s" in capsys.readouterr().out
 
 
+def test_the_options_are_those_of_the_files_and_need_no_host(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "nettop").mkdir()
+    file = tmp_path / "nettop" / "config.toml"
+    file.write_text('theme = "contrast"\ndrop_reasons = true\n', encoding="utf-8")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert cli.main(["show", "options", "--interval", "3"]) == 0
+    text = capsys.readouterr().out
+    changed = {row.split()[1] for row in text.splitlines() if row.startswith(" *")}
+    assert changed == {"theme", "drop_reasons", "interval"}
+    file.write_text('theme = "pink"\n', encoding="utf-8")
+    assert cli.main(["show", "options"]) == 2
+    assert "pink" in capsys.readouterr().err
+
+
 def test_an_unknown_pane_is_named_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["show", "flow", "--once"]) == 2
     assert "flows" in capsys.readouterr().err

@@ -34,6 +34,21 @@ def test_help_and_the_first_key_are_never_cut(pane: str, width: int) -> None:
     assert panes.pane(pane).TITLE.split()[0] in text
 
 
+@pytest.mark.parametrize("width", [70, 80, 100, 120])
+@pytest.mark.parametrize("more", [1, 3])
+def test_more_panes_leave_room_for_keys(width: int, more: int) -> None:
+    titles = [(name, panes.pane(name).TITLE) for name in panes.names()]
+    titles += [(f"new{number}", "Conntrack") for number in range(more)]
+    for here, title in titles:
+        shown = page.shortened(titles, here, width)
+        assert [name for name, _ in shown] == [name for name, _ in titles]
+        assert (here, f" {title.split()[0]}") in shown
+        taken = sum(2 + len(text) for _, text in shown)
+        assert width - taken >= page.KEYS_ROOM or all(
+            not text for name, text in shown if name != here
+        )
+
+
 @pytest.mark.parametrize("pane", panes.names())
 def test_every_key_of_the_footer_is_in_the_table(pane: str) -> None:
     scene = storied()
@@ -51,6 +66,15 @@ def test_the_keys_follow_the_row() -> None:
     assert "a apply" not in footer(replace(scene, origin="replay of x"), on, 120)
     assert "a apply" not in footer(scene, View(pane="flows"), 120)
     assert "End present" in footer(scene, replace(on, moment=1.0), 120)
+    tried = tuple(replace(one, experiment=True) for one in RING.wanted)
+    trying = replace(scene, findings=(replace(RING, wanted=tried),))
+    text = footer(trying, on, 120)
+    assert "p prove" in text
+    assert "a apply" not in text
+    text = text_of(next(r for r in page.compose(trying, View(), 80, 24) if "prove" in text_of(r)))
+    assert "a apply" not in text
+    there = replace(scene, findings=(replace(RING, host="far"),))
+    assert "prove" not in footer(there, on, 120)
     running = replace(scene, progress=RunningTest("bulk", 1.0, 9.0))
     assert "Ctrl-X stop" in footer(running, on, 120)
 

@@ -144,3 +144,27 @@ async def test_a_key_changes_the_screen_at_once() -> None:
         await pilot.press("down", "right", "down", "down", "right")
         assert (app.scene.units.bits, app.scene.interval) == (False, 2.0)
         assert "MB/s" in words(list(app.board.shown))
+
+
+def test_next_detail_stays_among_the_tables() -> None:
+    view = keys(at("columns.flows"), "enter")
+    for _ in range(5):
+        view, _ = press("n", "n", view, scene())
+        assert view.spot.open in ("columns.cores", "columns.nic")
+        assert "COLUMNS OF" in words(options.listed(scene(), view, 100, 20))
+
+
+def test_the_printed_options_have_their_defaults() -> None:
+    chosen = replace(View().options, theme="light", interval=2.0)
+    view = replace(View(), options=chosen, columns={"flows": ("process", "peer")})
+    rows = words(options.printed(view, View(), {"budget": 2.5}, 100)).splitlines()
+    fields = {row[3:].split()[0]: row for row in rows[2:] if row[3:4].strip()}
+    assert set(fields) == {*options.WORDS, *options.OTHERS, *document(view), *(
+        f"columns.{name}" for name in options.TABLES)}  # fmt: skip
+    marked = {name for name, row in fields.items() if row.startswith(" *")}
+    assert marked == {"theme", "interval", "budget", "columns.flows"}
+    assert fields["theme"].split()[2:4] == ["light", "dark"]
+    assert fields["interval"].split()[2:6] == ["2", "s", "1", "s"]
+    assert fields["budget"].split()[2:4] == ["2.5", "1"]
+    assert "process, peer" in fields["columns.flows"]
+    assert max(map(len, rows)) <= 100

@@ -14,7 +14,7 @@ from nettop.terms.text import text_of
 from nettop.tui.guide import PAIRS, help_lines
 from nettop.tui.keys import KEYS, shown_as
 from nettop.views.past import FINE, History
-from nettop.views.scene import RunningTest, View
+from nettop.views.scene import Ended, RunningTest, View
 
 
 def test_advice_shows_evidence_sources_commands_and_the_other_side() -> None:
@@ -101,6 +101,31 @@ def test_the_time_axis_has_the_marks_and_the_changes_in_their_columns() -> None:
     axis = text_of(history.ruler(scene, view, moments, 100)[0])[-100:]
     column = [history.column_of(one, moments, 100) for one in (moments[1].at, at, moments[-2].at)]
     assert [axis[one or 0] for one in column] == ["A", "◆", "B"]
+
+
+def test_the_history_marks_the_findings_that_began_and_ended() -> None:
+    scene = storied()
+    view = View(pane="history")
+    moments = history.visible(scene, view)
+    last = moments[-1]
+    held = replace(scene.findings[0], held=60.0, severity="critical")
+    gone = replace(scene.findings[0], rule="gone", id="gone@eth0")
+    scene = replace(
+        scene, findings=(held,), ended=(Ended(gone, wall=last.wall - 30.0),), journal=()
+    )
+    axis = text_of(history.ruler(scene, view, moments, 150)[0])[-150:]
+    for mark, at, name in (("✗", last.at - 60.0, held.rule), ("○", last.at - 30.0, "gone")):
+        column = history.column_of(at, moments, 150) or 0
+        assert axis[column:].startswith(f"{mark} {name} ")
+    ruled = replace(view, marks=(last.at - 55.0, last.at - 40.0))
+    axis = text_of(history.ruler(scene, ruled, moments, 150)[0])[-150:]
+    assert axis[history.column_of(last.at - 60.0, moments, 150) or 0 :][:2] == "✗ "
+    assert f"{held.rule[:3]}" not in axis  # a mark of the ruler is not written into a name
+    then = replace(view, moment=last.wall - 60.0)
+    text = words(history.reading(scene, then, moments, "eth0", 150))
+    assert f"✗ {held.id} began" in text
+    then = replace(view, moment=last.wall - 30.0)
+    assert "○ gone@eth0 ended" in words(history.reading(scene, then, moments, "eth0", 150))
 
 
 @pytest.mark.parametrize(("width", "height"), [(140, 60), (120, 38), (100, 28)])

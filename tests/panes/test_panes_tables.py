@@ -37,18 +37,40 @@ def test_flows_sort_filter_and_open() -> None:
 
 
 @pytest.mark.parametrize(
-    ("spot", "told"),
+    ("spot", "text"),
     [
-        (Spot(), "126 queues × 256 cores"),
-        (Spot(sort=1), "by interrupts ▼   126 queues × 256 cores"),
-        (Spot(sort=3, invert=True), "by core ▲   126 queues × 256 cores"),
-        (Spot(invert=True), "by name ▼   126 queues × 256 cores"),
+        (Spot(), "QUEUE "),
+        (Spot(sort=1), "IRQ/s▼"),
+        (Spot(sort=3, invert=True), "by CORE ▲   126 queues × 256 cores"),
+        (Spot(invert=True), "QUEUE▼"),
+        (Spot(sort=4), "QUEUE▲"),
+        (Spot(sort=5), " IRQ▲"),
     ],
 )
-def test_the_matrix_says_what_it_is_sorted_by(spot: Spot, told: str) -> None:
+def test_the_matrix_marks_the_column_it_is_sorted_by(spot: Spot, text: str) -> None:
     view = View(pane="cores", spots={"cores": spot})
-    head = text_of(panes.pane("cores").lines(big(), view, 120, 40)[0])
-    assert head.rpartition("─ ")[2].startswith(told), head
+    head = words(panes.pane("cores").lines(big(), view, 120, 40)[:4])
+    assert text in head
+    assert head.count("▼") + head.count("▲") == (text[-1] in "▼▲" or "CORE" in text)
+
+
+def test_a_heading_of_the_table_of_cores_sorts_it_and_not_the_matrix() -> None:
+    cores = panes.pane("cores")
+    scene, view = storied(), View(pane="cores")
+    titles = cores.orders(view)
+    busy = view.at(sort=titles.index("BUSY"))
+    rows = [text_of(row) for row in cores.lines(scene, busy, 120, 30)]
+    at = next(place for place, row in enumerate(rows) if "BUSY▼" in row)
+    loads = [float(row.split("%")[0].split()[-1]) for row in rows[at + 1 : at + 9]]
+    assert loads == sorted(loads, reverse=True)
+    assert cores.items(scene, busy) == cores.items(scene, view)
+    for title in ("CORE", "NODE"):  # as wide as their columns
+        narrow = view.at(sort=titles.index(title))
+        text = words(cores.lines(scene, narrow, 120, 30))
+        assert f"{title}▼" in text
+        assert all(len(row) <= 120 for row in text.splitlines())
+    known = [title for title in titles if title]
+    assert len(set(known)) == len(known) > 12
 
 
 def test_flows_say_how_many_there_are_and_that_only_the_busiest_are_known() -> None:
@@ -114,7 +136,7 @@ def test_long_names_leave_the_matrix_in_its_columns() -> None:
     for width in (80, 120, 200):
         rows = panes.pane("cores").lines(scene, View(pane="cores"), width, 30)
         told = [text_of(row) for row in rows]
-        head = next(t for t in told if t.startswith(" CORE"))
+        head = next(t for t in told if t.startswith(" QUEUE "))
         queue = next(row for row in rows if "8.12k/s" in text_of(row))
         assert {line_cells(row) for row in rows} == {width}
         assert ("…" in text_of(queue)) == (width < 200)

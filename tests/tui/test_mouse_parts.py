@@ -43,7 +43,8 @@ def calm() -> Scene:
 @pytest.mark.parametrize(
     ("name", "heading"),
     [("flows", "PEER"), ("flows", "SENDS"), ("flows", "LIMIT"), ("journal", "SETTING"),
-     ("journal", "STATE"), ("tests", "TOOL")],
+     ("journal", "STATE"), ("tests", "TOOL"), ("nic", "NOW"), ("nic", "LIMIT"), ("nic", "SETTING"),
+     ("cores", "IRQ/s"), ("cores", "IRQ")],
 )  # fmt: skip
 def test_a_click_on_a_heading_sorts_by_it_and_again_inverts(
     name: str, heading: str, size: tuple[int, int]
@@ -69,6 +70,19 @@ def test_groups_of_flows_are_sorted_by_their_own_columns() -> None:
     assert any("PROCESS▲" in row for row in text)
     names = [row.split("[")[0].strip() for row in text if "[" in row][:2]
     assert names == sorted(names)
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_a_click_below_another_heading_leaves_the_cursor(size: tuple[int, int]) -> None:
+    scene = calm()
+    view = bound(View(pane="cores"), scene)
+    rows = painted(scene, view, size)
+    _, heading = place(rows, " CORES ", last=True)
+    for y in range(heading + 1, min(heading + 6, size[1] - 1)):
+        after, ask = mouse.clicked((3, y), rows, view, scene)
+        assert (after.spot.on, ask) == (view.spot.on, None)
+    queue, _ = mouse.clicked((3, place(rows, "eth1/rx-1")[1]), rows, view, scene)
+    assert queue.spot.on == "eth1/rx-1"
 
 
 def test_a_click_on_a_value_does_not_sort() -> None:

@@ -3,6 +3,7 @@
 nettop show overview --once                       print it once
 nettop show flows --filter limit:cwnd             flows that the congestion window limits
 nettop show nic --interface eth0 --once           settings and counters of eth0
+nettop show options                               options in effect, and their defaults
 
 Without --once the pane is printed every interval until interrupted. Colours are used only on a
 terminal, and not if NO_COLOR is set.
@@ -35,6 +36,7 @@ from ._argument import whole
 
 if TYPE_CHECKING:
     from ..host.source import Source
+    from ..panes.declared import Printed
     from ..terms.text import Line
     from ..views.scene import JournalEntry, Pending
 
@@ -61,7 +63,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--height", type=whole(1, 2000), metavar="N", help="height in lines (as many as needed)"
     )
-    duration_argument(parser, "--interval", "time between samples (1)", 1.0)
+    duration_argument(parser, "--interval", "time between samples (1)")
     interface_argument(parser, "show this interface")
     profile_argument(parser)
     parser.add_argument("--filter", metavar="TEXT", help="show only rows that contain TEXT")
@@ -80,12 +82,34 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(
             f"no pane {args.pane!r}{nearest(args.pane, known)}; panes: {', '.join(known)}"
         )
-    source = open_source(args)
     width = args.width or (
         shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() else 100
     )
+    if (printed := panes.pane(name).printed) is not None:
+        return settled(args.interval, printed, width)
+    source = open_source(args)
+    args.interval = args.interval or 1.0
     tall = args.height or (60 if args.once or not sys.stdout.isatty() else 24)
     return show(args, name, source, width, tall)
+
+
+def settled(interval: float | None, printed: Printed, width: int) -> int:
+    """Print a pane that does not depend on the host, once."""
+    from ..config import Config, ConfigError, load
+    from ..panes import chosen_columns
+    from ..tui.app import options_of
+    from ..views.scene import View
+
+    try:
+        settings = load()
+        columns, faults = chosen_columns(settings.get("columns", {}))
+    except ConfigError as error:
+        raise Refused(str(error), 2) from None
+    report_faults((*settings.faults, *faults))
+    options = options_of(settings, interval)
+    view = View(columns=columns, options=options)
+    put(printed(view, View(options=options_of(Config())), settings.values, width), options.ascii)
+    return 0
 
 
 def show(args: argparse.Namespace, name: str, host: Source, width: int, height: int) -> int:

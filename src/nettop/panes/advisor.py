@@ -224,7 +224,7 @@ def detail(one: Listed, scene: Scene, width: int, on: int = -1) -> list[Line]:
         cause = line((f"   explained by {finding.cause}: fix that first", "warn"))
         out.append(fit_line(cause, width))
     if finding.evidence:
-        out.append(section("SEEN HERE", "", width))
+        out.append(section("SEEN HERE", finding.id, width))
         out += figures(finding, scene, width, min(on, len(finding.evidence) - 1))
     out += remedy(finding, scene, width)
     if text := prediction(finding):

@@ -9,9 +9,10 @@ from ..facts import Facts
 from ..facts.kinds.core import Core
 from ..terms.text import Line, line, stacked
 from ..terms.units import UNKNOWN, brief, percent
+from ..views.scene import Spot
 from . import grid
 from .parts import KINDS, Cell, Column, core_load, kinds
-from .table import fitted, names_of
+from .table import Order, fitted, marked, names_of, ordered
 
 COLUMNS: Final = (
     Column("CORE", 4, ">"),
@@ -27,6 +28,21 @@ COLUMNS: Final = (
     Column("RPS/s", 6, ">"),
     Column("KSOFTIRQD", 9, ">"),
     Column("CLOCK", 8, ">"),
+)
+ORDERS: Final[Sequence[Order[Core]]] = (
+    Order("CORE", lambda core: float(core.cpu)),
+    Order("NODE", lambda core: core.node),
+    Order("BUSY", core_load),
+    Order("MOSTLY", lambda core: kinds(core, 1).partition(" ")[0], down=False),
+    Order("NIC IRQ/s", lambda core: core.nic_irqs),
+    Order("PACKETS/s", lambda core: core.processed),
+    Order("QUEUES", lambda core: float(len(core.queues))),
+    Order("PROCESSES", lambda core: float(len(core.processes))),
+    Order("SQUEEZED/s", lambda core: core.squeezed),
+    Order("LOST/s", lambda core: core.backlog_drops),
+    Order("RPS/s", lambda core: core.received_rps),
+    Order("KSOFTIRQD", lambda core: core.ksoftirqd),
+    Order("CLOCK", lambda core: core.frequency),
 )
 
 
@@ -61,20 +77,27 @@ def _rate(per_s: float | None) -> tuple[str, str]:
     return brief(round(per_s)), "" if per_s >= 0.5 else "dim"
 
 
-def listed(facts: Facts, width: int, height: int, chosen: Sequence[str] = ()) -> list[Line]:
-    """All cores if they fit into `height`; else a heat map of all, and the busiest as rows."""
+def listed(
+    facts: Facts, width: int, height: int, chosen: Sequence[str] = (), by: Spot | None = None
+) -> list[Line]:
+    """All cores if they fit into `height`; else a heat map of all, and the busiest as rows.
+
+    `by` has an order of `ORDERS`, for the rows; None: by number, or the busiest first.
+    """
     cores = facts.cores
     if height < 3 or not cores:
         return []
     out: list[Line] = []
-    shown = list(cores)
+    shown = list(cores) if by is None else ordered(cores, ORDERS, by)
     if len(cores) + 1 > height:
         out = grid.heats(cores, width, height)
-        busiest = sorted(cores, key=lambda core: (-grid.weight(core), core.cpu))
-        shown = busiest[: max(0, height - len(out) - 1)]
+        if by is None:
+            shown = sorted(cores, key=lambda core: (-grid.weight(core), core.cpu))
+        shown = shown[: max(0, height - len(out) - 1)]
     rows = [core_cells(core) for core in shown]
     table = fitted(COLUMNS, width, chosen or _known(rows))
-    return [*out, table.heading(), *(table.row(cells) for cells in rows)]
+    title, down = ("", True) if by is None else marked(ORDERS, by)
+    return [*out, table.heading(title, down=down), *(table.row(cells) for cells in rows)]
 
 
 def _known(rows: Sequence[tuple[Cell, ...]]) -> tuple[str, ...]:

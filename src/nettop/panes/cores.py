@@ -6,6 +6,7 @@ core; `+` `-` `*` where RPS, XPS or both include it; nothing where the core is a
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -18,7 +19,18 @@ from ..terms.units import brief, packets, percent
 from ..views.ask import Hint
 from ..views.scene import Scene, Spot, View, under
 from . import corelist, grid, history
-from .parts import core_load, listing, load_role, matches, section, waiting, window
+from .parts import (
+    Column,
+    core_load,
+    heading,
+    listing,
+    load_role,
+    matches,
+    section,
+    waiting,
+    window,
+)
+from .table import Order, column_of, marked, ordered
 
 Row = tuple[str, list[Queue]]  # the queues of one interrupt, by the name of the first
 TITLE = "Cores & IRQs"
@@ -32,11 +44,22 @@ BOUND = True
 _CELL = 6
 _HEAD = 17  # cells of a row's interrupt number and rate
 _PACKETS = 10
-_SORTS = ("name", "interrupts", "packets", "core")
 COLUMNS = corelist.COLUMNS  # of the table below the matrix
 MANY = 16  # with more queues or cores, idle ones are folded
 RECENT = 5  # free rows from which the load over time is shown
 HOT = 90.0  # percent: the queues of a core with this load come first
+_DIGITS: Final = re.compile(r"\d+")
+ORDERS: Final[Sequence[Order[Row]]] = (  # of the matrix
+    Order("", lambda one: 0.0),  # noqa: ARG005
+    Order("IRQ/s", lambda one: max(q.irq_per_s or 0.0 for q in one[1])),
+    Order("PACKETS", lambda one: sum(q.packets_per_s or 0.0 for q in one[1])),
+    Order("CORE", lambda one: one[1][0].cpu),  # of the table of cores too
+    Order("QUEUE", lambda one: _DIGITS.sub(lambda n: n[0].zfill(6), one[0]), down=False),
+    Order("IRQ", lambda one: one[1][0].irq, down=False),
+)
+TITLES: Final = tuple(
+    dict.fromkeys([*(one.title for one in ORDERS), *(one.title for one in corelist.ORDERS)])
+)
 
 
 def rows_of(scene: Scene, view: View) -> list[Row]:
@@ -53,11 +76,10 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
     rows = [(f"{group[0].nic}/{group[0].name}", group) for group in by.values()]
     text = view.spot.filter
     rows = [r for r in rows if matches(text, r[0], r[1][0].irq_name, str(r[1][0].irq))]
-    sort = view.spot.sort % len(_SORTS)
-    if sort:
-        rows.sort(key=lambda r: _sort_value(r[1], sort), reverse=not view.spot.invert)
-        return rows
-    if view.spot.invert:
+    sort = view.spot.sort % len(TITLES)
+    if 0 < sort < len(ORDERS):
+        return ordered(rows, ORDERS, view.spot)
+    if not sort and view.spot.invert:
         rows.reverse()
     if len(rows) > MANY:
         hot = {c.cpu for c in facts.cores if (core_load(c) or 0.0) >= HOT}
@@ -66,27 +88,23 @@ def rows_of(scene: Scene, view: View) -> list[Row]:
 
 
 def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
-    """The orders; the matrix has no column for them."""
-    return _SORTS
+    """The columns that the matrix, the cores or both can be sorted by."""
+    return TITLES
 
 
-def order(spot: Spot) -> str:
-    """The chosen sort order; empty for the default."""
-    sort = spot.sort % len(_SORTS)
-    if not sort and not spot.invert:
-        return ""
-    down = bool(sort) is not spot.invert
-    return f"by {_SORTS[sort]} {'▼' if down else '▲'}   "
+def order(spot: Spot) -> tuple[str, bool]:
+    """The column that the matrix is sorted by, and whether the largest is first; "": none."""
+    sort = spot.sort % len(TITLES)
+    if not sort:
+        return ("QUEUE", True) if spot.invert else ("", True)
+    return marked(ORDERS, spot) if sort < len(ORDERS) else ("", True)
 
 
-def _sort_value(group: Sequence[Queue], sort: int) -> float:
-    """The value by which a row is sorted in that order of `_SORTS`."""
-    if sort == 1:
-        return float(max(q.irq_per_s or 0.0 for q in group))
-    if sort == 2:
-        return float(sum(q.packets_per_s or 0.0 for q in group))
-    cpu: int | None = group[0].cpu
-    return -1.0 if cpu is None else float(cpu)
+def order_of_cores(spot: Spot) -> Spot | None:
+    """The order of the table of cores in `corelist.ORDERS`; None: that of the matrix only."""
+    title = TITLES[spot.sort % len(TITLES)]
+    known = [one.title for one in corelist.ORDERS]
+    return Spot(sort=known.index(title), invert=spot.invert) if title in known else None
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -95,9 +113,11 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
-    """Moving interrupts."""
+    """Moving interrupts, if the queue has one of its own."""
     moving = (Hint("e", "move", "edit"), Hint("S", "spread", "spread"))
-    known = moving if here and not scene.origin else ()
+    queues = scene.facts.queues if scene.facts is not None else ()
+    movable = any(q.irq is not None and f"{q.nic}/{q.name}" == here for q in queues)
+    known = moving if movable and not scene.origin else ()
     return (*known, Hint(">", "sort", "sort"), Hint("z", "fold", "fold"))
 
 
@@ -183,11 +203,21 @@ def whole(name: str, group: Sequence[Queue]) -> str:
     return name + ("+" + group[1].name if len(group) > 1 else "")
 
 
-def head_lines(cores: Sequence[Core], label: int, width: int) -> list[Line]:
-    """The heading of the matrix: node, number and load of each column's core."""
+def titles(label: int, spot: Spot, *, with_packets: bool) -> Line:
+    """The titles of the columns at the left of the matrix; the sorted one is marked."""
+    name = label - _HEAD - _PACKETS * with_packets - 2
+    columns = [Column("QUEUE", name), Column("IRQ", 5, ">"), Column("IRQ/s", 8, ">")]
+    columns += [Column("PACKETS", _PACKETS, ">")] * with_packets
+    title, down = order(spot)
+    shown = heading(columns, [one.width for one in columns], column_of(columns, title), down)
+    return fit_line(line(" ", *shown), label)
+
+
+def head_lines(cores: Sequence[Core], left: Line, label: int, width: int) -> list[Line]:
+    """The heading of the matrix: `left`, then node, number and load of each column's core."""
     nodes: list[tuple[str, str]] = [(" " * label, "")]
-    numbers: list[tuple[str, str]] = [(fit(" CORE", label), "head")]
-    loads: list[tuple[str, str]] = [(fit(" busy", label), "dim")]
+    numbers: list[tuple[str, str]] = [*left]
+    loads: list[tuple[str, str]] = [(fit(" core busy", label), "dim")]
     last: int | str | None = "none yet"
     for core in cores:
         here = core.node != last and core.node is not None
@@ -272,7 +302,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         )
         columns = view.columns.get("cores", ())
         if corelist.shows(facts, width, height - len(out), columns):
-            out += corelist.listed(facts, width, height - len(out), columns)
+            by = order_of_cores(view.spot)
+            out += corelist.listed(facts, width, height - len(out), columns, by)
         else:
             out += grid.block(facts, width, height - len(out))
     if height - len(out) >= RECENT:
@@ -305,13 +336,16 @@ def matrix(scene: Scene, view: View, rows: Sequence[Row], width: int, height: in
     if len(shown) < len(facts.cores):
         how = "z unfolds, ← →" if view.fold_idle else "← →, z folds"
         remark += f", {len(facts.cores) - len(shown)} not shown ({how})"
-    remark = f"{order(view.spot)}{remark}"
+    title, down = order(view.spot)
+    if title == "CORE":  # the matrix has no heading for it
+        remark = f"by {title} {'▼' if down else '▲'}   {remark}"
     rates = spread(scene)
+    left_titles = titles(label, view.spot, with_packets=with_packets)
     table = [
         matrix_row(name, group, shown, rates, label, with_packets=with_packets)
         for name, group in drawn
     ]
-    out = [section("QUEUES × CORES", remark, width), *head_lines(shown, label, width)]
+    out = [section("QUEUES × CORES", remark, width), *head_lines(shown, left_titles, label, width)]
     at = cursor - visible.start if here is not None else -1
     out += listing(table, at, width, len(table))
     out.append(explain(here, facts, width) if here is not None else ())

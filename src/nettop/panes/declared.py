@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from types import ModuleType
 
@@ -38,6 +38,9 @@ def _itself(here: str) -> str:
     return here
 
 
+Printed = Callable[[View, View, Mapping[str, object], int], list[Line]]
+
+
 @dataclass(frozen=True, slots=True)
 class Pane:
     """A pane: the names of its module. `here` is the id of the row under the cursor, or empty."""
@@ -58,6 +61,7 @@ class Pane:
     TIMELINE: bool = False  # draws the time up to now, also while an earlier moment is shown
     PROGRESS: bool = False  # shows the running test; other panes show one line and its key
 
+    printed: Printed | None = None  # for `nettop show`, if the host plays no part; default: lines
     large: Callable[[Scene, View, int, int], list[Line]] | None = None  # for the whole screen
     hints: Callable[[Scene, View, str], tuple[Hint, ...]] | None = None  # keys for the footer
 
@@ -67,6 +71,7 @@ class Pane:
     sideways: Callable[[View, Scene, int], View] = columns  # h l: -1 or 1; if declared, also ← →
     orders: Callable[[View], tuple[str, ...]] = _unsorted  # the title that each sort order sorts by
     start: Callable[[Scene, View], str] | None = None  # the first row under the cursor, if not 0
+    details: Callable[[Scene, View], tuple[str, ...]] | None = None  # n N: rows; default: items
     updown: Callable[[View, Scene, int], View] | None = None  # ↑ ↓: rows; default: the cursor
     escape: Callable[[View, Scene], View] = _escape
     fold: Callable[[View], View] = _fold  # `z`

@@ -94,12 +94,16 @@ def _stage(one: Reading, limit: Limit, width: int) -> Line:
 
 def process(flow: Flow, scene: Scene, width: int) -> list[Line]:
     """The cores of process and interrupt; the threads of the process, their cores, its cgroup."""
-    app, irq = (UNKNOWN if c is None else str(c) for c in (flow.app_cpu, flow.irq_cpu))
-    where = line(
-        f" process on core {app}, interrupt on core {irq} (queue {flow.queue or '?'})",
-        (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
-        (f"  {flow.queue_why or ''}", "dim"),
-    )
+    app = "unknown" if flow.app_cpu is None else str(flow.app_cpu)
+    if flow.irq_cpu is None:
+        why = f": {flow.queue_why}" if flow.queue_why else ""
+        where = line(f" process on core {app}; interrupt core unknown", (why, "dim"))
+    else:
+        where = line(
+            f" process on core {app}, interrupt on core {flow.irq_cpu} (queue {flow.queue or '?'})",
+            (f"  {flow.distance or 'distance unknown'}", "bad" if flow.far else "dim"),
+            (f"  {flow.queue_why or ''}", "dim"),
+        )
     entries = scene.frame.tables.get("threads", ()) if scene.frame is not None else ()
     own = [entry for entry in entries if entry.now.pid == flow.pid]
     if not own:

@@ -111,6 +111,11 @@ def mark_at(scene: Scene, nic: Nic, width: int, x: int) -> str:
     return ""
 
 
+def sign(kind: str) -> tuple[str, str]:
+    """The mark of an event and its role."""
+    return _EVENTS.get(kind) or (MARKS[kind], ROLES[kind])
+
+
 def id_of(event: Event) -> str:
     """What an event is about: `change:ID`, or `finding:ID`."""
     return f"{'change' if event.kind == 'change' else 'finding'}:{event.id}"
@@ -187,11 +192,10 @@ def _axis(track: Timeline, known: tuple[Event, ...], chosen: Event | None) -> Li
     _put(text, roles, count - 3, "now", "dim")
     for event, following in _spaced(known, count, each):
         at = count - 1 - int(event.ago / each)
-        mark, role = _EVENTS.get(event.kind) or (MARKS[event.kind], ROLES[event.kind])
+        mark, role = sign(event.kind)
         _put(text, roles, at, mark + _name(event, at, following), role)
     if chosen is not None:
-        mark = (_EVENTS.get(chosen.kind) or (MARKS[chosen.kind], ""))[0]
-        name = f"{mark} {chosen.text} "
+        name = f"{sign(chosen.kind)[0]} {chosen.text} "
         at = min(count - 1 - int(chosen.ago / each), count - cells(name))
         _put(text, roles, max(0, at), name, "select")
     return line(" " * (LABEL + 1), *merge(list(zip(text, roles, strict=True))))

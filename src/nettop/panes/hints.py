@@ -14,7 +14,6 @@ PAST: Final = (
     Hint("←", "back", "earlier"),
     Hint("→", "on", "later"),
 )
-FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 COPY: Final = Hint("y", "copy", "copy")
 HELP: Final = Hint("?", "help", "help")
 QUIT: Final = Hint("q", "quit", "quit")
@@ -41,7 +40,7 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
     steps = bool(scene.plans.get(here))
     if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
         return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
-    return (*(FIX if steps and not scene.origin else ()), *((COPY,) if steps else ()))
+    return (*(listed.fixes(one) if steps and not scene.origin else ()), *((COPY,) if steps else ()))
 
 
 def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:

@@ -11,14 +11,17 @@ from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Hint, Key, Next
 from ..views.past import Summary
-from ..views.scene import JournalEntry, Scene, View, nic_of
+from ..views.scene import Scene, View, nic_of
+from ..views.timeline import Event, events
+from .graph import sign
 from .grid import merge
 from .parts import flow_words, section
 
 TITLE = "History"
 KEY = "7"
 LEGEND: Final = (
-    "◆ marks a change. Between the marks A and B: exact bytes and packets, average and peak rate."
+    "◆ a change, ✗ ! a finding began, ○ it ended. Between the marks A and B: exact bytes and "
+    "packets, average and peak rate."
 )
 NEEDS: tuple[str, ...] = ()
 SPANS: Final = (180.0, 300.0, 900.0, 3600.0, 14400.0, 28800.0)
@@ -217,23 +220,25 @@ def load(scene: Scene, width: int, rows: int) -> list[Line]:
 
 
 def ruler(scene: Scene, view: View, moments: Sequence[Summary], room: int) -> list[Line]:
-    """The time axis: the cursor, the two marks, and the changes that were made."""
-    marks = [" "] * room
-    for entry in scene.journal:
-        at = entry.wall - (moments[-1].wall - moments[-1].at) if moments else 0.0
-        if moments and moments[0].at <= at <= moments[-1].at:
-            column = column_of(at, moments, room)
-            if column is not None:
-                marks[column] = "◆"
-    for name, moment in zip("AB", sorted(view.marks), strict=False):
-        column = column_of(moment, moments, room)
-        if column is not None:
-            marks[column] = name
+    """The time axis: the cursor, the two marks, the changes and findings with their names."""
+    marks = [(" ", "")] * room
     here = cursor_at(scene, view)
-    column = column_of(here, moments, room) if here is not None else room - 1
-    if column is not None:
-        marks[column] = "▲" if marks[column] == " " else marks[column]
-    axis = line((" " * (_LABEL + 4), ""), ("".join(marks), "key"))
+    own = [("▲", room - 1 if here is None else column_of(here, moments, room))]
+    own += [(name, column_of(at, moments, room))
+            for name, at in zip("AB", sorted(view.marks), strict=False)]  # fmt: skip
+    known = [(column_of(moment, moments, room), event) for moment, event in seen(scene, moments)]
+    places = [column for _, column in (*own, *((event, at) for at, event in known))]
+    for column, event in known:
+        if column is None:
+            continue
+        text, role = sign(event.kind)
+        after = min((at for at in places if at is not None and at > column), default=room)
+        text += f" {event.text} " if column + cells(event.text) + 3 <= after else ""
+        marks[column : column + len(text)] = [(char, role) for char in text]
+    for name, column in own:
+        if column is not None and (name != "▲" or marks[column][0] == " "):
+            marks[column] = (name, "key")
+    axis = line((" " * (_LABEL + 4), ""), *merge(marks))
     if not moments:
         return [axis]
     clock = [
@@ -266,18 +271,35 @@ def reading(
     if port.lost:
         rates += f"  lost {port.lost:,.0f}/s"
     parts = [line((rates, "strong")), line((hint, "key"))]
-    change = change_at(scene, moments, moment)
-    if change is not None:
-        text = f"◆ {change.setting} {change.before} → {change.after}: {change.state}"
-        parts.append(line((text, "accent")))
+    event = event_at(scene, moments, moment)
+    if event is not None:
+        mark, role = sign(event.kind)
+        parts.append(line((f"{mark} {words(scene, event)}", role)))
     return flow_words(parts, width)
 
 
-def change_at(scene: Scene, moments: Sequence[Summary], moment: Summary) -> JournalEntry | None:
-    """The change nearest to the moment, if it is within a fiftieth of the time shown."""
-    near = max(2.0, (moments[-1].wall - moments[0].wall) / 50)
-    close = [entry for entry in scene.journal if abs(entry.wall - moment.wall) <= near]
-    return min(close, key=lambda entry: abs(entry.wall - moment.wall), default=None)
+def seen(scene: Scene, moments: Sequence[Summary]) -> list[tuple[float, Event]]:
+    """The changes and findings in the time shown, each with its time (seconds, as `at`)."""
+    if len(moments) < 2:
+        return []
+    end = moments[-1].at
+    return [(end - one.ago, one) for one in events(scene, end, end - moments[0].at)]
+
+
+def event_at(scene: Scene, moments: Sequence[Summary], moment: Summary) -> Event | None:
+    """The event nearest to the moment, if it is within a fiftieth of the time shown."""
+    near = max(2.0, (moments[-1].at - moments[0].at) / 50)
+    close = [(abs(at - moment.at), one) for at, one in seen(scene, moments)]
+    return min((pair for pair in close if pair[0] <= near), key=lambda pair: pair[0],
+               default=(0.0, None))[1]  # fmt: skip
+
+
+def words(scene: Scene, event: Event) -> str:
+    """What happened: the change with its values, or the finding that began or ended."""
+    change = next((one for one in scene.journal if one.id == event.id), None)
+    if change is not None:
+        return f"{change.setting} {change.before} → {change.after}: {change.state}"
+    return f"{event.id} {'ended' if event.kind == 'ended' else 'began'}"
 
 
 def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
@@ -285,7 +307,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     nic = nic_of(scene, view)
     name = nic.name if nic is not None else ""
     moments = visible(scene, view)
-    remark = f"last {seconds(span(view))}   [ ] zoom   ◆ change"
+    remark = f"last {seconds(span(view))}   [ ] zoom   ◆ change  ✗ ! finding  ○ ended"
     out = [section(f"HISTORY {name}", remark, width)]
     if len(moments) < 2:
         out.append(line((" collecting the first samples …", "dim")))

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from ..advice.rules.severity import SEVERITIES
 from ..terms.text import Line, cells, crop, ends, fit, line
+from ..views.ask import Hint
 from ..views.mutes import may_mute, mutes
 from ..views.once import once
 from ..views.scene import IN_FORCE, Ended, JournalEntry, Scene
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
     from ..advice.rules.rule import Finding
 
 SLACK: Final = 5.0  # seconds by which a change may precede the first sample of its finding
-NARROW: Final = 70  # columns below which a finding has no id
+NARROW: Final = 70  # columns below which the keys of a finding have no words
+NAMED: Final = 96  # columns from which a finding has its id: below, the title would be cut
+FIX: Final = (Hint("a", "apply", "apply"), Hint("p", "prove", "prove"))
 MARKS: Final = {"done": ("✓", "good"), "ended": ("○", "dim"), "muted": ("◇", "dim")}
 
 
@@ -57,6 +60,15 @@ def muted_by(name: str, scene: Scene) -> Finding | None:
     return next((finding for finding in known if may_mute(name, finding)), None)
 
 
+def fixes(one: Listed | None) -> tuple[Hint, ...]:
+    """The keys that change this host: none for the other host, only a proof of an experiment."""
+    finding = one.finding if one is not None else None
+    if finding is not None and finding.host:
+        return ()
+    sure = finding is None or any(not wanted.experiment for wanted in finding.wanted)
+    return FIX if sure else FIX[1:]
+
+
 def changes_for(one: Ended, scene: Scene) -> tuple[JournalEntry, ...]:
     """The changes in force that were made for a finding while it held."""
     began = one.wall - one.finding.held - SLACK
@@ -83,7 +95,7 @@ def row(one: Listed, width: int, keys: str, longest: int = 34) -> Line:
     Where there is little room the title stands alone: it says what is wrong.
     """
     mark, role = MARKS.get(one.state, severity(one.finding))
-    name = min(longest, max(20, width // 4)) if width >= NARROW or one.finding is None else -2
+    name = min(longest, max(20, width // 4)) if width >= NAMED or one.finding is None else -2
     head = line((f" {mark} ", role))
     if name > 0:
         head += line((fit(one.id, name), role if role != "dim" else ""), "  ")

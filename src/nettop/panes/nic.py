@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields, replace
 from typing import Final
 
 from ..facts.kinds.nic import Channels, Coalesce, Nic, Pause, Ring
@@ -15,7 +15,7 @@ from ..views.ask import Hint
 from ..views.scene import Scene, View, nic_of, under
 from . import path
 from .parts import Cell, Column, heading, listing, matches, row, section, waiting, widths
-from .table import fitted
+from .table import Order, fitted, marked, ordered
 
 TITLE = "NIC"
 KEY = "3"
@@ -52,6 +52,34 @@ class Setting:
     most: str = ""
     settable: str = "yes"
     unit: str = ""
+    better: str = ""  # the value that a finding recommends, if it differs
+
+    @property
+    def limit(self) -> str:
+        """The maximum of the driver; `fixed` or `only N` if the value cannot be changed."""
+        if self.settable == "yes":
+            return self.most
+        return f"only {self.most}" if self.most else "fixed"
+
+
+def _value(text: str) -> str | None:
+    """A sort key: numbers by size, then words; None for no text."""
+    return text.rjust(20) if text.isdigit() else text or None
+
+
+ORDERS: Final[Sequence[Order[Setting]]] = (
+    Order("", lambda one: float(bool(one.better))),
+    Order("SETTING", lambda one: one.address, down=False),
+    Order("NOW", lambda one: _value(one.now), down=False),
+    Order("LIMIT", lambda one: _value(one.limit), down=False),
+    Order("BETTER", lambda one: _value(one.better), down=False),
+    Order("UNIT", lambda one: one.unit or None, down=False),
+)
+
+
+def orders(view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The columns that the settings can be sorted by."""
+    return tuple(one.title for one in ORDERS)
 
 
 def _of(
@@ -121,13 +149,15 @@ def recommended(scene: Scene) -> dict[str, str]:
 
 
 def rows_of(scene: Scene, view: View) -> list[Setting]:
-    """The settings that match the filter; those with a recommendation first."""
+    """The settings that match the filter; by default those with a recommendation first."""
     nic = nic_of(scene, view)
     if nic is None:
         return []
     better = recommended(scene)
     rows = [s for s in settings(nic) if matches(view.spot.filter, s.address)]
-    return sorted(rows, key=lambda s: s.address not in better)
+    wanted = [better.get(s.address, s.now) for s in rows]
+    rows = [replace(s, better=b) if b != s.now else s for s, b in zip(rows, wanted, strict=True)]
+    return ordered(rows, ORDERS, view.spot)
 
 
 def items(scene: Scene, view: View) -> tuple[str, ...]:
@@ -139,7 +169,7 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG
     """Setting a value."""
     known = (Hint("Enter", "set", "enter"),) if here and not scene.origin else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
-            Hint("R", "raw", "driver_names"))  # fmt: skip
+            Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
 
 
 def setting(here: str) -> str:
@@ -278,18 +308,15 @@ def queue_cells(queue: Queue) -> tuple[Cell, ...]:
     )
 
 
-def setting_cells(setting: Setting, better: dict[str, str]) -> tuple[Cell, ...]:
+def setting_cells(setting: Setting) -> tuple[Cell, ...]:
     """The cells of one setting, one per column."""
     name = setting.address.rsplit("@", 1)[0]
-    value = better.get(setting.address, "")
-    differs = value not in ("", setting.now)
     fixed = setting.settable != "yes"
-    limit = setting.most if not fixed else "fixed" if not setting.most else f"only {setting.most}"
     return (
-        (name, "warn" if differs else "dim" if fixed else ""),
+        (name, "warn" if setting.better else "dim" if fixed else ""),
         (setting.now, "strong" if not fixed else "dim"),
-        (limit, "dim"),
-        (f"▸ {value}" if differs else "", "good"),
+        (setting.limit, "dim"),
+        (f"▸ {setting.better}" if setting.better else "", "good"),
         (setting.unit, "dim"),
     )
 
@@ -306,19 +333,20 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
     keys = "Enter sets  i next" if others > 1 else "Enter sets"
     out = [section(f"NIC {nic.name}", f"{path.title(nic)}   {keys}", width)]
     out.append(path.rates(nic, scene.units, width))
-    better = recommended(scene)
     shown = rows_of(scene, view)
     half = width if width < 100 else width * 11 // 20
     table = fitted(COLUMNS, half - 1, view.columns.get("nic", ()))
     cursor = under(tuple(s.address for s in shown), view.spot)
-    rows = [table.row(setting_cells(s, better)) for s in shown]
+    rows = [table.row(setting_cells(s)) for s in shown]
+    title, down = marked(ORDERS, view.spot)
+    head = table.heading(title, down=down)
     side = [
         fit_line(line((fit(f" {label}", 11), "dim"), (text, role)), max(20, width - half))
         for label, text, role in identity(nic, scene)
     ]
     room = height - len(out)
     if half < width:
-        left = [table.heading(), *listing(rows, cursor, half - 1, room - 1)]
+        left = [head, *listing(rows, cursor, half - 1, room - 1)]
         name = "COUNTERS (driver's own names)" if view.driver_names else "COUNTERS"
         right = [
             *side,
@@ -334,7 +362,7 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
             out.append((*first, ("│", "faint"), *fit_line(second, width - half)))
     else:
         own = max(3, room * 6 // 10)
-        out += [table.heading(), *listing(rows, cursor, width, own - 1)]
+        out += [head, *listing(rows, cursor, width, own - 1)]
         out.append(section("COUNTERS", "R raw", width))
         out += counters(scene, view, width)
     return [fit_line(one, width) for one in out[:height]]

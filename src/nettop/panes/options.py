@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from ..terms.text import Line, fit_line, line
+from ..sampling.budget import BUDGET
+from ..terms.text import Line, fit_line, line, line_cells, wrap
 from ..terms.units import Units, seconds
 from ..views.ask import Ask, Hint, Key, Next
 from ..views.options import INTERVALS, THEMES, Options, next_interval
@@ -34,6 +36,12 @@ WORDS: Final = {  # an option: what it means
     "mouse": "off: the terminal selects text",
     "bell": "bell and notification (OSC 9) on a new critical finding",
     "ascii": "no characters beyond ASCII",
+}
+OTHERS: Final = {  # further keys of config.toml: default, meaning
+    "interface": ("busiest", "the interface shown first"),
+    "profile": ("detected", "the workload that rules assume"),
+    "drop_reasons": (False, "count drops by reason (D), with a BPF program"),
+    "budget": (f"{BUDGET:g}", "percent of a core that sampling may take"),
 }
 BESIDE: Final = 138  # columns from which the preview is at the right
 HALF: Final = 58  # columns of the options then
@@ -64,6 +72,11 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
     if table in TABLES:
         return tuple(f"{view.spot.open}.{name}" for name in order(view, table))
     return (*WORDS, *(f"columns.{name}" for name in TABLES))
+
+
+def details(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """The rows that open: the tables whose columns are chosen."""
+    return tuple(f"columns.{name}" for name in TABLES)
 
 
 def chosen(options: Options, name: str, by: int) -> Options:
@@ -131,6 +144,38 @@ def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:
         return (*save, Hint("Enter", "show, hide", "enter"), Hint("→", "move", "later"))
     text = "choose" if here.startswith("columns.") else "next"
     return (*save, Hint("Enter", text, "enter"))
+
+
+def printed(view: View, usual: View, values: Mapping[str, object], width: int) -> list[Line]:
+    """Every option in effect beside its default and its meaning, for `nettop show`.
+
+    `usual` has the options without a configuration, `values` the configuration: it has options
+    that the screen does not change.
+    """
+    now, default = (
+        {**document(one), "interval": seconds(one.options.interval)} for one in (view, usual)
+    )
+    rows = [(name, _plain(now[name]), _plain(default[name]), text) for name, text in WORDS.items()]
+    rows += [(name, _plain(values.get(name, usually)), _plain(usually), text)
+             for name, (usually, text) in OTHERS.items()]  # fmt: skip
+    for name in TABLES:
+        chosen = "chosen" if name in view.columns else "all"
+        rows.append((f"columns.{name}", chosen, "all", ", ".join(shown_columns(view, name))))
+    out = [section("OPTIONS", "* differs from the default", width)]
+    out.append(line((f"   {'OPTION':<14} {'NOW':<12} {'DEFAULT':<12} MEANING", "head")))
+    for name, value, common, text in rows:
+        mark, role = ("*", "key") if value != common else (" ", "")
+        lead = line((f" {mark} {name:<14} ", role), (f"{value:<12} ", "strong"), f"{common:<12} ")
+        before = line(" " * line_cells(lead))
+        for at, part in enumerate(wrap(text, max(8, width - line_cells(lead)))):
+            out.append(line(*(before if at else lead), (part, "dim")))
+    return [fit_line(one, width) for one in out]
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, int | float) else str(value)
 
 
 def _here(scene: Scene, view: View) -> str:

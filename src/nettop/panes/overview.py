@@ -101,9 +101,10 @@ undoes = listed.undoes
 
 def keys_of(scene: Scene, one: listed.Listed, width: int = 80) -> str:
     """The keys for a finding, without their words where there is little room."""
+    keys = listed.fixes(one) if scene.plans.get(one.id) else ()
     if width < listed.NARROW:
-        return "a p " if scene.plans.get(one.id) else ""
-    return "a apply  p prove " if scene.plans.get(one.id) else "Enter why "
+        return "".join(f"{hint.key} " for hint in keys)
+    return "".join(f"{hint.key} {hint.text}  " for hint in keys)[:-1] or "Enter why "
 
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:

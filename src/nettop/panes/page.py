@@ -15,12 +15,8 @@ from . import asking, cursor, hints, names, pane, whole
 from .clock import clock, when
 
 WIDE = 140  # columns from which the titles of the panes are whole
-LETTERS: Final = (
-    (70, 0),
-    (90, 3),
-    (110, 4),
-    (10**9, 99),
-)  # of the other panes, below so many columns
+LETTERS: Final = (99, 4, 3, 2, 0)  # of the titles of the panes that are not shown
+KEYS_ROOM: Final = 20  # columns that the titles leave for keys: of most rows the first, and `?`
 PROCESSOR_FROM = 140  # columns from which the header has the processor's name
 REASON = 24  # free columns from which the reason for the profile is shown
 PENDING: Final = {  # the keys for a change that is not confirmed, in the present and in the past
@@ -149,14 +145,20 @@ def hint_at(scene: Scene, view: View, width: int, x: int) -> str:
 
 
 def tabs(view: View, width: int) -> list[tuple[str, str]]:
-    """The name of each pane and its title, shortened if there is little room."""
-    out = []
-    for name in names():
-        title = pane(name).TITLE
-        text = title.split()[0] if width < WIDE else title
-        if name != view.pane:
-            text = text[: next(most for columns, most in LETTERS if width < columns)]
-        out.append((name, f" {text}".rstrip()))
+    """The name of each pane and its title, shortened so that there is room for keys."""
+    return shortened([(name, pane(name).TITLE) for name in names()], view.pane, width)
+
+
+def shortened(titles: list[tuple[str, str]], here: str, width: int) -> list[tuple[str, str]]:
+    """Names and titles; those that are not `here` have as many letters as there is room for."""
+    out: list[tuple[str, str]] = []
+    for most in LETTERS:
+        out = []
+        for name, title in titles:
+            text = title.split()[0] if width < WIDE else title
+            out.append((name, f" {text if name == here else text[:most]}".rstrip()))
+        if sum(2 + len(text) for _, text in out) + KEYS_ROOM <= width:
+            break
     return out
 
 

@@ -77,8 +77,10 @@ def heading(
     for index, (column, size) in enumerate(zip(columns, sizes, strict=True)):
         if size:
             title = column.title + ("▼" if down else "▲") * (index == sort)
-            parts.append((fit(title, size, column.align), "select" if index == sort else "head"))
-            parts.append((" ", ""))
+            tight = cells(title) == size + 1 and index == sort  # the mark is in the gap
+            role = "select" if index == sort else "head"
+            parts.append((fit(title, size + tight, column.align), role))
+            parts.append((" " * (not tight), ""))
     return tuple(parts)
 
 

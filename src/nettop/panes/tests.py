@@ -63,6 +63,11 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
     )
 
 
+def details(scene: Scene, view: View) -> tuple[str, ...]:  # noqa: ARG001
+    """No row opens: Enter marks a result for a comparison."""
+    return ()
+
+
 def choose(view: View, scene: Scene, by: int) -> View:
     """The next choice of the field under the cursor; the same view for a field of free text."""
     name = target(view, scene).removeprefix("form.")

@@ -16,7 +16,9 @@ from ..files import bounds
 from ..host.source import NOT_ROOT
 
 if TYPE_CHECKING:
+    from ..config import Config
     from ..host.source import Source
+    from ..views.options import Options
     from ..views.scene import View
     from .screen import Nettop, Tick
 
@@ -31,15 +33,12 @@ def run(options: argparse.Namespace, source: Source) -> int:
     settings = load()
     environment()
     from ..panes import chosen_columns
-    from ..terms.text import ascii_only
-    from ..terms.units import Units
     from ..views.build import merge
     from ..views.kept import origin
-    from ..views.options import Options
     from ..views.scene import Note, Scene
     from ..views.stored import document
 
-    interval = float(options.interval or settings.get("interval", 1.0))
+    chosen = options_of(settings, options.interval)
     demo = bool(getattr(options, "demo", False))
     kept = source.live and not demo  # a recording opens on the overview
     view = saved_view(settings.values) if kept else initial_view(settings.values)
@@ -49,25 +48,14 @@ def run(options: argparse.Namespace, source: Source) -> int:
         view = replace(view, profile=options.profile)
     if getattr(options, "drop_reasons", False) or settings.get("drop_reasons", False):
         view = replace(view, reasons=True)
-    units = Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "si") == "iec")
     faults = chosen_columns(settings.get("columns", {}))[1]
     notices = [f"ignored: {fault}" for fault in faults]
     if source.batches is not None and not source.batches.root:
         notices.append(f"{source.batches.name}: {NOT_ROOT}")
-    view = replace(
-        view,
-        options=Options(
-            theme=theme(settings.get("theme", "")),
-            units=units,
-            interval=interval,
-            mouse=bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0",
-            bell=bool(settings.get("bell", False)),
-            ascii=ascii_only(settings.get("ascii", None)),
-        ),
-    )
+    view = replace(view, options=chosen)
     scene = Scene(
-        interval=interval,
-        units=units,
+        interval=chosen.interval,
+        units=chosen.units,
         stored=document(view),
         tools=trials.names(),
         origin=origin(source),
@@ -85,7 +73,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
 
     app = Nettop(view, scene)
     engine = Engine(
-        source, lambda new: post(app, Tick(lambda old: merge(old, new))), interval, view
+        source, lambda new: post(app, Tick(lambda old: merge(old, new))), chosen.interval, view
     )
     engine.peering = peering.of(options, source, lambda text: engine.post(Scene(notes=(text,))))
     app.engine = engine
@@ -156,6 +144,25 @@ def theme(configured: str) -> str:
         or "TEXTUAL_DRIVER" in os.environ  # a browser, by `nettop serve`
     )
     return "dark" if rich_colours else "ansi"
+
+
+def options_of(settings: Config, interval: float | None = None) -> Options:
+    """The options in effect: of the command line, the environment and the configuration.
+
+    Refused for an unknown theme.
+    """
+    from ..terms.text import ascii_only
+    from ..terms.units import Units
+    from ..views.options import Options
+
+    return Options(
+        theme=theme(settings.get("theme", "")),
+        units=Units(settings.get("units", "bits") != "bytes", settings.get("prefix", "") == "iec"),
+        interval=float(interval or settings.get("interval", 1.0)),
+        mouse=bool(settings.get("mouse", True)) and os.environ.get("NETTOP_MOUSE") != "0",
+        bell=bool(settings.get("bell", False)),
+        ascii=ascii_only(settings.get("ascii", None)),
+    )
 
 
 SAVED = ("pane", "nic", "fold_idle", "driver_names", "span")

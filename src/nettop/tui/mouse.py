@@ -79,15 +79,19 @@ def _part_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
 def _heading_at(rows: Sequence[Line], at: tuple[int, int]) -> str:
     """The title of the column whose heading is under the mouse; empty elsewhere."""
     x, y = at
-    row = rows[y] if 0 <= y < len(rows) else ()
-    if any(role not in ("head", "select", "", "faint") for _, role in row):
-        return ""
-    column = 0
-    for text, role in row:
+    column, title, roles = 0, "", set[str]()
+    for text, role in rows[y] if 0 <= y < len(rows) else ():
+        if text == "│":  # the border of a part: other parts may have no headings
+            if column > x:
+                break
+            title, roles = "", set()
+            column += 1
+            continue
         if column <= x < column + cells(text) and role in ("head", "select"):
-            return text.strip(" ▼▲")
+            title = text.strip(" ▼▲")
+        roles.add(role)
         column += cells(text)
-    return ""
+    return title if roles <= {"head", "select", "", "faint"} else ""
 
 
 def _sorted(view: View, title: str) -> View:
@@ -105,9 +109,9 @@ def selected(row: Line) -> bool:
 
 
 def _same_frame(rows: Sequence[Line], here: int, there: int) -> bool:
-    """Whether no border of a frame is between two rows."""
+    """Whether no border of a frame and no heading of another part is between two rows."""
     between = rows[min(here, there) : max(here, there) + 1]
-    return not any(row and row[0][0][:1] in ("╭", "╰") for row in between)
+    return not any(row and (row[0][0][:1] in ("╭", "╰") or row[0][1] == "title") for row in between)
 
 
 def _inside(row: Line, x: int) -> bool:

@@ -59,7 +59,8 @@ def _detail(by: int) -> Change:
     """The detail of the next row; without an opened one, the next row."""
 
     def change(view: View, scene: Scene) -> View:
-        rows = pane(view.pane).items(scene, view.at(open=""))
+        here = pane(view.pane)
+        rows = (here.details or here.items)(scene, view.at(open=""))
         if view.spot.open not in rows:
             return _move(by)(view, scene)
         at = max(0, min(len(rows) - 1, rows.index(view.spot.open) + by))

@@ -10,7 +10,7 @@ from .found import WALL
 
 RING = Reading(
     "ring", "here", "receive ring of eth0", "told",
-    "1,204/s packets: no receive descriptor free", 1.0, None, 0.8,
+    "1,204 packets/s lost: no receive descriptor free", 1.0, None, 0.8,
 )  # fmt: skip
 WIRE = Reading(
     "wire", "here", "link of eth0, 1 Gb/s", "computed",

@@ -234,6 +234,6 @@ def _core(look: Look, cpu: int | None) -> Iterator[Reading]:
 def _backlog(look: Look) -> Iterator[Reading]:
     lost = sum(core.backlog_drops or 0.0 for core in look.facts.cores)
     if lost >= COUNTED and (look.over != "nic" or look.rate > 0):
-        why = f"{units.per_second(lost)} packets dropped, the backlog full (net.core."
+        why = f"{units.per_second(lost, 'packets')} dropped, the backlog full (net.core."
         why += "netdev_max_backlog)"
         yield Reading("backlog", "here", "backlog of the CPUs", "told", why, 1.0, None, 0.9)

@@ -42,7 +42,7 @@ def _elsewhere(look: Look) -> Iterator[Reading]:
     lost = look.counted(f"{look.direction}_dropped")
     if lost:
         stage, way = ("tx-ring", "transmit") if look.sends else ("ring", "receive")
-        why = f"{units.per_second(lost)} packets dropped on {way}"
+        why = f"{units.per_second(lost, 'packets')} dropped on {way}"
         yield Reading(stage, "here", look.target, "told", why)
 
 
@@ -81,7 +81,7 @@ def _provider(look: Look) -> Iterator[Reading]:
     for what, counter in over.items():
         rate = look.counted(counter)
         if rate is not None and rate >= COUNTED:
-            why = f"{units.per_second(rate)} packets over the allowance"
+            why = f"{units.per_second(rate, 'packets')} over the allowance"
             yield Reading("provider", "there", f"allowance of {what}", "told", why, 1.0,
                           (0.9 * look.rate, 1.1 * look.rate), 1.0)  # fmt: skip
             return
@@ -96,5 +96,5 @@ def _lost(stage: str, name: str, lost: float | None, what: str) -> Iterator[Read
     if not lost:
         return
     full = lost >= COUNTED
-    yield Reading(stage, "here", name, "told", f"{units.per_second(lost)} packets: {what}",
+    yield Reading(stage, "here", name, "told", f"{units.per_second(lost, 'packets')} lost: {what}",
                   1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip

@@ -76,7 +76,7 @@ def _shapers(look: Look) -> Iterator[Reading]:
         elif row.parent != "ingress" and _queued(entries) >= 0.5:
             lost = mean(entry.rate("drops") for entry in entries) or 0.0
             if lost >= COUNTED and row.kind not in ("htb", "noqueue"):
-                why = f"{units.per_second(lost)} packets dropped, its queue full"
+                why = f"{units.per_second(lost, 'packets')} dropped, its queue full"
                 name = f"{row.kind} {row.handle} of {row.interface}"
                 yield Reading("qdisc", "here", name, "told", why, 1.0, None, _queued(entries))
     for rate, entries in _classes(look):
@@ -185,7 +185,7 @@ def _ring(look: Look) -> Iterator[Reading]:
         return
     if look.counted("tx_dropped") is None:
         return
-    why = f"{units.per_second(lost)} packets dropped on transmit"
+    why = f"{units.per_second(lost, 'packets')} dropped on transmit"
     yield Reading("tx-ring", "here", f"transmit ring of {nic.name}", "told", why,
                   1.0 if full else None, None, 0.8 if full else 0.0)  # fmt: skip
 
@@ -224,7 +224,7 @@ def _pause(look: Look) -> Iterator[Reading]:
     if nic is None or not frames:
         return
     held = frames * PAUSE_BITS / nic.speed if nic.speed else 1.0
-    why = f"the link partner sends {units.per_second(frames)} pause frames"
+    why = f"the link partner sends {units.per_second(frames, 'pause frames')}"
     binds = frames >= COUNTED and held >= PAUSED
     yield Reading("pause", "there", f"link partner of {nic.name}", "told", why, min(1.0, held),
                   None, 0.9 if binds else 0.0)  # fmt: skip

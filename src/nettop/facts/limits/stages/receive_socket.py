@@ -84,7 +84,7 @@ def _datagrams(look: Look) -> Iterator[Reading]:
     """A UDP socket that drops: its reader is behind always (application) or in bursts (rcvbuf)."""
     lost = mean(entry.rate("drops") for entry in look.udp) or 0.0
     waits = share(bool(entry.now.recv_q) for entry in look.udp)
-    why = f"{units.per_second(lost)} datagrams dropped, the buffer full"
+    why = f"{units.per_second(lost, 'datagrams')} dropped, the buffer full"
     flow = look.flow
     name = f"{flow.process}[{flow.pid}]" if flow is not None and flow.pid else "the program"
     yield Reading("rcvbuf", "here", "receive buffer of the socket", "told", why, 1.0, None,
