@@ -21,7 +21,14 @@ MODULES = sorted(SRC.rglob("*.py"))
 ALLOWED = {
     "textual": ("tui",),
     "rich": ("tui",),
-    "subprocess": ("trials", "changes", "settings", "host/connection.py", "host/prefix.py"),
+    "subprocess": (
+        "trials",
+        "changes",
+        "settings",
+        "host/connection.py",
+        "host/once.py",
+        "host/prefix.py",
+    ),
     "socket": ("host", "settings", "trials", "facts/toeplitz.py", "metrics/listen.py"),
     "fcntl": ("host", "settings", "trials", "changes", "box/folder.py"),
     "pyroute2": ("settings",),

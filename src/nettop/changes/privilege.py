@@ -93,7 +93,10 @@ def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, 
     If that is not possible, each result is refused with the command to type.
     """
     words = ["set", *(word for change in changes for word in (change.setting, change.after))]
-    words += [*(f"--before={change.before}" for change in changes), *options]
+    words += [f"--before={change.before}" for change in changes]
+    if any(change.identity for change in changes):
+        words += [f"--identity={change.identity}" for change in changes]
+    words += options
     try:
         return results(words)
     except OSError as error:

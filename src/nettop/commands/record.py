@@ -3,12 +3,17 @@
 nettop record web1.host.gz                       five seconds of this host
 nettop record web1.host.gz --seconds 1m          a minute
 nettop record - --host "ssh web1" > web1.host    another host, where nothing is installed
+nettop record a.host.gz --peer "ssh host2"       both ends: a.host.gz and a.peer.host.gz
 
 The archive holds the raw bytes of each sample; later samples hold only what changed. MAC and IP
 addresses, host names and unknown words of the kernel command line are replaced consistently unless
 --keep-names is given. --keep-addresses keeps only the IP addresses, which nettop needs to compute
 the receive queue of a flow. A name that ends in `.gz` is compressed. `nettop replay FILE` shows the
 recording on any host.
+
+With --peer each sample reads both hosts, one after the other. Addresses that occur at both ends
+have the same replacement in both files. The comment of each has the number of the pair, and the
+offset of the other clock.
 """
 
 from __future__ import annotations
@@ -16,24 +21,26 @@ from __future__ import annotations
 import argparse
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from ..files.undisturbed import STOPS, undisturbed
+from ..files.undisturbed import STOPS
 from ..terms.errors import Refused
 from . import (
     drop_reasons_argument,
     duration_argument,
     emit,
     json_argument,
+    open_peer,
     open_source,
+    peer_argument,
     source_arguments,
 )
+from ._ends import End, Ends
 
 if TYPE_CHECKING:
     from ..host.archive import Room
-    from ..host.source import Source
 
 GROUP = "data"
 HELP = "record the host into one file"
@@ -50,6 +57,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     drop_reasons_argument(parser)
     json_argument(parser)
     source_arguments(parser)
+    peer_argument(parser)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -57,27 +65,46 @@ def run(args: argparse.Namespace) -> int:
     from ..host.archive import Room
     from ..host.tape import Tape
 
+    if args.file == "-" and args.peer is not None:
+        raise Refused("--peer writes two files: give a name instead of -", 2)
     inner = open_source(args)
     if not inner.ends:
         _must_fit(args)
     if args.file == "-":
-        return _record(args, inner, _print(Room()))[1]
+        return _record(args, [(inner, _print(Room()))])[1]
+    peer = open_peer(args, inner)
+    sources = [inner] if peer is None else [inner, peer]
+    files = [args.file, _beside(args.file)][: len(sources)]
+    tapes: list[Tape] = []
+    path = args.file
     try:
-        tape = Tape(args.file)  # fail before the recording starts, not after an hour
+        for path in files:
+            tapes += [Tape(path)]  # fail before the recording starts, not after an hour
+        writes = [tape.write for tape in tapes]
+        samples, code = _record(args, list(zip(sources, writes, strict=True)))
+        for tape in tapes:
+            path = tape.path
+            tape.keep()
     except OSError as error:
-        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
-    try:
-        samples, code = _record(args, inner, tape.write)
-        tape.keep()
-    except OSError as error:
-        raise Refused(f"cannot write {args.file}: {error.strerror}", 4) from None
+        raise Refused(f"cannot write {path}: {error.strerror}", 4) from None
     finally:
-        tape.drop()
+        for tape in tapes:
+            tape.drop()
     if args.json:
-        emit({"file": args.file, "moments": samples, "bytes": tape.room.size})
+        document = {"file": args.file, "moments": samples, "bytes": tapes[0].room.size}
+        emit(document if peer is None else {**document, "peer_file": files[1]})
         return code
-    print(f"{args.file}: {samples} samples, {tape.room.size / 1024:.0f} KiB", file=sys.stderr)
+    for tape in tapes:
+        size = f"{tape.room.size / 1024:.0f} KiB"
+        print(f"{tape.path}: {samples} samples, {size}", file=sys.stderr)
     return code
+
+
+def _beside(path: str) -> str:
+    """The file of the other end: `a.peer.host.gz` for `a.host.gz`."""
+    folder, slash, name = path.rpartition("/")
+    stem, dot, rest = name.partition(".")
+    return f"{folder}{slash}{stem}.peer{dot}{rest}"
 
 
 def _must_fit(args: argparse.Namespace) -> None:
@@ -89,27 +116,22 @@ def _must_fit(args: argparse.Namespace) -> None:
         raise Refused(f"{samples:,} samples are more than {bound}, the bound of {bound.what}", 2)
 
 
-def _record(
-    args: argparse.Namespace, inner: Source, write: Callable[[str], object]
-) -> tuple[int, int]:
-    """Pass each completed sample to `write`; returns the number of samples and the exit code."""
+def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
+    """Pass each completed sample of each source to its function.
+
+    Returns the number of samples and the exit code.
+    """
     from .. import collect
     from ..host.archive import RecordingError
     from ..host.pseudonyms import Names
-    from ..host.recording import Record
-    from ..host.scrub import scrub
     from ..host.source import HostLostError
-    from ..sampling.sampler import Sampler
 
+    inner = ends[0][0]
     comment = args.comment or getattr(inner, "comment", "") or "A host recorded by nettop."
-    source = Record(inner, comment=comment)
     names = None if args.keep_names or args.replay else Names(addresses=not args.keep_addresses)
 
-    def put() -> None:
-        with undisturbed():
-            write(source.taken() if names is None else scrub(source.taken(), names))
-
-    sampler = Sampler(source)
+    recorded = Ends(ends, comment, names)
+    source = recorded.source
     wanted = {*collect.always(), *(["drop_reasons"] if args.drop_reasons else ())}
     due = source.now()
     samples, most = 0, round(args.seconds / args.interval) + 1
@@ -117,11 +139,11 @@ def _record(
         signal.signal(number, signal.default_int_handler)
     try:
         while True:
-            frame = sampler.take(wanted)
+            frame = recorded.take(wanted)
             if not frame.tables and not samples:
                 raise Refused("no data of this host can be read", 3)
             samples += 1
-            put()
+            recorded.put()
             if samples == most and not inner.ends:  # a recording is read to its end
                 return samples, 0
             # after a slow sample, wait at least half an interval
@@ -140,7 +162,7 @@ def _record(
         print(f"nettop: {error}: the recording ends after {samples} samples", file=sys.stderr)
         return samples, 3 if lost else 4
     with suppress(RecordingError):  # the sample that was interrupted
-        put()
+        recorded.put()
     return samples, 0
 
 

@@ -51,6 +51,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--before", action="append", type=str, metavar="VALUE",
         help="refuse unless this is the current value; once for each setting, in their order",
     )  # fmt: skip
+    parser.add_argument(
+        "--identity", action="append", type=str, metavar="TEXT",
+        help="refuse for another device or process of that name; once for each setting",
+    )  # fmt: skip
     parser.add_argument("--finding", help="finding to name in the journal")
     ssh_argument(parser)
     json_argument(parser)
@@ -94,6 +98,8 @@ def run(args: argparse.Namespace) -> int:
         raise Refused(f"{words[-1]} lacks its value: nettop set SETTING VALUE …", 2)
     if args.before and len(args.before) != len(words) // 2:
         raise Refused("--before is given once for each setting, in their order", 2)
+    if args.identity and len(args.identity) != len(words) // 2:
+        raise Refused("--identity is given once for each setting, in their order", 2)
     try:
         addresses = [str(settings.parse(text)) for text in words[::2]]
     except LookupError as error:
@@ -123,7 +129,11 @@ def change(wanted: Sequence[tuple[str, str]], args: argparse.Namespace, source: 
     before = {
         text: " ".join(value.split()) for (text, _), value in zip(wanted, expected, strict=False)
     }
-    changes = tuple(replace(c, before=before.get(c.setting, c.before)) for c in changes)
+    shown = dict(zip((s for s, _ in wanted), getattr(args, "identity", None) or (), strict=False))
+    changes = tuple(
+        replace(c, before=before.get(c.setting, c.before), identity=shown.get(c.setting, ""))
+        for c in changes
+    )
     wanted = [(text, settings.normal(settings.parse(text), value)) for text, value in wanted]
     as_root = any(privilege.needed(settings.parse(text)) for text, _ in wanted)
     if args.keep and as_root and not args.dry_run:

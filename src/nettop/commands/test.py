@@ -56,6 +56,11 @@ def trial_arguments(parser: argparse.ArgumentParser, *, need: bool = True) -> No
         metavar="PREFIX",
         help="command prefix that runs a command on the other host: 'ssh host'; 'env': this host",
     )
+    add(
+        "--no-ends",
+        action="store_true",
+        help="do not read both hosts during the load, to learn which end limits",
+    )
     duration_argument(parser, "--seconds", "length of a measurement (10)", 10.0)
     duration_argument(
         parser, "--warmup", "warm-up before it, not measured; 0: none (1)", 1.0, parse=pause

@@ -104,7 +104,7 @@ BOUNDS: Final[Mapping[str, Bound]] = {
         "the largest file of a host",
     ),
     "fleet-document": Bound(
-        8 * _MIB, "bytes", "a JSON document that `nettop fleet` reads",
+        8 * _MIB, "bytes", "a JSON document for `nettop fleet`, or of nettop at another host",
         "a host with 5,000 findings",
     ),
     "fleet-files": Bound(

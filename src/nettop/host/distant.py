@@ -59,8 +59,9 @@ class Distant:
     ends = opening = False
     ages = NONE
 
-    def __init__(self, connect: Connect) -> None:
-        """`connect` starts a reader."""
+    def __init__(self, connect: Connect, prefix: tuple[str, ...] = ()) -> None:
+        """`connect` starts a reader. `prefix`: the words that run a command there."""
+        self.prefix = prefix
         self.woken = threading.Event()
         self._connect = connect
         self._lock = threading.RLock()
@@ -397,4 +398,4 @@ def _matches(pattern: bytes, path: bytes) -> bool:
 def behind(text: str, *, asks: bool = False) -> Distant:
     """The host behind a command prefix; its start may ask on the terminal only if `asks`."""
     words = prefix.parse(text)
-    return Distant(lambda batch, first: Connection(words, batch, first=first and asks))
+    return Distant(lambda batch, first: Connection(words, batch, first=first and asks), words)

@@ -42,7 +42,11 @@ class Batches(Protocol):
 
     @property
     def name(self) -> str:
-        """The command prefix that leads to the host."""
+        """The command prefix that leads to the host, as text for sentences."""
+
+    @property
+    def prefix(self) -> tuple[str, ...]:
+        """Its words; empty where no command can be run there."""
 
     @property
     def root(self) -> bool:

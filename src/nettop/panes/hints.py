@@ -39,8 +39,11 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
         return (Hint("u", "undo", "undo"),)
     steps = bool(scene.plans.get(here))
     if any(entry.id == here and entry.state in IN_FORCE for entry in scene.journal):
-        return (Hint("u", "undo", "undo"), Hint("s", "persist", "persist"))
-    return (*(listed.fixes(one) if steps and not scene.origin else ()), *((COPY,) if steps else ()))
+        undo = Hint("u", "undo", "undo")
+        return (undo,) if scene.distant else (undo, Hint("s", "persist", "persist"))
+    known = listed.fixes(one)
+    fix = known[:1] if scene.distant else () if scene.origin else known
+    return (*fix, COPY) if steps else ()
 
 
 def fitting(known: tuple[Hint, ...], room: int) -> tuple[Hint, ...]:

@@ -18,6 +18,7 @@ KEY = "8"
 LEGEND: Final = "● in force, ↺ reverted. Pending reverts and outside changes are listed below."
 NEEDS: tuple[str, ...] = ()
 BOUND = True
+LAZY = ("journal",)  # of another host
 STATES: Final = {
     "applied": ("● applied", "good"),
     "rounded": ("● rounded", "good"),

@@ -167,7 +167,8 @@ def items(scene: Scene, view: View) -> tuple[str, ...]:
 
 def hints(scene: Scene, view: View, here: str) -> tuple[Hint, ...]:  # noqa: ARG001
     """Setting a value."""
-    known = (Hint("Enter", "set", "enter"),) if here and not scene.origin else ()
+    may = scene.distant or not scene.origin
+    known = (Hint("Enter", "set", "enter"),) if here and may else ()
     return (*known, Hint("i", "interface", "interface"), Hint("/", "filter", "filter"),
             Hint("R", "raw", "driver_names"), Hint(">", "sort", "sort"))  # fmt: skip
 

@@ -40,6 +40,7 @@ class Options:
     count: int | None = None  # packets or exchanges
     neighbour: int | None = None  # memory-intensive load on this core during the trial
     pid: int | None = None  # capture: observe the capture of this process
+    no_ends: bool = False  # do not read both hosts during the load
 
     @property
     def direction(self) -> str:

@@ -20,6 +20,8 @@ from ..views.form import values
 from ..views.kept import journal, notices, origin, root_journal, stored, studies
 from ..views.scene import JournalEntry, Question, Scene, View
 from . import options
+from .away import VERBS as ELSEWHERE
+from .away import Away
 from .changing import Changing, changes_of
 from .experiments import Experiments
 from .notes import Post, ask_question, note, recording
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
     from ..settings import Host
 
 JOURNAL_EVERY: Final = 3.0  # seconds between reads of the journal while a change is pending
+AWAY_EVERY: Final = 10.0  # the same for the journal of another host: each is a connection
 
 
 class Actions:
@@ -46,7 +49,10 @@ class Actions:
         self.post = post
         self.changed = changed
         self.bench = TrialBench(post, self.reload)
-        self.planning = Planning(source, post)
+        batches = source.batches
+        far = batches is not None and bool(batches.prefix)
+        self.away = Away(source, batches, post, self._altered) if batches and far else None
+        self.planning = Planning(source, post, self.away.propose if self.away else None)
         self.experiments = Experiments(self.planning)
         self.changing = Changing(source, post, self._altered, host)
         self.threads: list[threading.Thread] = []
@@ -56,9 +62,11 @@ class Actions:
 
     def do(self, ask: Ask, view: View, scene: Scene) -> None:
         """Start to carry out a request; returns at once."""
+        away = ask.verb in ELSEWHERE and self.away is not None
+        parts = (self, self.planning, self.experiments, self.changing)
         methods = (
             getattr(part, f"do_{ask.verb}", None)
-            for part in (self, self.planning, self.experiments, self.changing)
+            for part in ((self.away, self.planning) if away else parts)
         )
         work = next(filter(None, methods), None)
         if work is None:
@@ -66,7 +74,7 @@ class Actions:
             return
         shown = ask.verb == "export" and self.source.batches is not None  # shown, not written
         own = ask.verb == "write"  # a file of the user, not of the host that is shown
-        if not self.source.live and not shown and not own:
+        if not self.source.live and not away and not shown and not own:
             self.post(note(recording(origin(self.source)), "warn"))
             return
         finding = scene.finding(ask.target) if ask.target else None
@@ -119,21 +127,29 @@ class Actions:
     def follow(self, scene: Scene, view: View) -> None:
         """Read what the pane shown needs; read the journal again while a change is pending."""
         now = time.monotonic()
-        if "studies" in pane(view.pane).LAZY and not self.studies_read:
+        lazy = pane(view.pane).LAZY
+        if "studies" in lazy and not self.studies_read:
             self.studies_read = True
             self._spawn("studies", self._studies)
-        if (
-            scene.pending and now - self.journal_read > JOURNAL_EVERY
-        ):  # the guard may have reverted it
+        if "journal" in lazy and self.away is not None and not self.away.used:
+            self.away.used = True
+            self._spawn("journal", self.reload)
+        every = JOURNAL_EVERY if self.away is None else AWAY_EVERY
+        if scene.pending and now - self.journal_read > every:  # the guard may have reverted it
             self.journal_read = now
             self._spawn("journal", self.reload)
 
     # -- stored data -----------------------------------------------------------------------------
 
     def reload(self) -> None:
-        """Read journal and results again; for a recording, results only."""
+        """Read journal and results again; for a recording, results only.
+
+        The journal of another host is read once it is wanted: that is a connection of its own.
+        """
         here = self.source.live or self.changing.given is not None
         entries, pending = journal(self.changing.host()) if here else ((), ())
+        if self.away is not None and self.away.used:
+            entries, pending = self.away.journal()
         if self.changing.used_sudo:  # changes through sudo are in root's journal
             root_entries, root_pending = root_journal()
             entries, pending = (*entries, *root_entries), (*pending, *root_pending)
@@ -141,7 +157,9 @@ class Actions:
         self.post(lambda scene: replace(scene, journal=entries, pending=pending, results=results))
 
     def changes_made(self) -> tuple[JournalEntry, ...]:
-        """The journal as it is now; empty if it cannot be read."""
+        """The journal as it is now; of another host, as it was read last. Empty if unreadable."""
+        if self.away is not None:
+            return self.away.entries
         try:
             entries = journal(self.changing.host())[0]
         except OSError:

@@ -90,7 +90,7 @@ def run(options: argparse.Namespace, source: Source) -> int:
         timer = threading.Timer(PROCESSOR_AFTER, learn, arguments)
         timer.daemon = True
         timer.start()
-    started = time.time()
+    started = source.wall()
     code = app.run(mouse=view.options.mouse)
     if engine.recording is not None:  # the engine keeps it when it ends
         engine.join(END)
@@ -98,8 +98,10 @@ def run(options: argparse.Namespace, source: Source) -> int:
     if not actions.wait(0.3):
         print("nettop: waiting for a running change or test …", file=sys.stderr)
         actions.wait(END)
-    if source.live and not app.read_only:
-        for text in leaving.in_force(actions.changes_made(), started):
+    far = source.batches
+    there = f"{far.name}{'' if far.root else ' sudo'}" if far is not None else ""
+    if (source.live or there) and not app.read_only:
+        for text in leaving.in_force(actions.changes_made(), started, there):
             print(text, file=sys.stderr)
     return int(code or 0)
 

@@ -243,7 +243,7 @@ def _edit(view: View, scene: Scene) -> Next:
     if setting is None:
         return view, None
     address = setting(target(view, scene))
-    if scene.origin or not address:
+    if (scene.origin and not scene.distant) or not address:
         return view, Ask("set")  # its note says why nothing can be set
     return replace(view, editing=address, draft=""), None
 

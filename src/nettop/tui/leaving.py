@@ -21,7 +21,8 @@ def question(scene: Scene) -> Question | None:
         )
     for one in scene.pending:
         left = seconds(max(0.0, round(one.deadline - scene.wall)))
-        command = f"nettop confirm {one.id.removeprefix(ROOTS)}"
+        there = f"{safe(scene.origin.removeprefix('via '))} " if scene.distant else ""
+        command = f"{there}nettop confirm {one.id.removeprefix(ROOTS)}"
         rows.append(
             line(f" {one.setting} reverts in {left}", (f"   # {command}", "key"), " keeps it")
         )
@@ -30,13 +31,16 @@ def question(scene: Scene) -> Question | None:
     return Question("Quit", (("", tuple(rows)),), QUIT, "quit", whole=False)
 
 
-def in_force(entries: Iterable[JournalEntry], since: float) -> list[str]:
-    """The changes made since that time (wall seconds) that are in force, with their commands."""
+def in_force(entries: Iterable[JournalEntry], since: float, there: str = "") -> list[str]:
+    """The changes made since that time (wall seconds) that are in force, with their commands.
+
+    `there` is the command prefix of another host.
+    """
     lines = []
     for entry in entries:
         if entry.wall < since or entry.state not in IN_FORCE or entry.since:
             continue
-        sudo = "sudo " if entry.id.startswith(ROOTS) else ""
+        sudo = f"{there} " if there else "sudo " if entry.id.startswith(ROOTS) else ""
         number = entry.id.removeprefix(ROOTS)
         values = safe(f"{entry.setting}: {entry.before} → {entry.after}")
         lines.append(f"nettop: in force: {values}   {sudo}nettop undo {number}")

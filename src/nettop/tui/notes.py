@@ -27,6 +27,6 @@ def ask_question(question: Question) -> Update:
 def recording(origin: str) -> str:
     """The message that refuses changes and tests where the screen does not show this host."""
     if origin.startswith("via "):
-        return "this is another host: nothing is written there or here; y copies the command"
+        return "this is another host: this key writes nothing there or here; y copies the command"
     kind = "a directory" if origin.startswith("directory") else "a recording"
     return f"this is {kind}: nothing can be changed or tested from here"

@@ -5,7 +5,7 @@ Nothing is written here. After the user has agreed, `changing` writes exactly wh
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..host.source import Source
@@ -22,16 +22,21 @@ if TYPE_CHECKING:
     from ..changes import Change
 
 Wanted = Sequence[tuple[str, str]]
+Propose = Callable[[str, Wanted, str], None]
 WARNINGS: Final = 4  # that a question shows
 
 
 class Planning:
     """Makes questions of requests."""
 
-    def __init__(self, source: Source, post: Post) -> None:
-        """Read `source`; post questions, or a note that says why there is none."""
+    def __init__(self, source: Source, post: Post, away: Propose | None = None) -> None:
+        """Read `source`; post questions, or a note that says why there is none.
+
+        `away` proposes the changes of another host, by title, settings and finding.
+        """
         self.source = source
         self.post = post
+        self.away = away
 
     def do_apply(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
         """Show the changes of a finding, without those that are experiments (key `p`)."""
@@ -67,6 +72,9 @@ class Planning:
         """Show the plan of these settings and ask; a note if nothing would change."""
         from ..changes.plan import plan
 
+        if self.away is not None:
+            self.away(title, wanted, finding)
+            return
         changes = plan(wanted, self.source)
         if not changes:
             self.post(note("already set: nothing to change", "good"))

@@ -219,6 +219,11 @@ class Scene:
     stored: Mapping[str, Value] = field(default_factory=dict, metadata=_KEPT)  # options of the file
     ago: float = field(default=0.0, metadata=_KEPT)  # seconds before the present; 0: the present
 
+    @property
+    def distant(self) -> bool:
+        """Whether another host is shown (--host), where an installed nettop can make changes."""
+        return self.origin.startswith("via ")
+
     def finding(self, id_: str) -> Finding | None:
         """The finding of that id: one that holds, is muted, or ended during this run."""
         known = (*self.findings, *self.muted, *(one.finding for one in self.ended))

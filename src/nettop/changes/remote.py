@@ -1,0 +1,132 @@
+"""Changes at another host, made by the nettop that is installed there, with its journal and guard.
+
+Each call is one command behind the prefix. As root there it is `nettop …`, else `sudo -n nettop …`,
+so that one journal has all changes. Settings, old values and identities are arguments: the nettop
+there evaluates no rule, and refuses a value or a device that is not the one that was shown.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from ..files.bounds import BOUNDS
+from ..host import once
+from ..host.source import HostLostError
+from ..terms.text import safe
+from . import STATES, Change, Result, text
+
+SCHEMA: Final = 1  # of the JSON documents of commands
+Wanted = Sequence[tuple[str, str]]
+Document = Mapping[str, object]
+
+
+class AbsentError(OSError):
+    """There is no nettop at that host."""
+
+
+class Remote:
+    """The nettop at another host. Every failure is an OSError with one sentence."""
+
+    def __init__(self, prefix: Sequence[str], *, root: bool) -> None:
+        """`prefix` runs a command there; `root`: as root."""
+        self.prefix = tuple(prefix)
+        self.name = safe(" ".join(prefix))
+        self.root = root
+
+    def plan(self, wanted: Wanted, confirm: float) -> tuple[tuple[Result, ...], tuple[str, ...]]:
+        """The changes that are needed there, as a dry run, and notes on them. Writes nothing."""
+        document = self._ask([*_set(wanted), "--dry-run", f"--confirm={confirm:g}"])
+        results = self._results(document)
+        if not {one.setting for one in results} <= {setting for setting, _ in wanted}:
+            raise OSError(f"{self.name} planned another setting than it was asked for")
+        notes = document.get("notes")
+        texts = notes if isinstance(notes, list) else []
+        return results, tuple(safe(str(note))[:300] for note in texts)
+
+    def change(self, changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
+        """Make exactly these changes there."""
+        words = _set([(one.setting, one.after) for one in changes])
+        words += [f"--before={one.before}" for one in changes]
+        if any(one.identity for one in changes):
+            words += [f"--identity={one.identity}" for one in changes]
+        return self._results(self._ask([*words, *options]))
+
+    def undo(self, numbers: Sequence[str], options: Sequence[str]) -> tuple[Result, ...]:
+        """Undo these entries of the journal there."""
+        return self._results(self._ask(["undo", *numbers, *options]))
+
+    def confirm(self, number: str) -> tuple[Result, ...]:
+        """Confirm a pending change there."""
+        return self._results(self._ask(["confirm", number]))
+
+    def journal(self) -> list[Document]:
+        """The journal there, oldest first, as `nettop journal --json` prints it."""
+        return _documents(self._ask(["journal"]), self.name)
+
+    def _program(self) -> list[str]:
+        return ["nettop"] if self.root else ["sudo", "-n", "nettop"]
+
+    def _ask(self, words: Sequence[str]) -> Document:
+        """The JSON document that `nettop WORDS… --json` prints there."""
+        most = BOUNDS["fleet-document"].most
+        try:
+            answer = once.run(self.prefix, [*self._program(), *words, "--json"], most=most)
+        except HostLostError as error:
+            raise OSError(str(error)) from None
+        if answer.lacks("nettop"):
+            raise AbsentError(f"nettop is not installed at {self.name}")
+        try:
+            document = json.loads(answer.output)
+        except (ValueError, RecursionError):
+            document = None
+        if not isinstance(document, dict):
+            reason = answer.reason.removeprefix("nettop: ")
+            raise OSError(f"{self.name}: {reason or f'nettop ended with exit code {answer.code}'}")
+        if document.get("schema") != SCHEMA:
+            raise OSError(f"another version of nettop is installed at {self.name}")
+        return document
+
+    def _results(self, document: Document) -> tuple[Result, ...]:
+        try:
+            return tuple(_result(one) for one in _documents(document, self.name))
+        except (KeyError, TypeError, ValueError):
+            raise OSError(f"{self.name} sent an invalid answer") from None
+
+
+def _set(wanted: Wanted) -> list[str]:
+    return ["set", *(word for pair in wanted for word in pair)]
+
+
+def _documents(document: Document, name: str) -> list[Document]:
+    changes = document.get("changes")
+    if not isinstance(changes, list) or not all(isinstance(one, dict) for one in changes):
+        raise OSError(f"{name} sent an invalid answer")
+    return changes
+
+
+def _result(document: Document) -> Result:
+    """One change; KeyError, TypeError or ValueError if it is none."""
+    state = str(document["state"])
+    number, deadline = document.get("id"), document.get("deadline")
+    if state not in STATES or not isinstance(number, int | None):
+        raise ValueError(state)
+    if not isinstance(deadline, int | float | None):
+        raise TypeError(deadline)
+    values = {key: value_of(document[key]) for key in ("before", "wanted")}
+    after = value_of(document["after"]) if "after" in document else None
+    texts = {key: safe(str(document.get(key, "")))[:2000] for key in ("shell", "because")}
+    setting = safe(str(document["setting"]))
+    return Result(
+        setting, **values, state=state, id=number, after=after, deadline=deadline, **texts
+    )
+
+
+def value_of(value: object) -> str:
+    """The text of a value in JSON; TypeError if it is none."""
+    if isinstance(value, list) and all(isinstance(one, int) for one in value):
+        return text(value)
+    if isinstance(value, str | int):
+        return safe(text(value))
+    raise TypeError(value)

@@ -1,0 +1,102 @@
+"""One command at another host, without a terminal: its output, bounded in size and time."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import select
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from ..terms.text import safe
+from . import prefix
+from .source import HostLostError
+
+SECONDS: Final = 60.0  # to log in, work and answer
+_ERRORS: Final = 1 << 16  # bytes of stderr that are read
+_ABSENT: Final = ("not found", "No such file")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the command printed, and how it ended."""
+
+    code: int  # negative for a signal
+    output: bytes
+    reason: str  # the last line of stderr that is not empty
+
+    def lacks(self, program: str) -> bool:
+        """Whether that program is not installed there."""
+        unknown = any(words in self.reason for words in _ABSENT) and program in self.reason
+        return self.code != 0 and not self.output and (self.code == 127 or unknown)
+
+
+def run(
+    words: Sequence[str], argv: Sequence[str], *, most: int, seconds: float = SECONDS
+) -> Answer:
+    """Run `argv` behind the prefix `words`; HostLostError if that fails or prints more than `most`.
+
+    It has no terminal: a program of the prefix that asks for a password fails.
+    """
+    name, line = safe(" ".join(words)), prefix.command(words, argv)
+    try:
+        process = prefix.start(line, apart=True)
+    except OSError as error:
+        reason = os.strerror(error.errno or 0)
+        raise HostLostError(f"cannot run {safe(line[0])}: {reason}") from None
+    assert process.stdin is not None  # noqa: S101 - it is a pipe
+    process.stdin.close()
+    try:
+        output, errors = _read(process, name, most, seconds)
+        code = process.wait(2.0)
+    except subprocess.TimeoutExpired:
+        raise HostLostError(f"{name} closed its output and did not end") from None
+    finally:
+        _end(process)
+    lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
+    return Answer(code, output, safe(next((one for one in reversed(lines) if one), ""))[:300])
+
+
+def _read(
+    process: subprocess.Popen[bytes], name: str, most: int, seconds: float
+) -> tuple[bytes, bytes]:
+    """All of stdout and the begin of stderr; HostLostError."""
+    assert process.stdout is not None  # noqa: S101
+    assert process.stderr is not None  # noqa: S101
+    parts = {process.stdout.fileno(): bytearray(), process.stderr.fileno(): bytearray()}
+    output, errors = parts.values()
+    ready = select.poll()
+    for handle in parts:
+        ready.register(handle, select.POLLIN)
+    open_handles = set(parts)
+    until = time.monotonic() + seconds
+    while open_handles:
+        left = until - time.monotonic()
+        if left <= 0:
+            raise HostLostError(f"{name} did not answer within {seconds:g} s")
+        for handle, _ in ready.poll(1000 * left):
+            data = os.read(handle, 1 << 16)
+            if not data:
+                ready.unregister(handle)
+                open_handles.discard(handle)
+            elif parts[handle] is output or len(errors) < _ERRORS:
+                parts[handle] += data
+        if len(output) > most:
+            raise HostLostError(f"{name} sent more than {most >> 20} MiB")
+    return bytes(output), bytes(errors)
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    """Close the pipes; kill what still runs."""
+    for stream in (process.stdout, process.stderr):
+        if stream is not None:
+            stream.close()
+    if process.poll() is None:
+        with contextlib.suppress(OSError):  # that of another user (sudo) cannot be killed
+            os.killpg(process.pid, signal.SIGKILL)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(1.0)

@@ -1,0 +1,159 @@
+"""Changes at the host of --host by the nettop that is installed there.
+
+Each is a connection of its own, which cannot ask for a password. The question shows the plan that
+the nettop there made; it writes exactly that, into its own journal, under its own guard.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Final
+
+from ..changes import Result as Outcome
+from ..changes import privilege
+from ..changes.remote import AbsentError, Document, Remote, value_of
+from ..host.source import Batches, Source
+from ..terms.text import Line, line, safe
+from ..views.ask import Ask
+from ..views.scene import JournalEntry, Pending, Question, Scene, View
+from .changing import CONFIRM, changes_of, sentence
+from .notes import Post, ask_question, note
+from .planning import WARNINGS, Planning, Wanted, risk_text
+
+VERBS: Final = frozenset({"agree", "apply", "confirm", "set", "spread", "undo"})
+
+
+class Away:
+    """Carries out the requests of VERBS at another host."""
+
+    def __init__(
+        self, source: Source, batches: Batches, post: Post, altered: Callable[[], None]
+    ) -> None:
+        """`altered` is called after a change."""
+        self.source = source
+        self.batches = batches
+        self.post = post
+        self.altered = altered
+        self.used = False  # then the journal there is shown
+        self.entries: tuple[JournalEntry, ...] = ()  # of it, as they were read last
+
+    @property
+    def remote(self) -> Remote:
+        """The nettop there."""
+        return Remote(self.batches.prefix, root=self.batches.root)
+
+    def propose(self, title: str, wanted: Wanted, finding: str = "") -> None:
+        """Show the plan of the nettop there and ask; a note if nothing would change."""
+        try:
+            results, notes = self.remote.plan(wanted, CONFIRM)
+        except AbsentError as error:
+            self.post(note(f"{error}: y copies the command, x shows it as a script", "warn"))
+            return
+        except OSError as error:
+            self.post(note(f"{error}; y copies the command", "bad"))
+            return
+        self.used = True
+        refused = [one for one in results if one.state not in ("planned", "unchanged")]
+        planned = [one for one in results if one.state == "planned"]
+        if refused:
+            for one in refused:
+                self.post(note(*sentence(one)))
+        elif not planned:
+            self.post(note("already set: nothing to change", "good"))
+        else:
+            self._ask(title, planned, finding, notes)
+
+    def _ask(
+        self, title: str, planned: Sequence[Outcome], finding: str, notes: Sequence[str]
+    ) -> None:
+        from .. import settings
+
+        rows = [row for one in planned for row in lines(one)]
+        warnings = (f"written by the nettop at {self.batches.name}", *notes)
+        known = [settings.parse(one.setting) for one in planned]
+        question = Question(
+            f"{title} at {self.source.host}", (("", tuple(rows)),), "change",
+            "apply there (u undoes it)",
+            tuple((one.setting, one.before, one.wanted) for one in planned), finding,
+            warnings[:WARNINGS],
+            identities=tuple(settings.identity(self.source, address) for address in known),
+        )  # fmt: skip
+        self.post(ask_question(question))
+
+    def do_agree(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Do there what the question showed."""
+        question = scene.question
+        if question is None:
+            return
+        if question.verb == "undo":
+            options = privilege.options(CONFIRM)
+            self._report(lambda: self.remote.undo(question.entries, options))
+        elif question.verb == "change":
+            options = privilege.options(CONFIRM, finding=question.finding)
+            self._report(lambda: self.remote.change(changes_of(question), options))
+
+    def do_undo(self, ask: Ask, view: View, scene: Scene) -> None:
+        """Read the journal there, then ask as for a change of this host."""
+        entries, pending = self.journal()
+        self.post(lambda old: replace(old, journal=entries, pending=pending))
+        now = replace(scene, journal=entries, pending=pending)
+        Planning(self.source, self.post).do_undo(ask, view, now)
+
+    def do_confirm(self, ask: Ask, view: View, scene: Scene) -> None:  # noqa: ARG002
+        """Confirm there the pending changes that were on the screen, and no others."""
+        if not scene.pending:
+            self.post(note("no change waits for a confirmation", "warn"))
+        for one in scene.pending:
+            self._report(lambda number=one.id: self.remote.confirm(number))  # type: ignore[misc]
+
+    def _report(self, work: Callable[[], Sequence[Outcome]]) -> None:
+        """A note for each result; then journal and host are read again."""
+        try:
+            for result in work():
+                self.post(note(*sentence(result)))
+        except OSError as error:
+            self.post(note(str(error), "bad"))
+        self.altered()
+
+    def journal(self) -> tuple[tuple[JournalEntry, ...], tuple[Pending, ...]]:
+        """The journal there; OSError."""
+        documents = self.remote.journal()
+        self.used = True
+        try:
+            entries = tuple(_entry(one) for one in documents)
+            pending = tuple(
+                Pending(_text(one, "id"), _text(one, "setting"), float(str(one["deadline"])))
+                for one in documents
+                if one["state"] == "pending" and one.get("deadline") is not None
+            )
+        except (KeyError, TypeError, ValueError):
+            raise OSError(f"{self.batches.name} sent an invalid journal") from None
+        self.entries = entries
+        return entries, pending
+
+
+def lines(result: Outcome) -> tuple[Line, ...]:
+    """A planned change: values and risk, the equivalent command, and what it costs."""
+    from ..changes import risk
+
+    values = ((result.before, "dim"), " → ", (result.wanted, "strong"))
+    rows: tuple[Line, ...] = (
+        line(f" {result.setting}: ", *values, *risk_text(risk(result.setting) or "none")),
+        line(("   # ", "dim"), (result.shell, "key")),
+    )
+    return (*rows, line((f"   {result.because}", "warn"))) if result.because else rows
+
+
+def _entry(one: Document) -> JournalEntry:
+    """One entry; KeyError, TypeError or ValueError if it is none."""
+    after = one.get("after", one["wanted"])
+    return JournalEntry(
+        _text(one, "id"), float(str(one["time"])), _text(one, "setting"), value_of(one["before"]),
+        value_of(after), _text(one, "state"), _text(one, "finding"), _text(one, "who"),
+        _text(one, "because"), _text(one, "since"),
+    )  # fmt: skip
+
+
+def _text(one: Document, key: str) -> str:
+    return safe(str(one.get(key, "")))[:2000]
