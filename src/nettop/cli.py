@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from . import __version__, commands
 from .commands._argument import word
+from .files import interrupt
 from .files.streams import UNREAD, Unwritten, abandon
 from .files.trust import path
 from .terms.errors import Refused, nearest, sentence
@@ -146,16 +147,9 @@ def _run(words: list[str]) -> int:
         abandon()
         return UNREAD
     except Exception as error:
-        if _interrupted(error):
+        if interrupt.replaced(error):
             raise KeyboardInterrupt from error
         return _fault(name, error)
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether an interrupt caused it: in a class body Python raises RuntimeError from it."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _fault(name: str, error: Exception) -> int:

@@ -20,6 +20,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..files import interrupt
 from ..files.undisturbed import STOPS, undisturbed
 from ..terms.errors import Refused
 from . import (
@@ -114,7 +115,7 @@ def _record(
     due = source.now()
     samples, most = 0, round(args.seconds / args.interval) + 1
     for number in STOPS:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt.handler)
     try:
         while True:
             frame = sampler.take(wanted)
@@ -129,6 +130,7 @@ def _record(
             if not source.wait(due - source.now()):
                 return samples, 0
     except KeyboardInterrupt:
+        interrupt.handled()
         if not samples:
             raise Refused("interrupted before the first sample", 3) from None
         print("interrupted: saving the samples taken so far", file=sys.stderr)
