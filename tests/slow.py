@@ -20,5 +20,6 @@ SLOW: Final = {
     "test_sample_cost",
     "a collection of tests in each topology": "test_lab_topologies",
     "the whole program many times": "test_cli_errors test_clinic test_contributing test_docs "
-    "test_rules_commands test_schema test_trials test_trials_bulk test_trials_experiment",
+    "test_interrupts test_rules_commands test_schema test_trials test_trials_bulk "
+    "test_trials_experiment",
 }

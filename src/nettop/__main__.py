@@ -1,8 +1,8 @@
 """Entry point of the process: `nettop` and `python -m nettop`.
 
 SIGINT prints no traceback from the first line of this module on; Python's own start before that
-cannot be changed from here. While the command runs it raises KeyboardInterrupt, so that the command
-can clean up; before and afterwards it kills the process.
+cannot be changed from here. While the command runs `files/interrupt.py` raises KeyboardInterrupt,
+so that the command can clean up; before and afterwards it kills the process.
 """
 
 # `signal` imports `enum`, which takes milliseconds: an interrupt then would print a traceback
@@ -37,13 +37,13 @@ def _ignored(unraisable: "sys.UnraisableHookArgs") -> None:
 def main() -> int:
     """Run the command line; returns the exit code."""
     from nettop import cli
-    from nettop.files import streams
+    from nettop.files import interrupt, streams
 
     sys.excepthook, sys.unraisablehook = _escaped, _ignored
     streams.adopt()
     interruptible = getsignal(SIGINT) is SIG_DFL
     if interruptible:
-        signal(SIGINT, default_int_handler)
+        signal(SIGINT, interrupt.handler)
     code = cli.main()
     if interruptible:
         signal(SIGINT, SIG_DFL)

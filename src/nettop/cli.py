@@ -18,6 +18,7 @@ from collections.abc import Sequence
 
 from . import __version__, commands
 from .commands._argument import word
+from .files import interrupt
 from .files.streams import UNREAD, Unwritten, abandon
 from .files.trust import path
 from .terms.errors import Refused, nearest, sentence
@@ -152,7 +153,7 @@ def _run(words: list[str]) -> int:
         abandon()
         return UNREAD
     except Exception as error:
-        if _interrupted(error):
+        if interrupt.replaced(error):
             raise KeyboardInterrupt from error
         raise _fault(name, error) from error
 
@@ -165,13 +166,6 @@ def _refused(words: Sequence[str], refused: Refused) -> int:
         return _nagios.unknown(str(refused))
     _report(f"{refused.prog if isinstance(refused, _UsageError) else 'nettop'}: {refused}")
     return refused.code
-
-
-def _interrupted(error: BaseException | None) -> bool:
-    """Whether an interrupt caused it: in a class body Python raises RuntimeError from it."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 def _fault(name: str, error: Exception) -> Refused:

@@ -92,6 +92,25 @@ def test_clocks_that_differ_are_put_back_one_by_one(host: Host) -> None:
     assert back == ["powersave", "performance"]
 
 
+def test_a_setting_that_nothing_shows_is_written_at_every_play(
+    host: Host, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delattr(settings.kind("link"), "shows")
+    change = Change("link.txqueuelen@eth0", "1000", "2000")
+    text, left = export.export([change], host.source, "ansible")
+    assert left == ()
+    _, _, task = text.partition('    - name: "Set link.txqueuelen@eth0"\n')
+    task, _, _ = task.partition("\n\n")
+    head, *rows, end = task.splitlines()
+    assert (head, rows.pop(0)) == ("      ansible.builtin.shell:", "        cmd: |")
+    assert end == "      changed_when: true"
+    (tmp_path / "ip").write_text(f'#!/bin/sh\necho "$@" >>{tmp_path}/calls\n')
+    (tmp_path / "ip").chmod(0o755)
+    search = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+    subprocess.run(["sh", "-c", "\n".join(rows)], env=search, check=True, timeout=60)
+    assert "txqueuelen 2000" in (tmp_path / "calls").read_text()
+
+
 @pytest.mark.skipif(
     not shutil.which("ansible-lint"), reason="needs ansible-lint (Debian's or PyPI's package)"
 )

@@ -133,6 +133,39 @@ def test_the_tests_of_the_examples_pass(tree: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+OF_RULES = ["tests/advice/test_rules.py", "tests/advice/test_rule_boundaries.py"]
+OF_PANES = ["tests/panes/test_panes.py", "tests/tui/test_screenshots.py"]
+OF_KEYS = ["tests/panes/test_hints.py", "tests/tui/test_tui_keys.py"]
+# of the example, and of what all parts of its kind share
+EXAMPLE = "up-for-years or boot"
+SHARED = (
+    "circle or cited_name or everything_known or left_of_a_rule or page_of_all_rules or "
+    "bound_twice or help_is_the_table or has_its_picture"
+)
+
+
+def test_the_project_s_own_tests_accept_the_rule_and_the_pane(tree: Path, tmp_path: Path) -> None:
+    """First `--update` writes their golden files, as the page demands; it names these tests."""
+    for folder in ("src", "rules", "tests", "screenshots"):
+        own = tree if folder in ("src", "rules") else ROOT
+        leave = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(own / folder, tmp_path / folder, ignore=leave)
+    for name in ("pyproject.toml", "README.md", "CONTRIBUTING.md"):
+        shutil.copy(ROOT / name, tmp_path)
+    steps: tuple[tuple[list[str], str, list[str]], ...] = (
+        ([*OF_RULES, *OF_PANES], f"{EXAMPLE} or page_of_all_rules", ["--update"]),
+        ([*OF_RULES, *OF_PANES, *OF_KEYS], f"{EXAMPLE} or {SHARED}", []),
+    )
+    for files, which, options in steps:
+        done = subprocess.run(
+            [sys.executable, "-m", "pytest", *files, "-k", which, *options],
+            capture_output=True, text=True, check=False, cwd=tmp_path, timeout=300,
+            env={**os.environ, "PYTHONPATH": str(tmp_path / "src")},
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+    assert all(f"`{name}`" in PAGE or Path(name).name in PAGE for name in [*OF_RULES, *OF_PANES])
+
+
 def test_the_examples_pass_the_linter(tree: Path) -> None:
     names = [name for name in FILES if name.endswith(".py")]
     config = ["--config", str(ROOT / "pyproject.toml")]

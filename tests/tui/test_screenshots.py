@@ -69,6 +69,8 @@ SCREENS = {
     "options": Shot("storied", View(pane="options"), 160, 40),
     **{f"story-{number}": Shot(f"story-{number}", View(), 110, 30) for number in (1, 2, 3, 4)},
 }
+for pane in panes.names():  # a pane without a picture of its own choice
+    SCREENS.setdefault(pane, Shot(DEMO, View(pane=pane), 120, 24))
 
 
 PROJECT = tomllib.loads((SHOTS.parent / "pyproject.toml").read_text())["project"]
@@ -101,4 +103,3 @@ async def test_screenshot(name: str, update: bool) -> None:
 
 def test_every_pane_has_its_picture_and_none_is_left_over() -> None:
     assert {path.stem for path in SHOTS.glob("*.svg")} == {*SCREENS, "session"}
-    assert set(panes.names()) <= set(SCREENS)

@@ -35,7 +35,7 @@ def places(scene: Scene) -> Iterator[View]:
         plain = replace(View(pane=pane), span=1).at(left=1)
         yield plain.at(filter="x")
         for row in (1, len(items) - 1):
-            if row < len(items):
+            if 0 <= row < len(items):  # a pane may have no rows
                 yield replace(plain, span=3).at(on=items[row], index=row)
 
 

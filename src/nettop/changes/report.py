@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 
+from ..files import interrupt
 from ..files.streams import ERASE, control
 from ..settings import Host
 from ..terms.text import safe
@@ -75,6 +76,7 @@ def await_enter(journal: Journal, results: Sequence[Result]) -> tuple[Result, ..
         else:  # confirmed or reverted by another process
             control(ERASE, sys.stderr)
     except KeyboardInterrupt:
+        interrupt.handled()
         guard.revert(journal, group)
     return follow(journal, results)
 

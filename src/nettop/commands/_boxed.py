@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from ..files import interrupt
 from ..host import systemd
 from ..terms.errors import Refused, sentence
 from . import (
@@ -139,7 +140,7 @@ def blackbox(args: argparse.Namespace, source: Source) -> Iterator[BlackBox]:
         )  # fmt: skip
     except OSError as error:
         raise Refused(f"cannot use {folder.path}: {sentence(error)}", 4) from None
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGTERM, interrupt.handler)
     try:
         yield box
     finally:

@@ -25,6 +25,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from ..files import interrupt
 from ..files.undisturbed import STOPS
 from ..terms.errors import Refused
 from . import (
@@ -136,7 +137,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
     due = source.now()
     samples, most = 0, round(args.seconds / args.interval) + 1
     for number in STOPS:
-        signal.signal(number, signal.default_int_handler)
+        signal.signal(number, interrupt.handler)
     try:
         while True:
             frame = recorded.take(wanted)
@@ -151,6 +152,7 @@ def _record(args: argparse.Namespace, ends: Sequence[End]) -> tuple[int, int]:
             if not source.wait(due - source.now()):
                 return samples, 0
     except KeyboardInterrupt:
+        interrupt.handled()
         if not samples:
             raise Refused("interrupted before the first sample", 3) from None
         print("interrupted: saving the samples taken so far", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""Which interfaces changed since the last frame: of a thousand, most rest."""
+"""The interfaces that changed since the last frame: of a thousand, most have no traffic."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Changed:
     around: NicInputs | None = None
 
     def names(self, frame: Frame, ports: object, around: NicInputs) -> set[str] | None:
-        """The interfaces with a row that is another object, or with other inputs.
+        """The interfaces whose row is another object, or whose inputs differ.
 
         None: all may have changed. Rows of an interface that rests are the same objects.
         """
@@ -71,7 +71,7 @@ class Changed:
 
 
 def _alike(was: NicInputs, now: NicInputs) -> bool:
-    """Whether the inputs that may concern every interface are equal."""
+    """Whether the inputs that may affect every interface are equal."""
     return (was.captured, was.ssh, was.irqbalance, was.flows_known, was.af_xdp) == (
         now.captured, now.ssh, now.irqbalance, now.flows_known, now.af_xdp,
     )  # fmt: skip

@@ -103,7 +103,7 @@ def _driver(
 
 
 def known_by_kind(driver: NicStatsRow | None, queue_drops: float | None) -> bool:
-    """Whether the driver or its queues count what the ring or the port lost."""
+    """Whether the driver or its queues count the losses of the ring or the port."""
     kinds = (getattr(driver, name, None) for name in ("ring_drops", "phy_discards"))
     return queue_drops is not None or any(value is not None for value in kinds)
 
@@ -181,7 +181,7 @@ class Qdisc:
     leaf: str | None = None
     drops: float | None = None
     drops_per_s: float | None = None
-    backlog: int | None = None  # bytes, those of its children included
+    backlog: int | None = None  # bytes, including its children
 
 
 def timeouts(queues: Iterable[Entry[QueueRow]]) -> tuple[Mapping[str, float], Mapping[str, float]]:

@@ -1,4 +1,4 @@
-"""How far apart two CPUs are, by the caches and memory that they share.
+"""The distance between two CPUs: the caches and memory that they share.
 
 From near to far: `same core` (the very same CPU), `SMT sibling`, `shared L2`, `shared L3`,
 `same node`, `other node`. Source: /sys/devices/system/cpu/cpuN/topology and cache.
@@ -13,7 +13,7 @@ STEPS: Final = ("same core", "SMT sibling", "shared L2", "shared L3", "same node
 
 
 class Placed(Protocol):
-    """Where a CPU sits; a Core fact does."""
+    """The place of a CPU; a Core fact has these attributes."""
 
     @property
     def node(self) -> int | None:
@@ -33,7 +33,7 @@ class Placed(Protocol):
 
 
 def between(cores: Mapping[int, Placed], one: int | None, other: int | None) -> str | None:
-    """The step from one CPU to another; None when either, or its place, is not known."""
+    """The step from one CPU to another; None if either CPU or its place is unknown."""
     if one is None or other is None:
         return None
     if one == other:
@@ -42,7 +42,7 @@ def between(cores: Mapping[int, Placed], one: int | None, other: int | None) -> 
     if here is None or there is None:
         return None
     if here.node is not None and there.node is not None and here.node != there.node:
-        return STEPS[5]  # some guests claim caches across nodes; memory is what costs
+        return STEPS[5]  # first, because some guests report a cache shared across nodes
     for step, near in zip(STEPS[1:4], (here.siblings, here.l2, here.l3), strict=True):
         if other in near:
             return step
@@ -50,6 +50,6 @@ def between(cores: Mapping[int, Placed], one: int | None, other: int | None) -> 
 
 
 def far(cores: Mapping[int, Placed], one: int | None, other: int | None) -> bool | None:
-    """Whether two CPUs are on different NUMA nodes; None when that is not known."""
+    """Whether two CPUs are on different NUMA nodes; None if unknown."""
     step = between(cores, one, other)
     return None if step is None else step == STEPS[5]

@@ -33,7 +33,7 @@ def names(frame: Frame) -> dict[int, str]:
 
 
 def limited(frame: Frame, facts: Facts) -> list[str]:
-    """One sentence for each namespace with limited flows, which no rule judges; and what does."""
+    """One sentence for each namespace with limited flows: no rule judges them, a command does."""
     known = names(frame)
     mounted = {known[row.inode] for row in frame.rows("namespaces") if row.mounted}
     limits = Counter(
@@ -60,7 +60,7 @@ class Sites:
         self.spaces = spaces
 
     def begin(self) -> None:
-        """Nothing is kept from frame to frame."""
+        """Start a frame; nothing is kept from the last one."""
 
     def site(self, key: Hashable, protocol: str, row: TcpRow | UdpRow) -> Landed:  # noqa: ARG002
         """The site of a socket."""

@@ -27,11 +27,11 @@ MOST: Final = 256  # flows shown: the busiest; sums are of all
 UDP_MOST: Final = 64
 BULK_RATE: Final = 10e6  # bit/s
 BULK_SHARE: Final = 0.01  # of its link
-FULL: Final = 0.7  # of the send buffer, on the way on average
-ROOM: Final = 0.5  # of the congestion window: no more of it in use leaves room
-BUSY: Final = 0.5  # of the time with data in flight: then the flow wants to send
+FULL: Final = 0.7  # of the send buffer in flight, on average
+ROOM: Final = 0.5  # of the congestion window in use, at most: then the window has room
+BUSY: Final = 0.5  # of the time with data in flight: then the flow has data to send
 NOTHING: Final = "moves little, and nothing waits"
-ONE_CPU: Final = 0.9  # of a NIC's interrupts: then they are all taken to land there
+ONE_CPU: Final = 0.9  # of a NIC's interrupts: then all are attributed to this CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ class Sockets:
 def _fuller(
     known: Full | None, entry: Entry[TcpRow], owners: Mapping[int, tuple[int, str]]
 ) -> Full | None:
-    """This listener if it drops more than the known one; the kernel counts drops at the socket.
+    """This listener if it drops more than the known one; the kernel counts drops by socket.
 
     The queue is full when it is longer than the backlog (include/net/sock.h, sk_acceptq_is_full()).
     """
@@ -149,7 +149,7 @@ class FlowInputs:
     served: Mapping[tuple[str, str], int | None]  # CPU of each queue, by interface and name
     rmem: tuple[int, ...] = ()
     wmem: tuple[int, ...] = ()
-    doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS tells no queue, by port
+    doubts: Mapping[str, str] = field(default_factory=dict)  # why RSS gives no queue, by port
     kept: Kept = field(default_factory=dict)
 
 
@@ -312,14 +312,14 @@ def _waits(row: TcpRow, busy: float | None) -> bool:
 
 
 def _loss_total(row: TcpRow) -> float | None:
-    """What was lost of all that was sent since the connection began, as in `_lost`."""
+    """The shares of `_lost` since the connection began."""
     if row.total_retrans is None or not row.data_segs_out:
         return None
     return max(0, row.total_retrans - (row.dsack_dups or 0)) / row.data_segs_out
 
 
 def _bdp(rate: float, share: float, trip: float | None) -> float | None:
-    """What the rate, or this flow's share of the link, has in flight without queueing."""
+    """Bytes in flight without a queue, at the flow's rate or its share of the link."""
     return None if trip is None else formulas.bdp(max(rate, share), trip)
 
 

@@ -69,7 +69,7 @@ class Joiner:
     verdicts: dict[str, Verdict] = field(default_factory=dict)
     kept: flows.Kept = field(default_factory=dict)
     kept_elsewhere: flows.Kept = field(default_factory=dict)
-    shape: object = None  # replaced when interrupt lines change
+    shape: object = None  # another object when interrupt lines change
     named: list[InterruptRow] = field(default_factory=list)
 
     def build(
@@ -159,7 +159,7 @@ class Joiner:
     def _of_frame(
         self, table: str, make: Callable[[Sequence[Any]], _Result], frame: Frame
     ) -> _Result:
-        """What `make` gives for a table, kept while the table is the same object."""
+        """The value of `make` for a table, kept while the table is the same object."""
         rows = frame.tables.get(table, ())
         return self.memo.get(f"{table} {make.__name__}", (rows,), lambda: make(rows), rates=True)
 
@@ -279,7 +279,7 @@ class Joiner:
     ) -> Mapping[str, str]:  # fmt: skip
         """Why the RSS table of an interface is doubtful; sets `rss_obeyed` of its Nic."""
         self.witness.forget(landing.ports)
-        if sockets is not self.heard:  # sockets that were not read again say nothing new
+        if sockets is not self.heard:  # the same sockets give the same verdict
             self.heard = sockets
             self.verdicts = {
                 nic: self.witness.hear(
@@ -355,7 +355,7 @@ def _processes(
     captures: Sequence[capture.Capture], cores: Mapping[int, Core], nics: Mapping[str, Nic],
 ) -> tuple[Process, ...]:  # fmt: skip
     """The processes, with the interrupt CPUs of their flows and captures."""
-    uses = {pid: copy(use) for pid, use in known.items()}  # those of the sockets stay as they are
+    uses = {pid: copy(use) for pid, use in known.items()}  # copies: the loop below changes them
     placed: set[int] = set()
     for flow in found:  # the busiest first
         if flow.pid in uses and flow.pid not in placed and flow.irq_cpu is not None:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .rows import RssRow, TcpRow, UdpRow
 
 COMPUTED: Final = "computed from RSS"
-ALMOST: Final = 0.8  # of a NIC's traffic: a flow and a queue with this share belong together
+ALMOST: Final = 0.8  # of a NIC's traffic: a flow with this share uses the queue with this share
 
 
 class Landed(NamedTuple):
@@ -30,7 +30,7 @@ class Landed(NamedTuple):
 
 
 class Sites(Protocol):
-    """What finds the site of a socket: `Landing`, or `elsewhere.Sites`."""
+    """An object that finds the site of a socket: `Landing`, or `elsewhere.Sites`."""
 
     @property
     def ports(self) -> Mapping[str, Port]:

@@ -218,7 +218,7 @@ class Served:
         if whole > 0:
             self.top = max(sums, key=sums.__getitem__)
             self.share = sums[self.top] / whole
-            least = whole * min(SHARE, 0.5 / len(sums))  # 64 CPUs that share evenly have less each
+            least = whole * min(SHARE, 0.5 / len(sums))  # 64 CPUs with even shares have less each
             self.cpus = tuple(sorted(cpu for cpu, rate in sums.items() if rate >= least))
 
 

@@ -16,15 +16,15 @@ from .kinds.capture import Capture
 from .kinds.flow import Flow
 from .kinds.nic import Nic
 
-QUIET: Final = 125_000.0  # bytes/s: below 1 Mbit/s nothing can be told
-BUSY_PACKETS: Final = 1000.0  # packets/s that make small packets a purpose
+QUIET: Final = 125_000.0  # bytes/s: below 1 Mbit/s there is no profile
+BUSY_PACKETS: Final = 1000.0  # packets/s: at this rate small packets are the purpose of the host
 BULK_FRAME: Final = 1000.0  # bytes
 SMALL_FRAME: Final = 300.0
 LAN_RTT: Final = 0.002  # seconds
 WAN_RTT: Final = 0.010
 LATENCY_RTT: Final = 0.001
 FEW_FLOWS: Final = 64
-STEADY: Final = 5.0  # seconds another profile must be seen before it takes over
+STEADY: Final = 5.0  # seconds for which another profile must be seen to replace the present one
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ def _traffic(ports: Sequence[Nic]) -> tuple[float, float | None, float]:
 
 
 def _trip(flow: Flow) -> float | None:
-    """The minimum round trip if known, in seconds: queueing on a full link is not distance."""
+    """The minimum round trip if known, in seconds: the mean would include queues of a full link."""
     return flow.min_rtt if flow.min_rtt is not None else flow.rtt
 
 

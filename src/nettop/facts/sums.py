@@ -35,7 +35,7 @@ _RATES: Final = attrgetter(*RATES)
 _NOW: Final = attrgetter(*NOW)
 _NO_RATES: Final = (None,) * len(RATES)
 _NO_NOW: Final = (None,) * len(NOW)
-_GROWN: Final = 0.9  # of the maximum: the kernel rounds what it gives to a buffer
+_GROWN: Final = 0.9  # of the maximum: the kernel rounds the size of a buffer
 STILL: Final = ("kernel", "services", "sysctls", "cpufreq", "sysctl_files")
 
 
@@ -158,21 +158,21 @@ def _flows(sums: Sums, sysctls: Mapping[str, str]) -> dict[str, float | None]:
 
 
 def _receive_bdp(flows: Sequence[Flow], cap: Sequence[int]) -> float | None:
-    """0 when no buffer has grown to the maximum; None when that maximum is not known."""
+    """0 if no buffer has grown to the maximum; None if the maximum is unknown."""
     if len(cap) < 3:
         return None
     return _most(_in_flight(flow) for flow in flows if _at_cap(flow, cap)) or 0.0
 
 
 def _at_cap(flow: Flow, cap: Sequence[int]) -> bool:
-    """Whether the receive buffer has grown to the maximum of tcp_rmem, and could not further."""
+    """Whether the receive buffer has grown to the maximum of tcp_rmem."""
     if flow.direction != "receive" or flow.rcvbuf is None or flow.rcvbuf_fixed:
         return False
     return flow.rcvbuf >= _GROWN * cap[2]
 
 
 def _in_flight(flow: Flow) -> float | None:
-    """Bytes in flight at the rate that the flow really has, without those in a queue."""
+    """Bytes in flight at the measured rate of the flow, without those in a queue."""
     trip = flow.rtt if flow.min_rtt is None else flow.min_rtt
     return None if flow.rx_per_s is None or trip is None else flow.rx_per_s * trip
 

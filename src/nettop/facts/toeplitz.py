@@ -118,7 +118,7 @@ def symmetric(key: bytes) -> bool:
 def _address(text: str) -> bytes:
     found = ip_address(text.partition("%")[0])
     if isinstance(found, IPv6Address) and found.ipv4_mapped is not None:
-        return found.ipv4_mapped.packed  # on the wire it is IPv4
+        return found.ipv4_mapped.packed  # the packets are IPv4
     return found.packed
 
 

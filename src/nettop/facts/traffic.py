@@ -136,7 +136,7 @@ def build(
                   name in around.ssh, around.irqbalance, around.rdma.get(name),
                   _bound(port, around), around.queue_drops.get(name), fec)  # fmt: skip
         old = memory.still.get(name)
-        if old is not None and not mine and old[0] == inputs:  # most are the same objects
+        if old is not None and not mine and old[0] == inputs:  # so with most interfaces
             out.append(old[1])
             continue
         hardware = port.kind == "nic"
@@ -199,7 +199,7 @@ def build(
 
 
 def _link_only(port: Port, around: NicInputs) -> bool | None:
-    """Whether only link statistics show its losses; None of what is no device."""
+    """Whether only link statistics count its losses; None if it is not a device."""
     if port.kind not in ("nic", "wireless"):
         return None
     entry = around.driver.get(port.name)
@@ -208,7 +208,7 @@ def _link_only(port: Port, around: NicInputs) -> bool | None:
 
 
 def _ports_down(port: Port, ports: Mapping[str, Port]) -> int | None:
-    """How many ports of a bond are up and have no link; None of any other interface."""
+    """The number of ports of a bond that are up and have no link; None for any other interface."""
     if port.kind != "bond" or not port.lower:
         return None
     below = [ports[name].nic for name in port.lower if name in ports]
@@ -232,7 +232,7 @@ def _queues(
     place: OnlineCpus, load: Mapping[int, Load], around: NicInputs, memory: Memory,
     links: Mapping[str, Entry[LinkStatsRow]] | Mapping[str, Entry[NetDevRow]],
 ) -> None:  # fmt: skip
-    """The queues; those of an interface without interrupts stay while its counters rest."""
+    """The queues; without interrupts, those of the last frame while the counters do not change."""
     spots = place.by_cpu
     out: list[Queue] = []
     before, memory.queues = memory.queues, {}
@@ -277,7 +277,7 @@ def _queues(
 
 
 def _groups(slots: Sequence[Slot]) -> dict[str, Group]:
-    """The slots of each interface, in their order."""
+    """The slots of each interface, in order."""
     found: dict[str, list[Slot]] = {}
     for slot in slots:
         found.setdefault(slot.nic, []).append(slot)

@@ -27,7 +27,7 @@ PARAVIRTUAL: Final = frozenset(
 
 
 class LinkKind(Protocol):
-    """What the kind of an interface depends on; a row of `links` has it."""
+    """The attributes that decide the kind of an interface; a row of `links` has them."""
 
     @property
     def kind(self) -> str:
@@ -140,7 +140,7 @@ class Routes:
             return self.own.get(local)
         if address.is_loopback:
             return "lo"
-        if address.is_link_local:  # every interface has that network
+        if address.is_link_local:  # every interface has a link-local network
             return self.own.get(local)
         for host, networks in self.prefixes.get(address.version, ()):
             interface = networks.get(int(address) >> host)

@@ -14,10 +14,10 @@ from typing import Final, NamedTuple
 
 from .kinds.queue import Queue
 
-EXCESS: Final = 1.25  # times the queue's count; headers and repeats are in the count only
+EXCESS: Final = 1.25  # times the count of the queue, which includes headers and retransmissions
 TRICKLE: Final = 125_000.0  # bytes/s; a lower rate of a queue proves nothing
-MOST: Final = 0.8  # of all bytes of the queues: at this share agreement is proof
-SENDS_ITS_TABLE: Final = (6, 12)  # Linux, whose virtio_net gives the device the table it shows
+MOST: Final = 0.8  # of all bytes of the queues: from this share on, agreement is proof
+SENDS_ITS_TABLE: Final = (6, 12)  # Linux, from which virtio_net sends its table to the device
 
 
 class Verdict(NamedTuple):

@@ -42,7 +42,8 @@ def of_row(scene: Scene, here: str) -> tuple[Hint, ...]:
         undo = Hint("u", "undo", "undo")
         return (undo,) if scene.distant else (undo, Hint("s", "persist", "persist"))
     known = listed.fixes(one)
-    fix = known[:1] if scene.distant else () if scene.origin else known
+    apply = tuple(hint for hint in known if hint in listed.FIX[:1])  # nothing else is done there
+    fix = apply if scene.distant else () if scene.origin else known
     return (*fix, COPY) if steps else ()
 
 

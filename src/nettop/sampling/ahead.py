@@ -11,6 +11,7 @@ from typing import Final
 
 from .. import collect
 from ..collect import Memory
+from ..files import interrupt
 from ..host.source import Ask, Batches, HostLostError, Source
 
 _ROUNDS: Final = 8  # rehearsals at the most; what is still missing is asked for one by one
@@ -63,7 +64,9 @@ class Ahead:
                     module.read(source)
             except HostLostError:
                 raise
-            except Exception:
+            except Exception as error:
+                if interrupt.replaced(error):
+                    raise KeyboardInterrupt from error
                 todo += {getattr(module, "ELSE", name)}.difference(todo)
             self._tables.setdefault(name, {}).update(dict.fromkeys(batches.asked(), 0))
 

@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 from .. import collect
 from ..collect import Memory
+from ..files import interrupt
 from ..frame.rates import Entry, Frame, Partly, entries, kept
 from ..host.ages import SAME
 from ..host.source import HostLostError, Source
@@ -85,6 +86,8 @@ class Sampler:
             except HostLostError:
                 raise
             except Exception as error:
+                if interrupt.replaced(error):
+                    raise KeyboardInterrupt from error
                 missing[name] = sentence(error)
                 todo += {_plan(name).instead}.difference(todo)
                 self.memory.pop(name, None)

@@ -1,4 +1,4 @@
-"""Which device an interface is, whatever its name and its network namespace are now.
+"""The device behind an interface, independent of its present name and network namespace.
 
 An identity is text: words and values in turn, `ifindex 3 node 40201 device virtio2 port 0`.
 
@@ -32,14 +32,14 @@ def identity(source: Source, nic: str) -> str:
             raise FileNotFoundError(2, "No such file or directory", f"{folder}/ifindex")
         return _words(ifindex=shown, **_hardware(source, folder))
     index, permanent = _asked(source, nic)
-    if shown != str(index):  # sysfs shows another namespace than the one that we are in
+    if shown != str(index):  # sysfs was mounted in another network namespace
         return _words(ifindex=str(index), address=permanent)
     node = str(os.stat(folder).st_ino)
     return _words(ifindex=shown, node=node, **_hardware(source, folder), address=permanent)
 
 
 def same(then: str, now: str) -> bool:
-    """Whether two identities are of one device; words that only one of them has are ignored."""
+    """Whether two identities are those of one device; a word that only one has is ignored."""
     old, new = parts(then), parts(now)
     if "ifindex" not in old or "ifindex" not in new:
         return then == now
@@ -69,7 +69,7 @@ def _hardware(source: Source, folder: str) -> dict[str, str]:
 
 
 def _asked(source: Source, nic: str) -> tuple[int, str]:
-    """Index and permanent address, as rtnetlink tells them in our namespace."""
+    """Index and permanent address by rtnetlink, in the namespace of this process."""
     reply = route.link(source, nic)
     for kind, start, end in messages(reply):
         if kind == route.NEWLINK and end - start >= route.IFINFO.size:

@@ -1,4 +1,4 @@
-"""Reading and writing one field of an ethtool message, with the kernel's own sentences."""
+"""Read and write one field of an ethtool message; errors carry the kernel's own text."""
 
 from __future__ import annotations
 
@@ -61,4 +61,5 @@ def put(host: Host, what: str, nic: str, fields: Mapping[str, object]) -> None:
             return
         if what not in legacy.CALLS:
             raise
-        legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))  # it has no other fields
+        # the fields of all other messages are numbers
+        legacy.put(kernel, what, nic, cast("Mapping[str, int]", fields))

@@ -1,4 +1,4 @@
-"""The door through which settings write: files, netlink, ioctl and a few tools."""
+"""How settings write to the host: files, netlink, ioctl and a few tools."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Host:
-    """A host that may be changed: this machine, or a directory that stands in for one.
+    """A host that may be changed: this machine, or a directory with the same files.
 
     `root` is where its files are; `source` is how it is read.
     """
@@ -57,7 +57,7 @@ class Host:
             os.close(handle)
 
     def change(self, family: str, kind: int, body: bytes, flags: int = 0) -> None:
-        """Ask the kernel by netlink to change something; OSError with the kernel's own sentence."""
+        """Ask the kernel by netlink to change something; OSError with the kernel's own text."""
         if not self.real:
             raise FileNotFoundError(2, "a directory has no netlink", self.root)
         from ..host.netlink.kernel import Kernel
@@ -69,7 +69,7 @@ class Host:
             kernel.close()
 
     def ioctl(self, interface: str, request: bytes) -> bytes:
-        """Ask the driver by SIOCETHTOOL."""
+        """Send a request to the driver by the ioctl SIOCETHTOOL."""
         return self.source.statistics(interface, request, f"ethtool/{interface}/set")
 
     @staticmethod
@@ -94,7 +94,7 @@ class Host:
 
                 with IPRoute(ext_ack=True, strict_check=True) as ipr:
                     function(ipr)
-            except BaseException as error:  # carried to the caller's thread
+            except BaseException as error:  # raised again in the caller's thread
                 failure.append(error)
 
         worker = threading.Thread(target=work, name="rtnetlink")

@@ -1,4 +1,4 @@
-"""Which parts of the kernel it has, or loads by itself when they are asked for."""
+"""The modules of the kernel: built in, or loaded on demand."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def names(source: Source) -> frozenset[str]:
         built_in, others = (source.text(f"{folder}/modules.{end}") for end in ("builtin", "dep"))
     except OSError:
         return frozenset()
-    own = (row.partition(":")[0] for row in others.splitlines())  # the rest is what it rests on
+    own = (row.partition(":")[0] for row in others.splitlines())  # dependencies follow the colon
     return frozenset(_NAME.findall("\n".join([built_in, *own])))

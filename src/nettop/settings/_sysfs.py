@@ -1,4 +1,4 @@
-"""Kinds whose settings are single files of sysfs: their paths, numbers, and sentences."""
+"""Settings that are single files of sysfs: paths, CPU numbers and error messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a CPU chooses its clock: `cpufreq.governor@cpu0`, `cpufreq.epp@cpu0`, or `@all`.
+"""Frequency scaling of a CPU: `cpufreq.governor@cpu0`, `cpufreq.epp@cpu0`, or `@all`.
 
 /sys/devices/system/cpu/cpuN/cpufreq/scaling_governor and energy_performance_preference
 (Documentation/admin-guide/pm/cpufreq.rst).
@@ -52,7 +52,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write it for each CPU; nothing for `mixed`, because undo restores each CPU's own setting."""
+    """Write it for each CPU; nothing for `mixed`, because undo restores the setting of each CPU."""
     if value == "mixed":
         return
     for folder in folders(host.source, address):
@@ -60,7 +60,7 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """An echo for each CPU; for `mixed`, each CPU's current word."""
+    """`echo` for each CPU; for `mixed`, the current word of each CPU."""
     file = _FILES[address.name]
     try:
         where = folders(source, address)

@@ -27,7 +27,7 @@ _KEYS = {
     "tx-vlan-hw-insert": "TransmitVLANCTAGHardwareAcceleration",
     "rx-vlan-filter": "ReceiveVLANCTAGFilter", "rx-ntuple-filter": "NTupleFilter",
 }  # fmt: skip
-# what `ethtool -k` calls them, for those who type that
+# the names of `ethtool -k`, which users may type
 _LONG = {
     "gro": "rx-gro", "gso": "tx-generic-segmentation", "lro": "rx-lro", "rx": "rx-checksum",
     "sg": "tx-scatter-gather", "tso": "tx-tcp-segmentation", "ntuple": "rx-ntuple-filter",
@@ -78,7 +78,8 @@ def read(source: Source, address: Address) -> str:
 
 def asked(source: Source, address: Address) -> str:
     """On or off, the requested state (`off [requested on]` of `ethtool -k`)."""
-    if "wanted" not in values(source, "features", address.nic):  # the ioctl tells it of no feature
+    # the ioctl does not report the requested state
+    if "wanted" not in values(source, "features", address.nic):
         raise FileNotFoundError(2, f"what was asked for of {address.nic} is not told")
     return "on" if _state(source, address).wanted else "off"
 

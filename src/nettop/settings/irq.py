@@ -1,4 +1,4 @@
-"""Which CPUs may serve an interrupt: /proc/irq/N/smp_affinity_list.
+"""The CPUs that may serve an interrupt: /proc/irq/N/smp_affinity_list.
 
 The target is a queue (`eth0/rx-0`), an interrupt's name on a device (`eth0/irq:NAME`), or a
 number. A name is looked up at every read and write, because numbers move when a driver reloads its
@@ -79,7 +79,7 @@ def _owner(name: str) -> str:
 
 
 def read(source: Source, address: Address) -> str:
-    """The CPU list it may use."""
+    """The list of CPUs that may serve it."""
     irq = number(source, address)
     try:
         return ranges(parse_list(source.text(f"/proc/irq/{irq}/smp_affinity_list")))
@@ -106,7 +106,7 @@ def validate(source: Source, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:
-    """An echo into the interrupt's file, by its current number."""
+    """`echo` into the file of the interrupt, by its current number."""
     try:
         irq: int | str = number(source, address)
     except (LookupError, OSError):
@@ -114,7 +114,8 @@ def commands(source: Source, address: Address, value: str) -> tuple[Command, ...
     return (Command(path=f"/proc/irq/{irq}/smp_affinity_list", text=value),)
 
 
-# Reads its own list because numbers differ at every boot; the name is compared, never executed.
+# Interrupt numbers differ at every boot, so the script finds the number by the name of the line.
+# The name is only compared.
 _BY_NAME = """while read -r irq rest; do
   case $rest in *" $1") %s "/proc/irq/${irq%%:}/smp_affinity_list"; exit ;; esac
 done < /proc/interrupts

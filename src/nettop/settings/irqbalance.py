@@ -1,4 +1,4 @@
-"""Whether irqbalance leaves an interface's interrupts alone: `irqbalance.ban@eth0`, on or off.
+"""Whether irqbalance may move the interrupts of an interface: `irqbalance.ban@eth0`, on or off.
 
 Some of them banned by somebody else is their numbers, `63-64`: read, and put back, never asked for.
 
@@ -25,7 +25,7 @@ TEXT = NAMES
 FORGETS = "irqbalance or the interface is another one since: the change went with the old one"
 _FOLDER = "/run/irqbalance"
 _SECONDS = 5.0
-_MOST = 499  # what it reads of a question: irqbalance.c, sock_handle(), `char buff[500]`
+_MOST = 499  # bytes of a request that it reads: irqbalance.c, sock_handle(), `char buff[500]`
 _TELL = (
     "import glob, socket, sys; door = socket.socket(socket.AF_UNIX); "
     'door.connect(glob.glob("/run/irqbalance/*.sock")[0]); door.sendall(sys.argv[1].encode())'
@@ -33,7 +33,7 @@ _TELL = (
 
 
 def _ask(source: Source, question: str) -> tuple[str, str]:
-    """Which socket answers a question, and what; FileNotFoundError when no daemon runs."""
+    """The socket that answers a request, and its answer; FileNotFoundError if no daemon runs."""
     try:
         sockets = [name for name in source.listing(_FOLDER) if name.endswith(".sock")]
     except FileNotFoundError:
@@ -47,7 +47,7 @@ def _ask(source: Source, question: str) -> tuple[str, str]:
             try:
                 door.connect(f"{root}{_FOLDER}/{name}")
             except ConnectionRefusedError:
-                continue  # left behind by one that died
+                continue  # the socket of a daemon that has ended
             door.sendall(question.encode())
             if question != "setup":
                 return name, ""
@@ -82,7 +82,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def _words(source: Source, nic: str, value: str) -> str:
-    """What to tell it: the whole list, as those of other devices stay as they are."""
+    """The request: the whole list, so that the bans of other devices do not change."""
     own, out = _own(source, nic), banned(source)
     chosen = {"on": own, "off": frozenset[int]()}.get(value)
     now = sorted(out - own | (numbers(value) if chosen is None else chosen))

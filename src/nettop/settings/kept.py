@@ -25,8 +25,8 @@ ABSENT = "absent"
 _MARK = "# Written by nettop; `nettop undo` takes lines away again."
 _SERVICE = "/etc/systemd/system/nettop-keep.service"
 _WANTED = "/etc/systemd/system/multi-user.target.wants/nettop-keep.service"
-# the first .link file that matches is the only one systemd uses: ours says what the one that it
-# hides said, which is systemd's own where udev does not know better
+# systemd uses only the first .link file that matches. Ours therefore repeats the entries of the
+# file that it hides: that of udev's database, else the default file of systemd.
 _DEFAULT_LINK = "/usr/lib/systemd/network/99-default.link"
 _OURS = "# nettop's:"
 
@@ -51,7 +51,7 @@ def entries(source: Source, address: Address) -> dict[str, str]:
     lead = "#= " if address.name == "unit" else ""
     entries = {}
     ours = address.name != "link"
-    for row in text.split("\n"):  # a name may have what Unicode calls the end of a line
+    for row in text.split("\n"):  # a name may contain line separators of Unicode
         if row == _OURS:
             ours = True
         elif ours and row.startswith(lead) and " = " in row and (lead or row[:1] not in "#["):
@@ -82,7 +82,7 @@ def write(host: Host, address: Address, value: str) -> None:
                 os.unlink(gone)
         return
     os.makedirs(os.path.dirname(full), mode=0o755, exist_ok=True)
-    if address.name == "unit":  # first: a unit that is there and never started would count as kept
+    if address.name == "unit":  # first: a unit file without this link would never start
         link = host.root.rstrip("/") + _WANTED
         os.makedirs(os.path.dirname(link), mode=0o755, exist_ok=True)
         if not os.path.lexists(link):
@@ -148,7 +148,7 @@ def match(source: Source, nic: str) -> str:
 
 
 def _hidden(source: Source, address: Address) -> list[str]:
-    """What the file that ours hides said, but its matches; a key that ours has too counts last."""
+    """The entries of the file that ours hides, without its matches; ours come later and win."""
     rows: list[str] = []
     in_force = _udev(source, address.nic, "ID_NET_LINK_FILE")
     for name in (path(address), in_force, _DEFAULT_LINK):
@@ -165,13 +165,13 @@ def _hidden(source: Source, address: Address) -> list[str]:
         section = row.strip() if row[:1] == "[" else section
         if row.strip() and row[:1] not in "#;" and section not in ("", "[Match]"):
             own.append(row)
-    while own and own[-1][:1] == "[":  # nothing under it
+    while own and own[-1][:1] == "[":  # a section without entries
         own.pop()
     return own
 
 
 def _udev(source: Source, nic: str, key: str) -> str:
-    """What udev knows of the interface; empty where it does not say."""
+    """A property of the interface in udev's database; empty if it has none."""
     try:
         index = source.text(f"/sys/class/net/{nic}/ifindex").strip()
         rows = source.text(f"/run/udev/data/n{index}").splitlines()
@@ -199,14 +199,14 @@ def normal(address: Address, value: str) -> str:  # noqa: ARG001
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """The host's files are for the host; without systemd only sysctl.d is read by anything."""
+    """Not settable inside a network namespace; without systemd only sysctl.d is settable."""
     if foreign(source):
         why = "these files are read for the host, not for a network namespace: use nettop export"
         return Limits(settable=False, because=why)
     if address.name == "link" and not match(source, address.nic):
         why = "its name cannot be said in a .link file: use nettop export"
         return Limits(settable=False, because=why)
-    recording = getattr(source, "root", None) is None  # does not tell who is in charge
+    recording = getattr(source, "root", None) is None  # it has no /run/systemd/system
     if address.name != "sysctl" and not recording:
         try:
             source.listing("/run/systemd/system")

@@ -1,4 +1,4 @@
-"""How softirq polling of an interface behaves: deferral, flush timeout, threads of its own.
+"""Softirq polling of an interface: deferred interrupts, flush timeout, threads for polling.
 
 /sys/class/net/*/napi_defer_hard_irqs, gro_flush_timeout (nanoseconds), threaded
 (Documentation/networking/napi.rst).
@@ -42,7 +42,7 @@ def _raw(address: Address, value: str) -> str:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """An echo into the file."""
+    """`echo` into the file."""
     return (Command(path=path(address), text=_raw(address, value)),)
 
 

@@ -1,4 +1,4 @@
-"""How a process yields to others: `nice.value@PID`, -20 (first) to 19 (last), setpriority(2)."""
+"""The priority of a process: `nice.value@PID`, -20 (first) to 19 (last), setpriority(2)."""
 
 from __future__ import annotations
 

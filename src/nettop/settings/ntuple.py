@@ -1,4 +1,4 @@
-"""Flow-steering rules of the NIC: `ntuple.rule@eth0/7`, by their place in its table.
+"""Flow-steering rules of the NIC: `ntuple.rule@eth0/7`, by their index in its table.
 
 A value is `tcp4 src-ip A dst-ip B src-port P dst-port Q queue N` with any of the fields, or `drop`
 instead of the queue, or `absent`. Types are tcp4, udp4, tcp6, udp6; fields match exactly. By ioctl
@@ -24,7 +24,7 @@ EXAMPLE = "eth0/0"
 ABSENT = "absent"
 _DELETE, _INSERT = 0x31, 0x32
 _DROP = (1 << 64) - 1
-_SPEC, _MASK, _COOKIE, _LOCATION = 20, 92, 168, 176  # where they begin in ethtool_rxnfc
+_SPEC, _MASK, _COOKIE, _LOCATION = 20, 92, 168, 176  # offsets in struct ethtool_rxnfc
 _SIZE = 200
 _FIELDS = ("src-ip", "dst-ip", "src-port", "dst-port")
 
@@ -36,7 +36,7 @@ def _place(address: Address) -> int:
 
 
 def _spans(kind: str) -> dict[str, tuple[int, int]]:
-    """Where each field lies in the type's part of the union (tcp_ip4_spec, tcp_ip6_spec)."""
+    """The offsets of each field in the type's part of the union (tcp_ip4_spec, tcp_ip6_spec)."""
     wide = 4 if kind.endswith("4") else 16
     return {
         "src-ip": (0, wide), "dst-ip": (wide, 2 * wide),
@@ -89,7 +89,7 @@ def _shown(field: str, value: bytes) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Insert the rule at its place, or delete the rule there."""
+    """Insert the rule at its index, or delete the rule there."""
     request = bytearray(_SIZE)
     struct.pack_into("=I", request, 0, _DELETE if value == ABSENT else _INSERT)
     struct.pack_into("=I", request, _LOCATION, _place(address))

@@ -1,4 +1,4 @@
-"""The CPUs a process, with all its threads, may run on: sched_setaffinity(2).
+"""The CPUs that a process, with all its threads, may run on: sched_setaffinity(2).
 
 The target is a process number; at undo it must still be the same program, told by its start time. A
 thread that had other CPUs of its own gets them back (`thread.affinity@PID/TID`).
@@ -30,7 +30,7 @@ def folder(address: Address) -> str:
 
 
 def threads(source: Source, pid: str) -> list[str]:
-    """The numbers of its threads, its own among them."""
+    """The numbers of its threads, the main thread included."""
     try:
         return [name for name in source.listing(f"/proc/{pid}/task") if name.isdigit()]
     except FileNotFoundError:
@@ -50,7 +50,7 @@ def allowed(source: Source, status: str, pid: str) -> str:
 
 
 def place(host: Host, tid: str, value: str) -> None:
-    """Move one thread to the CPUs; ProcessLookupError where it has ended."""
+    """Move one thread to the CPUs; ProcessLookupError if it has ended."""
     if not host.real:
         path = f"/proc/{tid}/status"
         rows = host.source.text(path).splitlines()

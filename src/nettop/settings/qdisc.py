@@ -26,7 +26,7 @@ NIC = True
 NAMES = ("root", "leaves")
 _ROOT = 0xFFFFFFFF
 _INGRESS = 0xFFFFFFF1
-_OURS = 0x7000  # handles of our own: above those that people give, below those the kernel gives
+_OURS = 0x7000  # our handles: above those of administrators, below those of the kernel
 # options with their numbers (include/uapi/linux/pkt_sched.h) and how tc writes them
 _FQ = numbered(1, "limit flow_limit quantum initial_quantum") | {
     7: Field("maxrate"), 9: Field("refill_delay"), 10: Field("orphan_mask"),
@@ -37,12 +37,12 @@ _CODEL = numbered(1, "target limit interval ecn flows quantum ce_threshold") | {
     8: Field("drop_batch"), 9: Field("memory_limit"),
 }  # fmt: skip
 _OPTIONS = {"fq": _FQ, "fq_codel": _CODEL}
-# what a fresh one has; options that differ are part of the value
+# defaults of a new qdisc; options that differ are part of the value
 _DEFAULTS = {
     "fq": {"limit": 10000, "flow_limit": 100, "maxrate": 0xFFFFFFFF},
     "fq_codel": {"target": 4999, "limit": 10240, "interval": 99999, "ecn": 1, "flows": 1024},
 }
-# of the rest: one that differs is no word of ours, and such a discipline is left alone
+# defaults of other options: a qdisc with another value is not changed
 _FIXED: dict[str, dict[str, int | None]] = {
     "fq": {
         "refill_delay": 40000, "orphan_mask": 1023, "low_rate_threshold": 68750,
@@ -55,7 +55,7 @@ _FIXED: dict[str, dict[str, int | None]] = {
 _QUANTA = {"fq": {"quantum": 2, "initial_quantum": 10}, "fq_codel": {"quantum": 1}}
 _PLAIN = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo", "noop"})
 _ALWAYS = frozenset({"noqueue", "mq", "pfifo_fast", "pfifo", "bfifo"})  # of net/sched itself
-_OWN = 'tc qdisc del dev "$1" root 2> /dev/null || :'  # fails where there is none of ours
+_OWN = 'tc qdisc del dev "$1" root 2> /dev/null || :'  # fails if there is no qdisc of ours
 _TIMES = {"us": 1, "ms": 1000, "s": 10**6}
 _QUANTITY = re.compile(r"(\d{1,12})(us|ms|s|p|[gmk]?bit)\Z")
 _UNITS = {"gbit": 10**9, "mbit": 10**6, "kbit": 1000, "bit": 1}
@@ -101,7 +101,7 @@ def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) 
         elif number == 2 and name in _OPTIONS:
             options = decode(reply, a, e, _OPTIONS[name])
             value = _shown(name, options, mtu)
-            plain = not handle or all(  # the kernel's own comes back as the kernel makes it
+            plain = not handle or all(  # the kernel creates its default qdisc anew
                 options.get(key, usual) == usual for key, usual in _FIXED[name].items()
             )
         elif number == 2 and name in ("pfifo", "bfifo") and e - a >= 4:
@@ -111,7 +111,7 @@ def _qdisc(reply: bytes, start: int, end: int, head: tuple[int, int, int, int]) 
 
 
 def _shown(kind: str, options: dict[str, Any], mtu: int) -> str:
-    """The kind and the options that were given to it, in tc's words."""
+    """The kind and the options that differ from the defaults, in tc's words."""
     words = [kind]
     for name, usual in _DEFAULTS[kind].items():
         now = options.get(name, usual)
@@ -120,7 +120,7 @@ def _shown(kind: str, options: dict[str, Any], mtu: int) -> str:
         if name == "maxrate":
             words += [name, _rate(now * 8)]
         elif name in ("target", "interval"):
-            words += [name, f"{now + 1}us"]  # kept in units of 1024 ns, and told rounded down
+            words += [name, f"{now + 1}us"]  # stored in units of 1024 ns, and reported rounded down
         elif name == "ecn":
             words.append("noecn")
         else:
@@ -179,7 +179,7 @@ def write(host: Host, address: Address, value: str) -> None:
         except FileNotFoundError:
             raise
         except OSError:
-            pass  # there was none of our own
+            pass  # there was no qdisc but the kernel's default
         with contextlib.suppress(FileNotFoundError):  # without mq there are no leaves
             if read(source, address) == value:
                 return

@@ -1,4 +1,4 @@
-"""What a route of the main table tells TCP: `route.initcwnd@default`, `route.mtu@10.0.0.0/8`.
+"""Metrics of a route of the main table: `route.initcwnd@default`, `route.mtu@10.0.0.0/8`.
 
 The route the kernel gave is sent back whole with one metric changed (RTA_METRICS, ip-route(8)), so
 that gateways, sources and next hops stay as they are. `none` is unset; `default6` is IPv6's
@@ -29,7 +29,8 @@ NAMES = tuple(_NUMBERS)
 _MAIN, _UNICAST, _ONLINK = 254, 1, 4
 _DST, _OIF, _PRIORITY, _METRICS, _CACHE = 1, 4, 6, 8, 12
 _GATEWAY, _SOURCE, _TABLE, _PREFERENCE = 5, 7, 15, 20
-# what our words of `ip route` say; a route with more (next hops, encapsulation) is read there
+# attributes that `commands` can express; a route with others (next hops, encapsulation) is read by
+# `ip route` when the command runs
 _SAID = frozenset({_DST, _OIF, _GATEWAY, _PRIORITY, _SOURCE, _METRICS, _CACHE, _TABLE, _PREFERENCE})
 _PROTOCOLS = {2: "kernel", 3: "boot", 4: "static", 9: "ra", 16: "dhcp"}
 _SCOPES = {200: "site", 253: "link", 254: "host", 255: "nowhere"}
@@ -132,11 +133,11 @@ def write(host: Host, address: Address, value: str) -> None:
     if value != "none":
         raw = struct.pack("=I", _number(value)) if address.name != "congctl" else b""
         metrics[number_] = raw or value.encode() + b"\0"
-        locked |= (address.name == "rto_min") << number_  # TCP takes no other one
+        locked |= (address.name == "rto_min") << number_  # TCP uses it only if it is locked
     if locked:
         metrics[_LOCK] = struct.pack("=I", locked)
     inner = b"".join(attribute(n, raw) for n, raw in sorted(metrics.items()))
-    flags = struct.unpack_from("=I", route.head, 8)[0] & _ONLINK  # the rest tell of a state
+    flags = struct.unpack_from("=I", route.head, 8)[0] & _ONLINK  # the other flags are states
     body = route.head[:8] + struct.pack("=I", flags)
     for number_, raw in route.parts:
         if number_ not in (_METRICS, _CACHE):
@@ -228,7 +229,7 @@ def _way(source: Source, route: Route) -> list[str]:
     return [*words, *(["onlink"] if struct.unpack_from("=I", route.head, 8)[0] & _ONLINK else [])]
 
 
-# The route as it is over there, one word of it replaced; `linkdown` and the like tell of a state.
+# The route as that host has it, with one word replaced. `linkdown` and the like are states.
 _THERE = """read -r route << END
 $(ip "$1" -oneline route show exact "$2" table main)
 END

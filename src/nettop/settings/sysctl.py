@@ -17,10 +17,10 @@ _NUMBER = re.compile(r"-?[0-9]+")
 RISK = "none"
 TARGET = False
 TEXT = ("net.core.flow_limit_cpu_bitmap", "net.core.rps_default_mask")
-_ODD = re.compile(r"[*?\[\]{}=#;\s]")  # an interface may be called `*`
+_ODD = re.compile(r"[*?\[\]{}=#;\s]")  # the name of an interface may be `*`
 _LISTS = frozenset({*TEXT, "net.ipv4.ip_local_reserved_ports"})
 _CONTROL = "net.ipv4.tcp_congestion_control"
-_NO_CONTROL = frozenset({"diag", "sigpool"})  # modules named like one
+_NO_CONTROL = frozenset({"diag", "sigpool"})  # modules whose names look like a congestion control
 # what the kernel refuses: net/ipv4/sysctl_net_ipv4.c, net/core/sysctl_net_core.c
 _INT = (1 << 31) - 1
 _SWITCH = (0, 255)  # kept in one byte since Linux 5.13
@@ -43,7 +43,7 @@ _BOUNDS: dict[str, tuple[int | None, int]] = {
 
 
 def path(name: str) -> str:
-    """The file of a parameter; LookupError when the name is none."""
+    """The file of a parameter; LookupError if the name is not that of a parameter."""
     parts = [part.replace("/", ".") for part in name.split(".")]
     if len(parts) < 2 or any(part in ("", ".", "..") for part in parts):
         raise LookupError(f"{name!r} is not a kernel parameter")
@@ -59,7 +59,7 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Write it; the kernel refuses what it cannot use."""
+    """Write it; OSError if the kernel refuses the value."""
     try:
         host.write(path(address.name), value)
     except OSError as error:
@@ -70,14 +70,14 @@ def write(host: Host, address: Address, value: str) -> None:
 
 
 def commands(source: Source, address: Address, value: str) -> tuple[Command, ...]:  # noqa: ARG001
-    """`sysctl -w name=value`; a name that sysctl would read otherwise by its file."""
+    """`sysctl -w name=value`; `echo` into its file for a name that sysctl would read otherwise."""
     if _ODD.search(address.name):
         return (Command(path=path(address.name), text=value),)
     return (Command(("sysctl", "-w", f"{address.name}={value}")),)
 
 
 def shows(source: Source, address: Address) -> tuple[str, ...]:  # noqa: ARG001
-    """`sysctl -n`; of an odd name its file is read."""
+    """`sysctl -n`; `cat` of its file for a name that sysctl would read otherwise."""
     if _ODD.search(address.name):
         return ()
     return ("sysctl", "-n", address.name)
@@ -91,7 +91,7 @@ def keep(address: Address, value: str) -> Keep:
 
 
 def normal(address: Address, value: str) -> str:
-    """Words joined by single spaces; a hexadecimal number (no mask) as the kernel will show it."""
+    """Words joined by single spaces; hexadecimal numbers, except masks, in decimal."""
     plain = address.name in _LISTS
     words = " ".join(word if plain else _decimal(word) for word in value.split())
     if not words:
@@ -104,7 +104,7 @@ def _decimal(word: str) -> str:
 
 
 def limits(source: Source, address: Address) -> Limits:
-    """The kernel tells none; those of the usual parameters are known, the others it judges."""
+    """The known range of usual parameters. The kernel reports no range; it refuses a bad value."""
     now = read(source, address)
     if address.name == _CONTROL:
         return Limits(choices=_controls(source))
@@ -115,7 +115,7 @@ def limits(source: Source, address: Address) -> Limits:
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Numbers where there are numbers now, no more of them, each within the kernel's bounds."""
+    """ValueError unless it has at most as many numbers as now, each in the kernel's range."""
     now, words = read(source, address).split(), value.split()
     if not now or address.name in _LISTS or not all(map(_NUMBER.fullmatch, now)):
         return
@@ -133,7 +133,7 @@ def validate(source: Source, address: Address, value: str) -> None:
 
 
 def _controls(source: Source) -> tuple[str, ...]:
-    """The congestion controls that are loaded, and those that the kernel loads when asked."""
+    """The congestion controls that are loaded, and those that the kernel can load."""
     loaded = source.text("/proc/sys/net/ipv4/tcp_available_congestion_control").split()
     parts = (name.partition("tcp_") for name in _modules.names(source))
     others = {name for before, tcp, name in parts if tcp and not before} - _NO_CONTROL
@@ -147,7 +147,7 @@ def _absent(source: Source) -> str:
 
 
 def foreign(source: Source) -> bool:
-    """Whether this is not the first network namespace: only there is the backlog to be seen."""
+    """Whether this is not the first network namespace: only the first one shows the backlog."""
     try:
         return "netdev_max_backlog" not in source.listing("/proc/sys/net/core")
     except OSError:

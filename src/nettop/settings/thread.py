@@ -1,4 +1,4 @@
-"""The CPUs one thread may run on: `thread.affinity@PID/TID`."""
+"""The CPUs that one thread may run on: `thread.affinity@PID/TID`."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ def read(source: Source, address: Address) -> str:
 
 
 def write(host: Host, address: Address, value: str) -> None:
-    """Put the thread there."""
+    """Set the affinity of the thread."""
     _folder(address)
     process.place(host, address.part, value)
 
 
 def validate(source: Source, address: Address, value: str) -> None:
-    """Only CPUs that the host has, one of them online."""
+    """ValueError unless the host has all the CPUs and one of them is online."""
     some_online(source, address, value)
 
 

@@ -1,7 +1,8 @@
 """Changes as an Ansible playbook: `ansible-playbook FILE`, and `--tags undo` to revert.
 
 Uses modules of Ansible where they exist (sysctl, service), otherwise the equivalent commands, which
-report a change only if the value differs afterwards. The playbook passes ansible-lint.
+report a change only if the value differs afterwards, or always if nothing shows the value. The
+playbook passes ansible-lint.
 """
 
 from __future__ import annotations
@@ -88,20 +89,23 @@ def _module(name: str, arguments: dict[str, str]) -> list[str]:
 
 def _command(address: Address, value: str, source: Source) -> list[str]:
     commands = settings.portable(source, address, value)
-    show = settings.shows(source, address) or ("cat", *(command.path for command in commands))
-    lines = [
-        "set -eu",
-        f"show() {{ {shlex.join(show)}; }}",
-        "was=$(show)",
-        *map(_line, commands),
-        '[ "$was" = "$(show)" ] || echo changed',
-    ]
+    files = [command.path for command in commands if command.path]
+    show = settings.shows(source, address) or (("cat", *files) if files else ())
+    lines = ["set -eu", *map(_line, commands)]
+    if not show:  # no command and no file shows the value: it is written at every play
+        return [*_shell(lines), "      changed_when: true"]
+    lines[1:1] = [f"show() {{ {shlex.join(show)}; }}", "was=$(show)"]
+    lines.append('[ "$was" = "$(show)" ] || echo changed')
     return [
-        "      ansible.builtin.shell:",
-        *_block("        cmd", _without_templates("\n".join(lines))),
+        *_shell(lines),
         "      register: nettop_done",
         "      changed_when: \"'changed' in nettop_done.stdout_lines\"",
     ]
+
+
+def _shell(lines: Sequence[str]) -> list[str]:
+    text = _without_templates("\n".join(lines))
+    return ["      ansible.builtin.shell:", *_block("        cmd", text)]
 
 
 def _line(command: Command) -> str:

@@ -1,0 +1,48 @@
+"""SIGINT raises KeyboardInterrupt, and is remembered: Python can replace that exception.
+
+If the signal arrives inside C code of Python, another exception may come out. `type` raises
+RuntimeError from it if it came in `__set_name__` (Objects/typeobject.c). `from x import y` raises
+TypeError without any reference to it if it came while the text of an ImportError was written
+(import_from of Python/ceval.c). Code that catches `Exception` asks `replaced` about it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from signal import default_int_handler
+from types import FrameType
+from typing import Final
+
+_ARRIVED: Final[list[int]] = []  # signals since the start, or since the last `handled`
+
+
+def handler(number: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; the handler of a signal."""
+    _ARRIVED.append(number)
+    default_int_handler(number, frame)
+
+
+def handled() -> None:
+    """Forget the interrupt: the command caught KeyboardInterrupt and goes on."""
+    _ARRIVED.clear()
+
+
+def replaced(error: Exception) -> bool:
+    """Whether Python raised this error in place of a KeyboardInterrupt.
+
+    It did if an interrupt is the cause of the error, and if the program was interrupted and is not
+    handling that: an error that is raised while it cleans up has the interrupt as its context.
+    """
+    causes = list(_chain(error, "__cause__"))
+    if any(isinstance(one, KeyboardInterrupt) for one in causes):
+        return True
+    contexts = _chain(error, "__context__")
+    return bool(_ARRIVED) and not any(isinstance(one, KeyboardInterrupt) for one in contexts)
+
+
+def _chain(error: BaseException, link: str) -> Iterator[BaseException]:
+    """The error and those before it; Python keeps these chains free of cycles."""
+    one: BaseException | None = error
+    while one is not None:
+        yield one
+        one = getattr(one, link)
