@@ -30,14 +30,10 @@ FILE, FOLDER, LINK, NETLINK, IOCTL = b"t", b"l", b"k", b"n", b"i"
 _NUMBER: Final = re.compile(rb"(?<=/)\d+(?=/|$)")
 _PROCESS: Final = re.compile(rb"/proc/(\d+)/")
 # what is asked of every process is asked by pattern, so that a new process is among them
-_PATTERNS: Final = frozenset(
-    (
-        (FILE, b"/proc/#/stat"),
-        (FILE, b"/proc/#/comm"),
-        (FOLDER, b"/proc/#/fd"),
-        (LINK, b"/proc/#/fd/#"),
-    )
-)
+_PATTERNS: Final = frozenset((
+    (FILE, b"/proc/#/stat"), (FILE, b"/proc/#/comm"), (FOLDER, b"/proc/#/fd"),
+    (LINK, b"/proc/#/fd/#"),
+))  # fmt: skip
 _ALL: Final = (FILE, b"/proc/#/stat")
 # the processes that ran since the last batch may be the busiest, of which more is read
 _DETAILS: Final = (
