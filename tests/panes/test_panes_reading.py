@@ -134,6 +134,23 @@ def test_a_history_without_loss_says_so() -> None:
     assert "lost not known" in text_of(row)
 
 
+@pytest.mark.parametrize(
+    ("values", "drawn"),
+    [
+        ([4.0, 1.0], "        ⣿⣀"),  # a column each, at the right
+        ([4.0] * 10 + [None] * 5 + [4.0] * 4, "⣿⣿⣿⣿⣿⣿  ⣿⣿"),  # squeezed, but not two to a column
+        ([4.0] * 19 + [1.0], "⣿⣿⣿⣿⣿⣿⣿⣿⣿⣇"),  # two to a column
+    ],
+)
+def test_a_value_of_the_history_is_in_the_column_of_its_marks(
+    values: list[float | None], drawn: str
+) -> None:
+    (row,) = history.band("lost", values, "pps", (10, 1), "bad", 4.0)
+    assert text_of(row)[-10:] == drawn
+    (*_, top), (*_, low) = history.band("receive", [4.0], "b/s", (10, 2), "rx", 4.0)
+    assert (top[1], low[1]) == ("rx-3", "rx-0")
+
+
 def test_the_time_of_the_history_names_its_zone() -> None:
     assert " UTC" in shown(storied(), "history", 120, 40)
 

@@ -38,3 +38,10 @@ def test_every_line_has_a_cell_for_each_pair(count: int, rows: int) -> None:
 def test_without_unicode_a_fuller_cell_is_a_darker_sign() -> None:
     cells = braille.area([0, 1, 1, 1, 2, 2, 3, 3, 4, 4], 1, 4.0)[0]
     assert text_of(plain(((cells, ""),))) == "..:=#"
+
+
+def test_the_blanks_of_a_graph_have_no_role() -> None:
+    assert braille.parts(" ⣧ ⣿⣿ ", "rx") == (
+        (" ", ""), ("⣧", "rx"), (" ", ""), ("⣿⣿", "rx"), (" ", ""),
+    )  # fmt: skip
+    assert braille.parts("", "rx") == ()

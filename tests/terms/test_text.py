@@ -65,21 +65,6 @@ def test_an_unknown_bar_is_not_an_empty_one() -> None:
     assert text.bar(0.0, 4) == ("", "────")
 
 
-@given(
-    st.lists(st.one_of(st.none(), st.floats(0, 1e12)), max_size=50),
-    st.integers(1, 30),
-    st.integers(1, 6),
-)
-def test_a_graph_has_its_size(values: list[float | None], width: int, height: int) -> None:
-    rows = text.area(values, width, height, 1e9)
-    assert len(rows) == height
-    assert all(len(row) == width for row in rows)
-
-
-def test_a_graph_rises_from_the_bottom() -> None:
-    assert text.area([None, 0, 5, 7.5, 10], 5, 2, 10) == ["   ▄█", "  ███"]
-
-
 def test_stacked_parts_are_proportional() -> None:
     row = text.stacked([(50.0, "A", "a"), (25.0, "B", "b"), (None, "C", "c")], 8)
     assert text.text_of(row) == "AAAABB──"

@@ -150,7 +150,9 @@ def _area(
             label = units.rate(each * (above + 1))
         elif above == 0:
             label, role = f"{name} {'▼' if down else '▲'}", f"{name}-{SHADES - 1}"
-        out.append(line((fit(label, LABEL, ">"), role), " ", (text, f"{name}-{shade}")))
+        out.append(
+            line((fit(label, LABEL, ">"), role), " ", *braille.parts(text, f"{name}-{shade}"))
+        )
     return out
 
 

@@ -7,13 +7,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
-from ..terms.text import Line, area, cells, fit, fit_line, level, line, resample
+from ..terms import braille
+from ..terms.text import Line, cells, fit, fit_line, level, line, resample
 from ..terms.units import count, scaled, seconds, size
 from ..views.ask import Hint, Key, Next
 from ..views.past import Summary
 from ..views.scene import Scene, View, nic_of
 from ..views.timeline import Event, events
-from .graph import sign
+from .graph import SHADES, sign
 from .grid import merge
 from .parts import flow_words, section
 
@@ -163,7 +164,10 @@ def moment_at(scene: Scene, view: View, width: int, x: int) -> float | None:
 def band(
     title: str, values: list[float | None], unit: str, size: tuple[int, int], role: str, top: float
 ) -> list[Line]:
-    """One graph of `size` columns and rows; at its left the scale, the title and the last value."""
+    """One graph of `size` columns and rows; at its left the scale, the title and the last value.
+
+    `role` is that of its dots; `rx` and `tx` are gradients.
+    """
     room, rows = size
     known = [v for v in values if v is not None]
     now = f"now {scaled(known[-1], unit)}" if known else "not known"
@@ -173,10 +177,16 @@ def band(
     if rows == 1:
         labels = [(f"{title} {now}", "head" if known and known[-1] else "dim")]
     labels += [("", "")] * rows
-    drawn = area(values, room, rows, top or 1.0)
+    # the marks below count in columns, so each value has a whole one unless there are two for each
+    dots = resample(values, 2 * room)
+    if len(values) < 2 * room:
+        dots = [value for value in resample(values, room) for _ in range(2)]
+    drawn = braille.area(dots, rows, top)
+    shades = [(rows - 1 - row) * (SHADES - 1) // max(1, rows - 1) for row in range(rows)]
+    roles = [f"{role}-{shade}" if role in ("rx", "tx") else role for shade in shades]
     return [
-        line((fit(label, _LABEL + 3, ">") + " ", kind), (text, role))
-        for (label, kind), text in zip(labels, drawn, strict=False)
+        line((fit(label, _LABEL + 3, ">") + " ", kind), *braille.parts(text, shade))
+        for (label, kind), text, shade in zip(labels, drawn, roles, strict=False)
     ]
 
 
@@ -331,8 +341,8 @@ def lines(scene: Scene, view: View, width: int, height: int) -> list[Line]:
         most = [max((v for v in values if v is not None), default=0.0) for values in (rx, tx)]
         upper = 3 if most[0] < QUIET * top else both - 3 if most[1] < QUIET * top else upper
     for each in (
-        band("receive", rx, "b/s", (room, upper), "good", top),
-        band("send", tx, "b/s", (room, both - upper), "accent", top),
+        band("receive", rx, "b/s", (room, upper), "rx", top),
+        band("send", tx, "b/s", (room, both - upper), "tx", top),
         band("lost", lost, "pps", (room, low), "bad", worst),
     ):
         out += [*each, *([()] * gap)]

@@ -6,6 +6,7 @@ left column from the top, bits 0x08 0x10 0x20 0x80 the right column.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from functools import cache, lru_cache
 from typing import Final
@@ -30,6 +31,7 @@ def _cells(*, down: bool) -> str:
 
 _UP: Final = _cells(down=False)
 _DOWN: Final = _cells(down=True)
+_RUNS: Final = re.compile(r" +|[^ ]+")
 MOST: Final = 63  # rows: a height is a byte
 
 
@@ -71,6 +73,14 @@ def _drawn(dots: bytes, rows: int, down: bool) -> tuple[str, ...]:
 def _above(floor: int) -> bytes:
     """For each height, how much of it is in the row that begins at `floor`."""
     return bytes([min(DOTS, max(0, height - floor)) for height in range(256)])
+
+
+def parts(text: str, role: str) -> tuple[tuple[str, str], ...]:
+    """A line of a graph for `text.line`: dots have the role, blanks none.
+
+    A picture places each part by its column, whatever the width of the font's patterns is.
+    """
+    return tuple((part, "" if part[0] == " " else role) for part in _RUNS.findall(text))
 
 
 def ascii_of(char: str) -> str:

@@ -224,24 +224,6 @@ def resample(values: Sequence[float | None], points: int) -> list[float | None]:
     return out
 
 
-def area(values: Sequence[float | None], width: int, height: int, top: float) -> list[str]:
-    """A filled graph of `height` rows from the top, a value a column, to an eighth of a row.
-
-    The newest value is at the right edge. Gaps where unknown; what is above zero shows at least a
-    trace.
-    """
-    most = height * 8
-    eighths = [
-        0 if not v or v < 0 or top <= 0 else max(1, min(most, round(v / top * most)))
-        for v in resample(values, width)
-    ]
-    rows = []
-    for floor in range(most - 8, -1, -8):  # what stands under this row, in eighths
-        glyphs = " " * (floor + 1) + LEVELS + LEVELS[-1] * (most - 8 - floor)
-        rows.append("".join([glyphs[e] for e in eighths]))
-    return rows
-
-
 _ASCII: Final = {
     **dict(zip(EIGHTHS[1:], "#######" + "#", strict=True)),
     **dict(zip(LEVELS, "_,-=+*%#", strict=True)),
