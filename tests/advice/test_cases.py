@@ -11,6 +11,7 @@ The cases were written before the rules, so that they are not the rules again. A
     may      rules that may be critical or warning besides those; every other must not be
     never    rules that must not find anything, of whatever severity
     healthy  true: nothing at all may be critical or warning
+    before   what differed half a minute ago: facts as below
     host, nics, queues, cores, flows, processes, captures, paths, sysctls
              facts as in a rule's test; [[case.nic]] is one more of nics
 """
@@ -18,7 +19,7 @@ The cases were written before the rules, so that they are not the rules again. A
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -36,7 +37,7 @@ CASES = Path(__file__).parents[1] / "cases"
 RULES = Path(__file__).parents[2] / "rules"
 LABELS = {"nics": ("name",), "queues": ("nic", "name"), "cores": ("cpu",), "processes": ("pid",),
           "flows": ("id",), "captures": ("inode",), "paths": ("nic", "direction")}  # fmt: skip
-WORDS = ("name", "like", "profile", "first", "expect", "may", "never", "healthy")
+WORDS = ("name", "like", "profile", "first", "expect", "may", "never", "healthy", "before")
 LOUD = ("critical", "warning")
 
 
@@ -90,25 +91,33 @@ def over(base: Any, given: Any, label: tuple[str, ...] = ()) -> Any:
     return given
 
 
-def facts_of(case: Mapping[str, Any]) -> Facts:
+def moments(case: Mapping[str, Any]) -> list[Facts]:
+    """The facts of a case, after those of half a minute ago if it has them."""
     table = over(hosts()[case["like"]] if "like" in case else {}, told(case))
-    for key in table:
+    tables = {1000.0: table}
+    if "before" in case:
+        tables = {970.0: over(table, told(case["before"])), **tables}
+    for key in {key for one in tables.values() for key in one}:
         assert key in inline.FACT_KEYS, f"{key} is neither a word of a case nor a kind of fact"
-    return inline.facts(table, case["profile"], 1000.0)
+    return [inline.facts(one, case["profile"], at) for at, one in tables.items()]
 
 
-def judged(facts: Facts) -> list[Finding]:
-    return list(Judge(rules(), window=0.0).judge(facts).findings)
+def judged(moments: Sequence[Facts], known: Sequence[Rule] = ()) -> list[Finding]:
+    """The findings of the last moment."""
+    judge, found = Judge(known or rules(), window=0.0), list[Finding]()
+    for facts in moments:
+        found = list(judge.judge(facts).findings)
+    return found
 
 
 @cache
 def judged_case(name: str) -> tuple[Finding, ...]:
     """The findings of a case, computed once for all tests."""
-    return tuple(judged(facts_of(cases()[name])))
+    return tuple(judged(moments(cases()[name])))
 
 
 def findings(table: Mapping[str, Any], profile: str) -> list[Finding]:
-    return judged(inline.facts(table, profile, 1000.0))
+    return judged([inline.facts(table, profile, 1000.0)])
 
 
 def loud(found: list[Finding]) -> list[str]:
@@ -156,7 +165,7 @@ def test_every_rule_that_yields_does_so_in_some_case() -> None:
     unyielding = (*(rule for rule in rules() if rule.id in others and not rule.yields), *yielding)
     met = set()
     for name, case in cases().items():
-        alone = {one.id for one in Judge(unyielding, window=0.0).judge(facts_of(case)).findings}
+        alone = {one.id for one in judged(moments(case), unyielding)}
         whole = {one.id for one in judged_case(name)}
         met |= {one.partition("@")[0] for one in alone - whole}
     assert {rule.id for rule in yielding} - met == set()

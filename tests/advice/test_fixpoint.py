@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from advice.test_cases import cases, facts_of, rules
+from advice.test_cases import cases, moments, rules
 from applied import after, quiet
 
 from nettop.advice.judge.judge import Judge
@@ -23,7 +23,7 @@ def judged(facts: Facts) -> tuple[Finding, ...]:
 @pytest.mark.parametrize("case", cases().values(), ids=cases())
 def test_no_two_findings_set_one_setting_differently(case: Mapping[str, Any]) -> None:
     values: dict[str, set[str]] = {}
-    for finding in judged(facts_of(case)):
+    for finding in judged(moments(case)[-1]):
         for wanted in finding.wanted:
             values.setdefault(wanted.setting, set()).add(wanted.value)
     assert {name: found for name, found in values.items() if len(found) > 1} == {}
@@ -31,7 +31,7 @@ def test_no_two_findings_set_one_setting_differently(case: Mapping[str, Any]) ->
 
 @pytest.mark.parametrize("case", cases().values(), ids=cases())
 def test_a_fix_ends_its_finding_and_begins_no_other(case: Mapping[str, Any]) -> None:
-    facts = facts_of(case)
+    facts = moments(case)[-1]
     found = judged(facts)
     for finding in quiet(found):
         left = judged(after(facts, finding.wanted))

@@ -17,6 +17,7 @@ VALUES = {
     ("set", "value"),
     ("set", "more"),
     ("set", "before"),
+    ("set", "identity"),
     ("sweep", "value"),
     ("sweep", "and_value"),
 }

@@ -187,10 +187,10 @@ def test_success_is_no_error() -> None:
     assert kernel.failure(raw, 0, len(raw), flags) is None
 
 
-UAPI = (  # include/uapi/linux/ethtool_netlink_generated.h: the first attribute after the header
+UAPI = (  # include/uapi/linux/ethtool_netlink_generated.h: the first attribute that is read
     "linkinfo 2 3 port", "linkmodes 4 5 autoneg", "linkstate 6 None link", "features 11 12 hw",
     "privflags 13 14 flags", "rings 15 16 rx_max", "channels 17 18 rx_max",
-    "coalesce 19 20 rx_usecs", "pause 21 22 autoneg", "fec 29 30 modes",
+    "coalesce 19 20 rx_usecs", "pause 21 22 autoneg", "eee 23 24 active", "fec 29 30 modes",
     "module 34 35 power_mode_policy", "eeprom 31 None offset", "rss 38 48 context",
 )  # fmt: skip
 
@@ -198,7 +198,7 @@ UAPI = (  # include/uapi/linux/ethtool_netlink_generated.h: the first attribute 
 def test_messages_have_the_numbers_of_the_kernel() -> None:
     assert (
         tuple(
-            f"{name} {kind.get} {kind.put} {kind.table[2].name}"
+            f"{name} {kind.get} {kind.put} {kind.table[min(kind.table)].name}"
             for name, kind in ethtool.MESSAGES.items()
         )
         == UAPI

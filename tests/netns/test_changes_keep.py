@@ -106,7 +106,7 @@ class Screen:
             os.execvpe(words[0], words, {**place.environment, "TERM": "xterm", "LANG": "C.UTF-8"})
         fcntl.ioctl(self.tty, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 120, 0, 0))
 
-    def until(self, true: Callable[[], bool], what: str, seconds: float = 25) -> None:
+    def until(self, true: Callable[[], bool], what: str, seconds: float = 90) -> None:
         """Let it draw until something is so."""
         end = time.monotonic() + seconds
         while not true():

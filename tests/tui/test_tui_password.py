@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -26,12 +27,13 @@ exec sh -c "$*"
 
 @pytest.fixture
 def terminal(tmp_path: Path, warm: Warm) -> Iterator[Terminal]:
-    ssh = tmp_path / "ssh"
-    ssh.write_text(SSH)
-    ssh.chmod(0o755)
-    one = Terminal(tmp_path, "--host", f"{ssh} web1", warm=warm)
-    yield one
-    one.close()
+    with tempfile.TemporaryDirectory(dir="/tmp") as short:  # a note of the screen has one line
+        ssh = Path(short, "ssh")
+        ssh.write_text(SSH)
+        ssh.chmod(0o755)
+        one = Terminal(tmp_path, "--host", f"{ssh} web1", warm=warm)
+        yield one
+        one.close()
 
 
 def test_the_password_is_asked_before_the_screen(terminal: Terminal) -> None:

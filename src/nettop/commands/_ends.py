@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from ..files.undisturbed import undisturbed
+from ..host.scrub import scrub
 
 if TYPE_CHECKING:
     from ..frame.rates import Frame
@@ -45,8 +46,6 @@ class Ends:
 
     def put(self) -> None:
         """Write what was read since the last call."""
-        from ..host.scrub import scrub
-
         with undisturbed():
             for record, write in self._tapes:
                 text = record.taken()
