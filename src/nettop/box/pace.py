@@ -3,8 +3,8 @@
 Each second the counters of interfaces, backlog, protocols and CPUs are read, so that their past has
 every second. A whole look reads the other tables too, and judges. A quiet host gets one each `REST`
 seconds. A busy one, or one that loses packets, gets as many as `PERCENT` of a core allows, one a
-second at the most; losses that begin get one at once. Tables of settings wait
-longer, and so do those whose reading is dear.
+second at the most; losses that begin get one at once. Tables of settings wait longer, and so do
+those whose reading is dear.
 """
 
 from __future__ import annotations

@@ -87,18 +87,22 @@ def options(confirm: float, *, finding: str = "", peer: str | None = None) -> li
     return [f"--{name}={value}" for name, value in terms if value]
 
 
+def exactly(changes: Sequence[Change]) -> list[str]:
+    """`set …` for these changes: it refuses another old value, and another device or process."""
+    words = ["set", *(word for change in changes for word in (change.setting, change.after))]
+    words += [f"--before={change.before}" for change in changes]
+    if any(change.identity for change in changes):
+        words += [f"--identity={change.identity}" for change in changes]
+    return words
+
+
 def as_root(changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
     """Make the changes as root in one command, so that they are one group with one guard.
 
     If that is not possible, each result is refused with the command to type.
     """
-    words = ["set", *(word for change in changes for word in (change.setting, change.after))]
-    words += [f"--before={change.before}" for change in changes]
-    if any(change.identity for change in changes):
-        words += [f"--identity={change.identity}" for change in changes]
-    words += options
     try:
-        return results(words)
+        return results([*exactly(changes), *options])
     except OSError as error:
         why = str(error)
         return tuple(

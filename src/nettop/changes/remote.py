@@ -15,7 +15,7 @@ from ..files.bounds import BOUNDS
 from ..host import once
 from ..host.source import HostLostError
 from ..terms.text import safe
-from . import STATES, Change, Result, text
+from . import STATES, Change, Result, privilege, text
 
 SCHEMA: Final = 1  # of the JSON documents of commands
 Wanted = Sequence[tuple[str, str]]
@@ -37,7 +37,8 @@ class Remote:
 
     def plan(self, wanted: Wanted, confirm: float) -> tuple[tuple[Result, ...], tuple[str, ...]]:
         """The changes that are needed there, as a dry run, and notes on them. Writes nothing."""
-        document = self._ask([*_set(wanted), "--dry-run", f"--confirm={confirm:g}"])
+        words = ["set", *(word for pair in wanted for word in pair)]
+        document = self._ask([*words, "--dry-run", f"--confirm={confirm:g}"])
         results = self._results(document)
         if not {one.setting for one in results} <= {setting for setting, _ in wanted}:
             raise OSError(f"{self.name} planned another setting than it was asked for")
@@ -47,11 +48,7 @@ class Remote:
 
     def change(self, changes: Sequence[Change], options: Sequence[str]) -> tuple[Result, ...]:
         """Make exactly these changes there."""
-        words = _set([(one.setting, one.after) for one in changes])
-        words += [f"--before={one.before}" for one in changes]
-        if any(one.identity for one in changes):
-            words += [f"--identity={one.identity}" for one in changes]
-        return self._results(self._ask([*words, *options]))
+        return self._results(self._ask([*privilege.exactly(changes), *options]))
 
     def undo(self, numbers: Sequence[str], options: Sequence[str]) -> tuple[Result, ...]:
         """Undo these entries of the journal there."""
@@ -93,10 +90,6 @@ class Remote:
             return tuple(_result(one) for one in _documents(document, self.name))
         except (KeyError, TypeError, ValueError):
             raise OSError(f"{self.name} sent an invalid answer") from None
-
-
-def _set(wanted: Wanted) -> list[str]:
-    return ["set", *(word for pair in wanted for word in pair)]
 
 
 def _documents(document: Document, name: str) -> list[Document]:

@@ -3,9 +3,8 @@
 Reading all of them is expensive, so each reading covers a limited number of processes and links:
 new processes first, then those known to hold sockets, then the others in turn. A process with many
 descriptors waits until the others were read. An unchanged list of descriptors is trusted for some
-readings. A process without sockets is read less and less often,
-down to every sixth time. Processes of other users may be unreadable; the row of inode 0 has their
-number.
+readings. A process without sockets is read less and less often, down to every sixth time. Processes
+of other users may be unreadable; the row of inode 0 has their number.
 """
 
 from __future__ import annotations

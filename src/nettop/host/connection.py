@@ -40,7 +40,6 @@ _OLD: Final = "nettop-python"
 _PYTHON: Final = ("python3", "-I", "-S", "-u", "-c")
 _CHECK: Final = f"import sys;v=sys.version_info[:2];v<{LEAST} and sys.exit('{_OLD} %d.%d'%v);"
 _START: Final = _CHECK + prefix.START
-_ABSENT: Final = ("not found", "No such file", "executable file not found")
 
 
 class Connection:
@@ -166,13 +165,12 @@ class Connection:
             with contextlib.suppress(OSError):
                 self._errors += os.read(errors.fileno(), 1 << 16)
         code = self._process.poll()
-        lines = [line.strip() for line in self._errors.decode("utf-8", "replace").splitlines()]
-        reason = safe(next((line for line in reversed(lines) if line), ""))[:300]
+        reason = prefix.reason(self._errors)
         least = ".".join(map(str, LEAST))
         if reason.startswith(_OLD):
             version = reason.removeprefix(_OLD).strip()
             return f"{self.name} has Python {version}: nettop needs {least} or later there"
-        if code == 127 or ("python3" in reason and any(word in reason for word in _ABSENT)):
+        if prefix.lacks("python3", code, reason):
             return f"{self.name} has no python3: nettop needs Python {least} or later there"
         if not self.exchanges and reason:
             return f"{self.name}: {reason}"

@@ -18,7 +18,6 @@ from .source import HostLostError
 
 SECONDS: Final = 60.0  # to log in, work and answer
 _ERRORS: Final = 1 << 16  # bytes of stderr that are read
-_ABSENT: Final = ("not found", "No such file")
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class Answer:
 
     def lacks(self, program: str) -> bool:
         """Whether that program is not installed there."""
-        unknown = any(words in self.reason for words in _ABSENT) and program in self.reason
-        return self.code != 0 and not self.output and (self.code == 127 or unknown)
+        failed = self.code != 0 and not self.output
+        return failed and prefix.lacks(program, self.code, self.reason)
 
 
 def run(
@@ -57,8 +56,7 @@ def run(
         raise HostLostError(f"{name} closed its output and did not end") from None
     finally:
         _end(process)
-    lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
-    return Answer(code, output, safe(next((one for one in reversed(lines) if one), ""))[:300])
+    return Answer(code, output, prefix.reason(errors))
 
 
 def _read(

@@ -17,10 +17,12 @@ from pathlib import Path
 from typing import Final
 
 from ..files.trust import path, program
+from ..terms.text import safe
 
 # Read one line with all sources, then run them. `python3 -` would read until end of file, but that
 # means that nettop has ended.
 START: Final = "import sys,json;job=json.loads(sys.stdin.readline());exec(job['boot'])"
+_ABSENT: Final = ("not found", "No such file")
 _BOOT: Final = """
 import types
 parts = job["package"].split(".")
@@ -94,6 +96,17 @@ def start(argv: Sequence[str], *, apart: bool) -> subprocess.Popen[bytes]:
         bufsize=0,
         start_new_session=apart,
     )
+
+
+def reason(errors: bytes) -> str:
+    """The last line of stderr that is not empty, safe to print; "" if there is none."""
+    lines = [line.strip() for line in errors.decode("utf-8", "replace").splitlines()]
+    return safe(next((line for line in reversed(lines) if line), ""))[:300]
+
+
+def lacks(program: str, code: int | None, reason: str) -> bool:
+    """Whether a program is not installed there, by exit code and `reason`."""
+    return code == 127 or (program in reason and any(word in reason for word in _ABSENT))
 
 
 def job(

@@ -25,29 +25,17 @@ def _check_earlier(checker: TypeCheck, node: ast.Call) -> None:
         raise ExpressionError(f"{ast.unparse(node)}: the seconds are a constant")
 
 
-def _worst(walk: Evaluation, node: ast.Call) -> Evaluated:
+def _earlier(walk: Evaluation, node: ast.Call) -> Evaluated:
     text, now = ast.unparse(node), walk.visit(node.args[0]).value
     number = now if isinstance(now, int | float) else None
-    value = walk.scope.moment.worst(text, walk.scope.target, number)
-    return walk.read(text, value, walk.word(node.args[0]))
+    moment = walk.scope.moment
+    compare = {"worst": moment.worst, "increase": moment.increase}[ast.unparse(node.func)]
+    return walk.read(text, compare(text, walk.scope.target, number), walk.word(node.args[0]))
 
 
-def _code_worst(writer: CodeWriter, node: ast.Call) -> Code:
+def _code_earlier(writer: CodeWriter, node: ast.Call) -> Code:
     now = writer.maybe(*writer.value(node.args[0]))
-    code = f"moment.worst({ast.unparse(node)!r}, label(row[0]), {now})"
-    return writer.guarded([], code)
-
-
-def _increase(walk: Evaluation, node: ast.Call) -> Evaluated:
-    text, now = ast.unparse(node), walk.visit(node.args[0]).value
-    number = now if isinstance(now, int | float) else None
-    value = walk.scope.moment.increase(text, walk.scope.target, number)
-    return walk.read(text, value, walk.word(node.args[0]))
-
-
-def _code_increase(writer: CodeWriter, node: ast.Call) -> Code:
-    now = writer.maybe(*writer.value(node.args[0]))
-    code = f"moment.increase({ast.unparse(node)!r}, label(row[0]), {now})"
+    code = f"moment.{ast.unparse(node.func)}({ast.unparse(node)!r}, label(row[0]), {now})"
     return writer.guarded([], code)
 
 
@@ -71,11 +59,11 @@ def _code_since_boot(writer: CodeWriter, node: ast.Call) -> Code:
 
 FUNCTIONS: Final = {
     "worst": Function(
-        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_worst, code=_code_worst,
+        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_earlier, code=_code_earlier,
         words=lambda a: f"maximum of {a[0]} in the last {a[1]} s",
     ),
     "increase": Function(
-        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_increase, code=_code_increase,
+        (NUMBER, NUMBER), NUMBER, check=_check_earlier, value=_earlier, code=_code_earlier,
         words=lambda a: f"increase of {a[0]} in the last {a[1]} s",
     ),
     "since_boot": Function(
